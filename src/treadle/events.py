@@ -1,0 +1,215 @@
+"""What a step did: access codes, footprints, and the vocabulary that names them.
+
+A front end reports each step as a tuple of *access codes*, small integers that pack a location
+and a `Mode`. The core never sees a value or a Python object: two steps are dependent if and only
+if their codes conflict. Codes, like process numbers, mean the same in every execution of one
+exploration, because the `Vocabulary` hands them out by name.
+
+A `Footprint` is what the core needs to know of one such tuple, computed once per distinct tuple:
+which bit masks of the trace it adds itself to (`own`), which it has to look at (`conflicts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from enum import IntEnum
+
+type_shift = 4
+"""Bits of an access code that hold the mode."""
+
+
+class Mode(IntEnum):
+    """How a step touches a location."""
+
+    READ = 0
+    WRITE = 1
+    ADD = 2
+    """An update that commutes with other `ADD`s of the location, not with reads or writes."""
+    TAKE = 3
+    """Blocking removal of the last unit of a resource: lock, semaphore at 1, head of a queue."""
+    SPARE = 4
+    """Blocking removal of a unit when more are there, so a `GIVE` just before was not needed."""
+    GIVE = 5
+    """Return of a unit; two `GIVE`s commute."""
+    NEED = 6
+    """A read that blocked until that location was written: the write cannot come second."""
+    AWAIT = 7
+    """A read by a blocking condition; whether it can come first, only a run can tell."""
+    SPAWN = 8
+    """Creates a process; the location is the new process's number."""
+    JOIN = 9
+    """Blocked until a process ended; the location is that process's number."""
+
+
+# Three classes of accesses decide dependence: readers commute with readers, adders with adders,
+# writers with nothing. A mask key is `location * 4 + class`.
+_READER, _WRITER, _ADDER = 0, 1, 2
+_CLASS_OF_MODE = {
+    Mode.READ: _READER,
+    Mode.NEED: _READER,
+    Mode.AWAIT: _READER,
+    Mode.WRITE: _WRITER,
+    Mode.TAKE: _WRITER,
+    Mode.SPARE: _WRITER,
+    Mode.ADD: _ADDER,
+    Mode.GIVE: _ADDER,
+}
+_CONFLICTING = {
+    _READER: (_WRITER, _ADDER),
+    _WRITER: (_READER, _WRITER, _ADDER),
+    _ADDER: (_READER, _WRITER),
+}
+
+Codes = tuple[int, ...]
+"""The accesses of one step, in the order in which it made them."""
+
+
+def code(location: int, mode: Mode) -> int:
+    """Pack a location number and a mode into an access code."""
+    return location << type_shift | mode
+
+
+def location_of(access: int) -> int:
+    """Return the location number of an access code."""
+    return access >> type_shift
+
+
+def mode_of(access: int) -> Mode:
+    """Return the mode of an access code."""
+    return Mode(access & 15)
+
+
+class Footprint:
+    """The dependence-relevant content of one tuple of access codes."""
+
+    __slots__ = (
+        "awaits",
+        "codes",
+        "conflicts",
+        "conflict_set",
+        "guarded",
+        "joins",
+        "needs",
+        "own",
+        "spawns",
+        "takes",
+    )
+
+    codes: Codes
+    own: tuple[int, ...]
+    """Mask keys that an event with this footprint belongs to."""
+    conflicts: tuple[int, ...]
+    """Mask keys whose events are dependent with this one."""
+    conflict_set: frozenset[int]
+    takes: tuple[tuple[int, int, bool], ...]
+    """For each blocking take: writer key, adder key, and whether units were to spare."""
+    needs: tuple[int, ...]
+    """Writer keys of locations that had to be written before this step was enabled."""
+    awaits: tuple[int, ...]
+    """Locations that a blocking condition read."""
+    spawns: tuple[int, ...]
+    joins: tuple[int, ...]
+    guarded: bool
+    """Whether the step can be disabled by others, so that races with it need a closer look."""
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+        by_mode: dict[Mode, list[int]] = {mode: [] for mode in Mode}
+        for access in codes:
+            by_mode[mode_of(access)].append(location_of(access))
+        self.own = _own_keys(codes)
+        self.takes = tuple(
+            (location * 4 + _WRITER, location * 4 + _ADDER, mode is Mode.SPARE)
+            for mode in (Mode.TAKE, Mode.SPARE)
+            for location in by_mode[mode]
+        )
+        self.needs = tuple(location * 4 + _WRITER for location in by_mode[Mode.NEED])
+        self.awaits = tuple(dict.fromkeys(by_mode[Mode.AWAIT]))
+        self.spawns = tuple(by_mode[Mode.SPAWN])
+        self.joins = tuple(by_mode[Mode.JOIN])
+        self.guarded = bool(self.takes or self.needs or self.awaits)
+        self.set_conflicts({})
+
+    def set_conflicts(self, links: dict[int, list[int]]) -> None:
+        """Compute which mask keys conflict, `links` being the pairs beyond equal locations."""
+        keys: dict[int, None] = {}
+        for own in self.own:
+            location, kind = own & ~3, own & 3
+            keys.update(dict.fromkeys(location + other for other in _CONFLICTING[kind]))
+            keys.update(dict.fromkeys(links.get(own, ())))
+        self.conflicts = tuple(keys)
+        self.conflict_set = frozenset(keys)
+
+    def conflicts_with(self, other: Footprint) -> bool:
+        """Tell whether events with these two footprints are dependent."""
+        return not self.conflict_set.isdisjoint(other.own)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{mode_of(a).name} {location_of(a)}" for a in self.codes)
+        return f"Footprint({inner})"
+
+
+def _own_keys(codes: Iterable[int]) -> tuple[int, ...]:
+    """Return the mask keys of codes, without readers that a writer of the location subsumes."""
+    keys = dict.fromkeys(
+        location_of(access) * 4 + _CLASS_OF_MODE[mode]
+        for access in codes
+        if (mode := mode_of(access)) not in (Mode.SPAWN, Mode.JOIN)
+    )
+    written = {key & ~3 for key in keys if key & 3 == _WRITER}
+    return tuple(key for key in keys if key & 3 == _WRITER or key & ~3 not in written)
+
+
+class Vocabulary:
+    """Names of processes and locations, numbered alike in every execution of an exploration."""
+
+    def __init__(self) -> None:
+        self.process_names: list[str] = []
+        self.location_names: list[str] = []
+        self._processes: dict[str, int] = {}
+        self._locations: dict[Hashable, int] = {}
+        self._footprints: dict[Codes, Footprint] = {}
+        self._links: dict[int, list[int]] = {}
+
+    def process(self, name: str) -> int:
+        """Return the number of the process with this name (its spawn path)."""
+        number = self._processes.get(name)
+        if number is None:
+            number = self._processes[name] = len(self.process_names)
+            self.process_names.append(name)
+        return number
+
+    def process_number(self, name: str) -> int | None:
+        """Return the number of a process seen before, or None."""
+        return self._processes.get(name)
+
+    def location(self, key: Hashable, name: str) -> int:
+        """Return the number of the location with this key; `name` is for people."""
+        number = self._locations.get(key)
+        if number is None:
+            number = self._locations[key] = len(self.location_names)
+            self.location_names.append(name)
+        return number
+
+    def footprint(self, codes: Codes) -> Footprint:
+        """Return the (shared) footprint of a tuple of access codes."""
+        footprint = self._footprints.get(codes)
+        if footprint is None:
+            footprint = self._footprints[codes] = Footprint(codes)
+            if self._links:
+                footprint.set_conflicts(self._links)
+        return footprint
+
+    def link(self, first: int, second: int) -> None:
+        """Make two access codes of different locations dependent, e.g. a message and a time-out."""
+        a, b = (location_of(c) * 4 + _CLASS_OF_MODE[mode_of(c)] for c in (first, second))
+        self._links.setdefault(a, []).append(b)
+        self._links.setdefault(b, []).append(a)
+        for footprint in self._footprints.values():
+            if a in footprint.own or b in footprint.own:
+                footprint.set_conflicts(self._links)
+
+    @property
+    def mask_keys(self) -> int:
+        """One more than the largest mask key in use."""
+        return len(self.location_names) * 4 + 4

@@ -1,0 +1,129 @@
+"""The seam between front ends and the core: a `Program` starts `Run`s, a `Run` takes steps.
+
+A front end implements these two protocols and nothing else; an algorithm sees nothing else of it.
+Processes are numbers of the program's `Vocabulary`, steps are tuples of access codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from treadle.events import Codes, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One operation inside a step, in words for a report."""
+
+    operation: str
+    location: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.location}{' = ' if self.value else ''}{self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step of a recorded execution, in words for a report."""
+
+    process: str
+    accesses: tuple[Access, ...]
+    where: str = ""
+    """`file:line` of the step's first access, or of its end if it made none."""
+    source: str = ""
+    """The text of that source line."""
+    error: str = ""
+    """The exception that ended the process in this step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A process that cannot go on: what it waits for, and which processes hold that."""
+
+    process: str
+    resource: str
+    holders: tuple[str, ...] = ()
+    where: str = ""
+
+    def __str__(self) -> str:
+        held = f", held by {', '.join(self.holders)}" if self.holders else ""
+        return f"{self.process} waits for {self.resource}{held}"
+
+
+@dataclass(slots=True)
+class Crash:
+    """A process that ended with an exception: what a run saw of a bug."""
+
+    process: int
+    step: int
+    """Index of the failing step in the execution."""
+    exception: BaseException
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a run stands when no process is enabled any more."""
+
+    crashes: list[Crash] = field(default_factory=list)
+    waits: list[Wait] = field(default_factory=list)
+    """Processes that wait for ever; daemons are left out."""
+
+
+class Run(Protocol):
+    """One execution of a program, from its initial state, one step at a time."""
+
+    crashes: list[Crash]
+
+    def step(self, process: int) -> Codes:
+        """Let an enabled process take one step and return what it accessed."""
+        ...
+
+    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+        ...
+
+    def enabled(self) -> list[int]:
+        """Return the processes that can take a step, oldest first."""
+        ...
+
+    def is_enabled(self, process: int) -> bool:
+        """Tell whether a process can take a step."""
+        ...
+
+    def blocked(self) -> list[tuple[int, Codes]]:
+        """Return the processes that wait, with the accesses that their next step begins with."""
+        ...
+
+    def ending(self) -> Ending:
+        """Describe the final state of a run that has no enabled process."""
+        ...
+
+    def records(self) -> list[StepRecord]:
+        """Return the steps in words; only of a run started with `detail`."""
+        ...
+
+    def where(self, process: int) -> str:
+        """Return `file:line` of where a process stands."""
+        ...
+
+    def fingerprint(self) -> object:
+        """Return a comparable value of the whole state: shared state and every continuation."""
+        ...
+
+    def close(self) -> None:
+        """End the run; frees what its processes hold."""
+        ...
+
+
+class Program(Protocol):
+    """Something that can be run again and again from the same initial state."""
+
+    name: str
+    vocabulary: Vocabulary
+
+    def start(self, *, detail: bool = False) -> Run:
+        """Begin an execution; with `detail`, each step is also recorded in words."""
+        ...
