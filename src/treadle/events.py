@@ -11,11 +11,11 @@ which bit masks of the trace it adds itself to (`own`), which it has to look at 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from enum import IntEnum
 
-type_shift = 4
-"""Bits of an access code that hold the mode."""
+_MODE_BITS = 4
 
 
 class Mode(IntEnum):
@@ -39,6 +39,8 @@ class Mode(IntEnum):
     """Creates a process; the location is the new process's number."""
     JOIN = 9
     """Blocked until a process ended; the location is that process's number."""
+    WATCH = 10
+    """What a blocking condition may read, read or not this time; a watch set of the vocabulary."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -66,12 +68,12 @@ Codes = tuple[int, ...]
 
 def code(location: int, mode: Mode) -> int:
     """Pack a location number and a mode into an access code."""
-    return location << type_shift | mode
+    return location << _MODE_BITS | mode
 
 
 def location_of(access: int) -> int:
     """Return the location number of an access code."""
-    return access >> type_shift
+    return access >> _MODE_BITS
 
 
 def mode_of(access: int) -> Mode:
@@ -85,14 +87,15 @@ class Footprint:
     __slots__ = (
         "awaits",
         "codes",
-        "conflicts",
         "conflict_set",
+        "conflicts",
         "guarded",
         "joins",
         "needs",
         "own",
         "spawns",
         "takes",
+        "watches",
     )
 
     codes: Codes
@@ -107,6 +110,8 @@ class Footprint:
     """Writer keys of locations that had to be written before this step was enabled."""
     awaits: tuple[int, ...]
     """Locations that a blocking condition read."""
+    watches: tuple[int, ...]
+    """Watch sets: the locations that it might have read in another state."""
     spawns: tuple[int, ...]
     joins: tuple[int, ...]
     guarded: bool
@@ -125,6 +130,7 @@ class Footprint:
         )
         self.needs = tuple(location * 4 + _WRITER for location in by_mode[Mode.NEED])
         self.awaits = tuple(dict.fromkeys(by_mode[Mode.AWAIT]))
+        self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
         self.joins = tuple(by_mode[Mode.JOIN])
         self.guarded = bool(self.takes or self.needs or self.awaits)
@@ -154,10 +160,15 @@ def _own_keys(codes: Iterable[int]) -> tuple[int, ...]:
     keys = dict.fromkeys(
         location_of(access) * 4 + _CLASS_OF_MODE[mode]
         for access in codes
-        if (mode := mode_of(access)) not in (Mode.SPAWN, Mode.JOIN)
+        if (mode := mode_of(access)) in _CLASS_OF_MODE
     )
     written = {key & ~3 for key in keys if key & 3 == _WRITER}
     return tuple(key for key in keys if key & 3 == _WRITER or key & ~3 not in written)
+
+
+def _shared_name(label: str) -> str:
+    """Return the declared name that a location's label begins with."""
+    return re.split(r"\W", label, maxsplit=1)[0]
 
 
 class Vocabulary:
@@ -170,6 +181,8 @@ class Vocabulary:
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}
         self._links: dict[int, list[int]] = {}
+        self._watch_sets: dict[Hashable, int] = {}
+        self._watched_names: list[set[str] | None] = []
 
     def process(self, name: str) -> int:
         """Return the number of the process with this name (its spawn path)."""
@@ -208,6 +221,26 @@ class Vocabulary:
         for footprint in self._footprints.values():
             if a in footprint.own or b in footprint.own:
                 footprint.set_conflicts(self._links)
+
+    def watch_set(self, key: Hashable, names: set[str] | None) -> int:
+        """Return the number of the set of locations below these shared names (None: all)."""
+        number = self._watch_sets.get(key)
+        if number is None:
+            number = self._watch_sets[key] = len(self._watched_names)
+            self._watched_names.append(names)
+        return number
+
+    def awaited_locations(self, footprint: Footprint) -> set[int]:
+        """Return every location that the blocking condition of a footprint may read."""
+        locations = set(footprint.awaits)
+        for watch in footprint.watches:
+            names = self._watched_names[watch]
+            locations.update(
+                number
+                for number, label in enumerate(self.location_names)
+                if names is None or _shared_name(label) in names
+            )
+        return locations
 
     @property
     def mask_keys(self) -> int:

@@ -1,0 +1,57 @@
+"""What an algorithm is: four decisions that the search asks for.
+
+The search (`search.py`) runs executions; an algorithm decides which process comes next in a state
+that no execution has reached before, looks at each finished execution, and says where the next one
+leaves it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from treadle.events import Footprint
+from treadle.program import Run
+
+if TYPE_CHECKING:
+    from treadle.explore.search import Search
+
+ENDED = -1
+"""`decide`: no process is enabled."""
+BLOCKED = -2
+"""`decide`: all enabled processes are asleep, so everything from here on was explored before."""
+
+
+class Algorithm(ABC):
+    """A strategy for `Search`; one small file each."""
+
+    covers: ClassVar[bool] = True
+    """Whether the search is complete when `backtrack` finds nothing more to do."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set the state up that the algorithm keeps along the current path."""
+
+    @abstractmethod
+    def decide(self, run: Run, last: int) -> int:
+        """Return the process that runs next, `ENDED` or `BLOCKED`."""
+
+    @abstractmethod
+    def executed(self, process: int, footprint: Footprint) -> bool:
+        """Take note of the step just executed; False if it differs from what was recorded."""
+
+    @abstractmethod
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Look at an execution that ended with `outcome`, and plan others."""
+
+    @abstractmethod
+    def backtrack(self) -> int:
+        """Return the number of steps that the next execution shares with this one, or -1."""
+
+    @abstractmethod
+    def todo(self, depth: int) -> int:
+        """Return how many branches still wait at a depth of the current path."""

@@ -1,0 +1,232 @@
+"""Optimal-DPOR (seed 002, algorithms 2, 4 and 6): one execution per equivalence class.
+
+For every prefix `E` of the current execution the algorithm keeps `sleep(E)`, the processes whose
+exploration from `E` is done, with the step each would take, and `wut(E)`, the wakeup tree of what
+is still to be explored from `E`. Lists indexed by `len(E)` hold both; None stands for the empty
+ones, which is what they are wherever the default schedule led the way (lemma 7.1).
+
+- `decide`: lines 8 to 19. Follow the wakeup tree if there is one, else the default schedule.
+- `analyse`: lines 2 to 7 at the end of an execution. Each reversible race `(e, e')` gives
+  `v = notdep(e, E).e'`, to be explored after `E' = pre(E, e)` unless a process of `sleep(E')` is a
+  weak initial of it.
+- `insert`: section 6.2, `insert[E'](v, wut(E'))`.
+- `backtrack`: lines 20 and 21.
+
+Two departures from the letter of the paper, both covered by its specification of `insert`:
+
+- The inserted leaf is not all of `v`, only the part that matters: `e'` with what happens before it,
+  plus what makes each sleeping process, and each branch passed on the way, no weak initial of it.
+  That is a leaf consistent with `v`, disjoint from `sleep(E')`, and much smaller.
+- Races are analysed when their second event is new; those in the prefix that the execution shares
+  with the previous one were analysed then.
+"""
+
+from __future__ import annotations
+
+from treadle.errors import TreadleBug
+from treadle.events import Footprint
+from treadle.explore.algorithm import BLOCKED, Algorithm
+from treadle.explore.wakeup import Branch, Tree
+from treadle.program import Run
+from treadle.trace import bits
+
+Sleep = dict[int, Footprint]
+
+
+class Optimal(Algorithm):
+    """One execution per happens-before class, and never a blocked one."""
+
+    def prepare(self) -> None:
+        """Begin with empty sleep sets and wakeup trees."""
+        self.sleep: list[Sleep | None] = []
+        self.wut: list[Tree | None] = []
+        self._next_sleep: Sleep | None = None
+        self._next_wut: Tree | None = None
+        self.mispredicted = False
+        """Whether a step on the current path was not as its wakeup tree predicted."""
+        self.nodes = self.peak_nodes = 0
+
+    # Exploration phase
+
+    def decide(self, run: Run, last: int) -> int:
+        """Choose the next process after the present execution `E`."""
+        tree = self._next_wut
+        if not tree:
+            if self._next_sleep:
+                return self._decide_awake(run, last)
+            self.sleep.append(None)
+            self.wut.append(None)
+            return self.search.choose(run, last)
+        branch = tree[0]
+        process = branch.processes[0]
+        if not run.is_enabled(process):
+            self._drop_impossible(branch)
+            return self.decide(run, last)
+        self.sleep.append(self._next_sleep)
+        self.wut.append(tree)
+        return process
+
+    def executed(self, process: int, footprint: Footprint) -> bool:
+        """Pass sleep set and subtree on to `E.p`; tell whether the step was as predicted."""
+        sleep, tree = self.sleep[-1], self.wut[-1]
+        as_predicted = True
+        if tree:
+            branch = tree.pop(0)
+            self.nodes -= 1
+            predicted = branch.footprints[0]
+            if footprint is not predicted:
+                if branch.predicted_next:
+                    self.mispredicted |= footprint.own != predicted.own
+                elif not self.mispredicted:
+                    as_predicted = False
+            self._next_wut = branch.behind_first()
+        else:
+            self._next_wut = None
+        self._next_sleep = sleep and {
+            q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
+        }
+        return as_predicted
+
+    def _decide_awake(self, run: Run, last: int) -> int:
+        """Go on with a process that is not asleep, after a misprediction only."""
+        sleep = self._next_sleep
+        assert sleep
+        if not self.mispredicted:
+            raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
+        self.sleep.append(sleep)
+        self.wut.append(None)
+        return self.search.choose_awake(run, last, sleep)
+
+    def _drop_impossible(self, branch: Branch) -> None:
+        """Give a branch up that an earlier misprediction made impossible."""
+        if not self.mispredicted:
+            raise TreadleBug(f"a wakeup tree demands a step of process {branch.processes[0]}, "
+                             f"which is not enabled")
+        tree = self._next_wut
+        assert tree
+        tree.pop(0)
+        self.nodes -= branch.size()
+
+    # Race detection phase
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races of the execution that has just ended."""
+        if outcome == BLOCKED and not self.mispredicted:
+            raise TreadleBug("optimal-DPOR ran into a sleep-set-blocked execution")
+        for e, last, v in self.search.reversals(run):
+            self._reverse(e, last, v)
+        self.mispredicted = False
+
+    def _reverse(self, e: int, last: int, v: int) -> None:
+        """Make sure that `v`, which ends with event `last`, will be explored after `pre(E, e)`."""
+        trace = self.search.trace
+        before, touched, of_process = trace.before, trace.touched, trace.of_process
+        keep = before[last] & v
+        sleep = self.sleep[e]
+        if sleep:
+            for q, step in sleep.items():
+                conflicting = 0
+                for key in step.conflicts:
+                    conflicting |= touched[key]
+                conflicting &= v
+                mine = of_process.get(q, 0) & v
+                if mine:
+                    first = mine & -mine
+                    event = first.bit_length() - 1
+                    if before[event] & v == first:
+                        return  # q is an initial of v
+                    if not conflicting & keep:
+                        keep |= before[event] & v
+                elif not conflicting:
+                    return  # q is a weak initial of v
+                elif not conflicting & keep:
+                    keep |= before[(conflicting & -conflicting).bit_length() - 1] & v
+        tree = self.wut[e]
+        if tree is None:
+            tree = self.wut[e] = []
+        self._insert(tree, v, keep, last)
+
+    def _insert(self, tree: Tree, v: int, keep: int, last: int) -> None:
+        """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`."""
+        trace = self.search.trace
+        before, touched, of_process = trace.before, trace.touched, trace.of_process
+        children = tree
+        position = 0
+        branch: Branch | None = None
+        while True:
+            # At `branch.processes[position]`, or, with no branch, before one of `children`.
+            if branch is not None and position < len(branch.processes):
+                candidates: list[Branch] = [branch]
+            else:
+                if branch is not None:
+                    children = branch.children
+                    if not children:
+                        return  # a leaf that is consistent with v
+                    branch, position = None, 0
+                candidates = children
+            for candidate in candidates:
+                q, step = candidate.processes[position], candidate.footprints[position]
+                mine = of_process.get(q, 0) & v
+                conflicting = 0
+                if mine:
+                    first = mine & -mine
+                    event = first.bit_length() - 1
+                    if before[event] & v == first:
+                        v ^= first
+                        break
+                    for key in step.conflicts:
+                        conflicting |= touched[key]
+                    if not conflicting & v & keep:
+                        keep |= before[event] & v
+                else:
+                    for key in step.conflicts:
+                        conflicting |= touched[key]
+                    conflicting &= v
+                    if not conflicting:
+                        break
+                    if not conflicting & keep:
+                        keep |= before[(conflicting & -conflicting).bit_length() - 1] & v
+            else:
+                if branch is not None:
+                    branch.split(position)
+                    children = branch.children
+                children.append(self._leaf(v & keep, last))
+                return
+            branch = candidate
+            position += 1
+
+    def _leaf(self, steps: int, last: int) -> Branch:
+        """Return the events of a mask as a branch, `last` at the end."""
+        trace = self.search.trace
+        rest = steps & ~(1 << last)
+        events = bits(rest)
+        if rest != steps:
+            events.append(last)
+        self.nodes += len(events)
+        if self.nodes > self.peak_nodes:
+            self.peak_nodes = self.nodes
+        return Branch(
+            tuple([trace.processes[event] for event in events]),
+            tuple([trace.footprints[event] for event in events]),
+            [],
+        )
+
+    # Backtracking
+
+    def backtrack(self) -> int:
+        """Return the depth at which the next execution leaves this one, or -1."""
+        wut = self.wut
+        depth = len(self.search.trace) - 1
+        while depth >= 0 and not wut[depth]:
+            depth -= 1
+        if depth >= 0:
+            trace = self.search.trace
+            done = {trace.processes[depth]: trace.footprints[depth]}
+            self._next_sleep = {**(self.sleep[depth] or {}), **done}
+            self._next_wut = wut[depth]
+        del self.sleep[depth if depth > 0 else 0 :], wut[depth if depth > 0 else 0 :]
+        return depth
+
+    def todo(self, depth: int) -> int:
+        """Return how many branches still wait at a depth of the current path."""
+        return len(self.wut[depth] or ())

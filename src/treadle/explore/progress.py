@@ -1,0 +1,94 @@
+"""How far a search is: what listeners are told, and an estimate of what is left.
+
+The estimate is Knuth's, made for a search that goes depth first: an execution found below nodes
+with b1, b2, ... branches stands for 1/(b1·b2·...) of the tree. The part of the tree that is done is
+the sum over the current path of the finished branches' shares, and the size of the whole is the
+number of executions so far divided by it. Branches that the search has not discovered yet make the
+estimate too small; how much it has moved lately is the uncertainty shown with it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate of the number of executions in all."""
+
+    executions: float
+    low: float
+    high: float
+    done: float
+    """The share of the tree that is explored, between 0 and 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A snapshot of a search."""
+
+    executions: int
+    blocked: int
+    failures: int
+    depth: int
+    seconds: float
+    estimate: Estimate | None
+    final: bool = False
+
+    @property
+    def rate(self) -> float:
+        """Executions per second, blocked ones included."""
+        return (self.executions + self.blocked) / self.seconds if self.seconds else 0.0
+
+
+class Listener(Protocol):
+    """Something that wants to know how far a search is."""
+
+    interval: float
+    """Seconds between two calls."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note; called after an execution, at most once per interval, and at the end."""
+        ...
+
+
+class Estimator:
+    """Follows the current path of a search and estimates the size of its tree."""
+
+    def __init__(self, todo: Callable[[int], int]) -> None:
+        self._todo = todo
+        self._explored_at: dict[int, int] = {}
+        self._samples: deque[float] = deque(maxlen=_SAMPLES)
+
+    def branched(self, depth: int) -> None:
+        """Note that one more branch at a depth is explored, and that the path ends there."""
+        explored = self._explored_at
+        for deeper in [d for d in explored if d > depth]:
+            del explored[deeper]
+        explored[depth] = explored.get(depth, 0) + 1
+
+    def share_done(self, length: int) -> float:
+        """Return the share of the tree that is explored, the path being `length` long."""
+        share, done = 1.0, 0.0
+        for depth in range(length):
+            explored = self._explored_at.get(depth, 0)
+            branches = 1 + explored + self._todo(depth)
+            share /= branches
+            done += share * explored
+        return done + share
+
+    def estimate(self, executions: int, length: int) -> Estimate | None:
+        """Estimate the number of executions in all; None before the first one."""
+        if not executions:
+            return None
+        done = self.share_done(length)
+        total = executions / done
+        self._samples.append(total)
+        spread = statistics.pstdev(self._samples)
+        return Estimate(total, max(float(executions), total - 2 * spread), total + 2 * spread, done)

@@ -1,0 +1,292 @@
+"""The search: run, analyse, backtrack, run again.
+
+A guided tour. `Search.explore` loops over executions. `_execute` starts the program anew, replays
+the steps that this execution shares with the previous one, comparing each with the record, and then
+asks the algorithm for one process after the other until none is enabled. The algorithm looks at the
+finished execution (`analyse`) and says how many steps the next one shares with it (`backtrack`).
+Whatever happened, findings and counters end up in the `Result`.
+
+The paper's `E` is `self.trace`; everything else that the papers keep per prefix of `E` belongs to
+the algorithm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator, Sequence
+
+from treadle.events import Footprint
+from treadle.explore.algorithm import BLOCKED, Algorithm
+from treadle.explore.blocking import Reversal, blocking_reversals
+from treadle.explore.budget import Budget
+from treadle.explore.progress import Estimator, Listener, Progress
+from treadle.explore.schedule import Chooser
+from treadle.program import Program, Run
+from treadle.result import Failure, Result, Schedule
+from treadle.trace import Trace
+
+_STEPS = -3
+"""Outcome of an execution that was cut by the budget on steps."""
+_DIFFERS = -4
+"""Outcome of an execution whose replayed steps are not the recorded ones."""
+_PROBES_KEPT = 100_000
+
+
+class Search:
+    """One exploration of one program by one algorithm."""
+
+    def __init__(
+        self,
+        program: Program,
+        algorithm: type[Algorithm],
+        name: str,
+        *,
+        budget: Budget,
+        choose: Chooser,
+        stop_on_failure: bool = True,
+        seed: int = 0,
+        depth: int = 3,
+        listener: Listener | None = None,
+    ) -> None:
+        self.program = program
+        self.trace = Trace(program.vocabulary)
+        self.choose = choose
+        self.budget = budget
+        self.seed = seed
+        self.depth = depth
+        self._stop_on_failure = stop_on_failure
+        self._listener = listener
+        self._new = 0
+        self._probes: dict[tuple[tuple[int, ...], int], Footprint | None] = {}
+        self._failed: set[tuple[str, str]] = set()
+        self.result = Result(program.name, name)
+        self.algorithm = algorithm(self)
+        self._estimator = Estimator(self.algorithm.todo)
+        self._next_tell = 0.0
+
+    # The loop
+
+    def explore(self) -> Result:
+        """Run executions until the space is covered, a failure stops the search or a budget ends."""
+        self._started = time.perf_counter()
+        result = self.result
+        try:
+            result.complete = self._loop() and self.algorithm.covers
+        finally:
+            result.seconds = time.perf_counter() - self._started
+            self._tell(final=True)
+        return result
+
+    def _loop(self) -> bool:
+        """Return whether the space was covered."""
+        result, algorithm, budget = self.result, self.algorithm, self.budget
+        while True:
+            run = self.program.start()
+            outcome = self._execute(run)
+            if outcome == _DIFFERS:
+                return False
+            algorithm.analyse(run, outcome)
+            self._account(run, outcome)
+            run.close()
+            if outcome == _STEPS:
+                result.stopped_by = f"max_steps = {budget.max_steps}"
+            if result.failures and self._stop_on_failure:
+                result.stopped_by = result.stopped_by or "the first failure"
+                return False
+            shared = algorithm.backtrack()
+            if shared < 0:
+                return not result.stopped_by
+            self._estimator.branched(shared)
+            self.trace.truncate(shared)
+            if self._is_over():
+                estimate = self._estimator.estimate(result.executions, shared)
+                result.estimate = estimate.executions if estimate else None
+                return False
+
+    def _execute(self, run: Run) -> int:
+        """Run one execution to its end; return its outcome."""
+        trace, algorithm = self.trace, self.algorithm
+        shared = len(trace)
+        self._new = shared
+        if shared:
+            differing = run.replay(trace.processes, trace.codes, shared)
+            if differing >= 0:
+                return self._report_nondeterminism(run, differing)
+        last = trace.processes[-1] if shared else -1
+        steps = shared
+        limit = self.budget.max_steps
+        append = trace.append
+        while (process := algorithm.decide(run, last)) >= 0:
+            if steps >= limit:
+                return _STEPS
+            footprint = append(process, run.step(process))
+            if not algorithm.executed(process, footprint):
+                return self._report_nondeterminism(run, steps)
+            last = process
+            steps += 1
+        return process
+
+    def _is_over(self) -> bool:
+        """Tell whether a budget is used up, and listeners how far the search is."""
+        result, budget = self.result, self.budget
+        now = time.perf_counter()
+        if self._listener is not None and now >= self._next_tell:
+            self._tell()
+            self._next_tell = now + self._listener.interval
+        if budget.max_executions is not None and (
+            result.executions + result.blocked >= budget.max_executions
+        ):
+            result.stopped_by = f"max_executions = {budget.max_executions}"
+        elif budget.timeout is not None and now - self._started >= budget.timeout:
+            result.stopped_by = f"timeout = {budget.timeout:g} s"
+        else:
+            return False
+        return True
+
+    # What algorithms ask for
+
+    def reversals(self, run: Run) -> Iterator[Reversal]:
+        """Analyse the new part of the trace; yield what its races ask to explore elsewhere."""
+        trace = self.trace
+        races = trace.extend()
+        blocked = run.blocked()
+        if not races and not blocked and not trace.guarded:
+            return
+        after = trace.after()
+        everything = (1 << len(after)) - 1
+        for e, last in races:
+            yield e, last, everything & ~((2 << e) - 1) & ~after[e] | 1 << last
+        if blocked or trace.guarded:
+            yield from blocking_reversals(trace, run, self._new, after, self.probe)
+
+    def probe(self, processes: Sequence[int], process: int) -> Footprint | None:
+        """Run `processes` and then `process`: its footprint, or None if it is disabled there."""
+        key = (tuple(processes), process)
+        if key in self._probes:
+            return self._probes[key]
+        run = self.program.start()
+        found = None
+        for earlier in processes:
+            if not run.is_enabled(earlier):
+                break
+            run.step(earlier)
+        else:
+            if run.is_enabled(process):
+                found = self.program.vocabulary.footprint(run.step(process))
+        run.close()
+        if len(self._probes) >= _PROBES_KEPT:
+            self._probes.clear()
+        self._probes[key] = found
+        self.result.probes += 1
+        return found
+
+    def choose_awake(self, run: Run, last: int, asleep: Container[int]) -> int:
+        """Choose by the default schedule among the enabled processes that are not asleep."""
+        process = self.choose(run, last)
+        if process < 0 or process not in asleep:
+            return process
+        awake = [p for p in run.enabled() if p not in asleep]
+        return self.choose(_Only(awake), last) if awake else BLOCKED
+
+    # Findings
+
+    def _account(self, run: Run, outcome: int) -> None:
+        result = self.result
+        result.events += len(self.trace) - self._new
+        result.replayed += self._new
+        if outcome == BLOCKED:
+            result.blocked += 1
+        elif outcome == _STEPS:
+            self._report_budget(run)
+        else:
+            result.executions += 1
+            self._report_deadlock(run)
+        for crash in run.crashes:
+            self._report(Failure.of_crash(self.program, crash, self._schedule()))
+
+    def _report_deadlock(self, run: Run) -> None:
+        waits = run.ending().waits
+        if waits and not run.crashes:  # after a crash, others may wait only because of it
+            self._report(Failure.of_deadlock(self.program, waits, self._schedule()))
+
+    def _report_budget(self, run: Run) -> None:
+        names = self.program.vocabulary.process_names
+        tail = self.trace.processes[-min(100, len(self.trace)) :]
+        spinning = max(set(tail), key=tail.count)
+        where = run.where(spinning)
+        self._report(
+            Failure(
+                kind="budget",
+                message=f"no end after {len(self.trace)} steps: {names[spinning]} spins"
+                f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
+                process=names[spinning],
+                step=len(self.trace),
+                schedule=self._schedule(),
+                _program=self.program,
+            )
+        )
+
+    def _report_nondeterminism(self, run: Run, index: int) -> int:
+        """Report that a step was not as recorded under the same schedule."""
+        self._failed.clear()
+        process = self.trace.processes[index]
+        names = self.program.vocabulary.process_names
+        self._report(
+            Failure(
+                kind="nondeterminism",
+                message=f"step {index + 1}, by {names[process]}, did not do under the same schedule "
+                f"what it did before ({run.where(process) or 'it ended or is blocked'}): remove "
+                f"clocks, randomness and state that outlives an execution",
+                process=names[process],
+                step=index,
+                schedule=self._schedule(),
+                _program=self.program,
+            )
+        )
+        self.result.stopped_by = "nondeterminism"
+        return _DIFFERS
+
+    def _report(self, failure: Failure) -> None:
+        """Keep the first failure of each kind and message; count all."""
+        self.result.failing += 1
+        key = (failure.kind, failure.message)
+        if key not in self._failed:
+            self._failed.add(key)
+            self.result.failures.append(failure)
+
+    def _schedule(self) -> Schedule:
+        names = self.program.vocabulary.process_names
+        return Schedule(names[process] for process in self.trace.processes)
+
+    # Progress
+
+    def _tell(self, *, final: bool = False) -> None:
+        if self._listener is None:
+            return
+        result = self.result
+        self._listener(
+            Progress(
+                executions=result.executions,
+                blocked=result.blocked,
+                failures=len(result.failures),
+                depth=len(self.trace),
+                seconds=time.perf_counter() - self._started,
+                estimate=None if final else self._estimator.estimate(
+                    result.executions, len(self.trace)
+                ),
+                final=final,
+            )
+        )
+
+
+class _Only:
+    """A run's view with some processes left out, for a `Chooser`."""
+
+    def __init__(self, processes: list[int]) -> None:
+        self._processes = processes
+
+    def enabled(self) -> list[int]:
+        return self._processes
+
+    def is_enabled(self, process: int) -> bool:
+        return process in self._processes

@@ -1,0 +1,220 @@
+"""Mailboxes: messages in order of sending, taken by blocking, selective or timed receives.
+
+Dependence is as fine as in seed 002, sections 2 and 10: two sends to one mailbox are dependent; a
+send is dependent with the receive of its own message, not with that of another one; a receive
+that timed out is dependent with the sends whose message it could have taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from treadle.events import Codes, Mode, code
+from treadle.model.operations import Operation
+
+if TYPE_CHECKING:
+    from treadle.model.run import ModelRun
+
+Match = Callable[[Any], object]
+
+
+class _Timeout:
+    """What a receive returns that found no message."""
+
+    def __repr__(self) -> str:
+        return "TIMEOUT"
+
+
+TIMEOUT = _Timeout()
+"""The value of a timed receive that found no message."""
+
+
+_ANYTHING = object()
+"""Stands for a message that cannot be compared by content: every time-out could have taken it."""
+
+
+class _Lines:
+    """Which messages and time-outs of a mailbox the exploration has seen, to link those that match.
+
+    Kept across executions, beside the vocabulary.
+    """
+
+    def __init__(self) -> None:
+        self.messages: dict[int, Any] = {}
+        self.timeouts: dict[int, Match | None] = {}
+
+
+class Mailbox:
+    """A queue of messages: `s.box.send(m)`, `m = yield s.box.receive()`.
+
+    `receive(match=...)` takes the first message for which `match(message)` is true;
+    `receive(timeout=True)` never blocks: it returns `TIMEOUT` if there is nothing to take.
+    """
+
+    __slots__ = ("_head", "_lines", "_messages", "_name", "_run", "_sent", "_tail")
+
+    _run: ModelRun
+
+    def __init__(self) -> None:
+        self._messages: list[tuple[int, Any]] = []
+
+    def build(self, run: ModelRun, name: str) -> Mailbox:
+        """Return this mailbox as a shared object of a run."""
+        built = Mailbox()
+        built._run = run
+        built._name = name
+        built._tail = run.locate((name, "tail"), f"{name} order", lambda: len(built._messages))
+        built._head = run.locate((name, "head"), f"{name} receivers", lambda: len(built._messages))
+        built._sent = {}
+        built._lines = run.keep(("mailbox", name), _Lines)
+        return built
+
+    def send(self, message: Any) -> None:
+        """Append a message; never blocks."""
+        run = self._run
+        number = self._sent[run.current] = self._sent.get(run.current, 0) + 1
+        location = self._message_location(run.current, number, message)
+        self._messages.append((location, message))
+        run.append(code(self._tail, Mode.WRITE))
+        run.append(code(location, Mode.WRITE))
+
+    def receive(self, match: Match | None = None, *, timeout: bool = False) -> Operation:
+        """Take the first (matching) message: to be yielded."""
+        return _Timed(self, match) if timeout else _Receive(self, match)
+
+    def __len__(self) -> int:
+        self._run.append(code(self._tail, Mode.READ))
+        self._run.append(code(self._head, Mode.READ))
+        return len(self._messages)
+
+    def _first(self, match: Match | None) -> int:
+        """Return the index of the first message that matches, or -1."""
+        for index, (_, message) in enumerate(self._messages):
+            if match is None or match(message):
+                return index
+        return -1
+
+    def _message_location(self, sender: int, number: int, message: Any) -> int:
+        plain = _is_plain(message)
+        location = self._run.locate(
+            (self._name, "message", sender, number, type(message), message if plain else None),
+            f"{self._name} message {number} of {self._run.name_of(sender)}",
+            lambda: repr(message),
+        )
+        if location not in self._lines.messages:
+            self._lines.messages[location] = message if plain else _ANYTHING
+            for timeout, match in self._lines.timeouts.items():
+                self._link(timeout, match, location, message)
+        return location
+
+    def _timeout_location(self, match: Match | None) -> int | None:
+        """Return the location of "no message for `match`", or None if `match` has no name."""
+        key = _name_of_match(match)
+        if key is None:
+            return None
+        location = self._run.locate(
+            (self._name, "timeout", key), f"{self._name} (empty)", lambda: "TIMEOUT"
+        )
+        if location not in self._lines.timeouts:
+            self._lines.timeouts[location] = match
+            for message_location, message in self._lines.messages.items():
+                self._link(location, match, message_location, message)
+        return location
+
+    def _link(self, timeout: int, match: Match | None, location: int, message: Any) -> None:
+        if match is None or message is _ANYTHING or match(message):
+            self._run.vocabulary.link(code(timeout, Mode.READ), code(location, Mode.WRITE))
+
+    def fingerprint_of(self) -> object:
+        """Return the messages, for the state's fingerprint."""
+        return [message for _, message in self._messages]
+
+
+class _Receive(Operation):
+    """Block until a message can be taken."""
+
+    __slots__ = ("_box", "_match")
+
+    def __init__(self, box: Mailbox, match: Match | None) -> None:
+        self._box = box
+        self._match = match
+
+    def ready(self, process: int) -> bool:
+        """Tell whether there is a message to take."""
+        return self._box._first(self._match) >= 0
+
+    def perform(self, process: int) -> Any:
+        """Take the message."""
+        box = self._box
+        location, message = box._messages.pop(box._first(self._match))
+        box._run.append(code(box._head, Mode.TAKE))
+        box._run.append(code(location, Mode.NEED))
+        return message
+
+    def pending(self, process: int) -> Codes:
+        """Return the taking and the message, if it is there."""
+        box = self._box
+        index = box._first(self._match)
+        message = () if index < 0 else (code(box._messages[index][0], Mode.NEED),)
+        return (code(box._head, Mode.TAKE), *message)
+
+    def describe(self) -> str:
+        """Name the mailbox."""
+        return f"a message in {self._box._name}"
+
+
+class _Timed(Operation):
+    """Take a message if there is one now."""
+
+    __slots__ = ("_box", "_match")
+
+    def __init__(self, box: Mailbox, match: Match | None) -> None:
+        self._box = box
+        self._match = match
+
+    def ready(self, process: int) -> bool:
+        """A timed receive never blocks."""
+        return True
+
+    def perform(self, process: int) -> Any:
+        """Take the message, or time out."""
+        box = self._box
+        for access in self.pending(process):
+            box._run.append(access)
+        index = box._first(self._match)
+        return TIMEOUT if index < 0 else box._messages.pop(index)[1]
+
+    def pending(self, process: int) -> Codes:
+        """Return the taking, or the observation that there is nothing to take."""
+        box = self._box
+        index = box._first(self._match)
+        if index >= 0:
+            return (code(box._head, Mode.WRITE), code(box._messages[index][0], Mode.READ))
+        location = box._timeout_location(self._match)
+        nothing = box._tail if location is None else location
+        return (code(box._head, Mode.READ), code(nothing, Mode.READ))
+
+    def describe(self) -> str:
+        """Name the mailbox."""
+        return f"a message in {self._box._name}, or a time-out"
+
+
+def _is_plain(value: object) -> bool:
+    """Tell whether a value is compared by content, so that it can be part of a stable name."""
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, int | float | str | bytes | Enum)
+
+
+def _name_of_match(match: Match | None) -> Hashable | None:
+    """Return a value that identifies a predicate in every execution, or None if there is none."""
+    if match is None:
+        return "any"
+    body = getattr(match, "__code__", None)
+    if body is None:
+        return None
+    cells = tuple(cell.cell_contents for cell in getattr(match, "__closure__", None) or ())
+    defaults = getattr(match, "__defaults__", None)
+    return (body, cells, defaults) if _is_plain(cells) and _is_plain(defaults) else None

@@ -1,0 +1,239 @@
+"""Models: processes as generators over shared state.
+
+    program = treadle.model.Program(x=0, y=0)
+
+    @program.process
+    def p(s):
+        s.y = 1
+        yield
+        s.x = 1
+
+The code between two `yield`s is one atomic step. What a process yields is nothing, or an operation
+that may block; the step after it begins with that operation.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, overload
+
+from treadle.errors import TreadleError
+from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.model.operations import names_in
+from treadle.model.run import ModelRun
+from treadle.model.state import State, check_name, state_class
+from treadle.model.sync import Lock
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Program:
+    """A concurrent program as a model.
+
+    Keyword arguments declare what the processes share: a list becomes an array and a dictionary a
+    shared dictionary, with one location for each element; `Lock()`, `RLock()`, `Semaphore(n)`,
+    `Condition()`, `Mailbox()` and `Counter()`, also in lists, become shared objects; any other
+    value is a scalar. Scalars should be immutable.
+
+    >>> program = Program(x=0)
+    >>> @program.process
+    ... def writer(s):
+    ...     yield
+    ...     s.x = 1
+    >>> @program.process
+    ... def reader(s):
+    ...     yield
+    ...     assert s.x == 0, "the writer was faster"
+    >>> import treadle
+    >>> result = treadle.explore(program, stop_on_failure=False)
+    >>> result.executions, len(result.failures)
+    (2, 1)
+    """
+
+    def __init__(self, name: str = "model", /, **shared: Any) -> None:
+        self.name = name
+        self.vocabulary = Vocabulary()
+        self.kept: dict[Hashable, Any] = {}
+        self.declared: list[tuple[int, Callable[..., Any], tuple[Any, ...]]] = []
+        self.daemons: set[int] = set()
+        self._begins_with_yield: dict[Hashable, bool] = {}
+        self._watched: dict[Hashable, Codes] = {}
+        self._declare(shared)
+
+    # Declaring
+
+    def _declare(self, shared: dict[str, Any]) -> None:
+        """Number the locations of everything that is shared."""
+        self._scalars: dict[str, int] = {}
+        self._initial: dict[str, Any] = {}
+        self._objects: dict[str, Callable[[ModelRun], Any]] = {}
+        for name, value in shared.items():
+            check_name(name)
+            if isinstance(value, list | dict) or hasattr(value, "build"):
+                self._objects[name] = self._builder(name, value)
+            elif isinstance(value, set | bytearray):
+                raise TreadleError(
+                    f"shared variable {name!r} is a {type(value).__name__}, whose changes cannot "
+                    f"be seen: use a dictionary or a frozen value"
+                )
+            else:
+                self._scalars[name] = self.vocabulary.location(name, name)
+                self._initial[f"_v_{name}"] = value
+        self._state_class = state_class(self._scalars, list(self._objects))
+
+    def _builder(self, name: str, value: Any) -> Callable[[ModelRun], Any]:
+        """Return what makes the shared object anew for a run."""
+        if isinstance(value, Lock):
+            return lambda run: run.shared_lock(value, name)
+        if hasattr(value, "build"):
+            return lambda run: value.build(run, name)
+        if isinstance(value, dict):
+            keys = self.vocabulary.location((name, "keys"), f"{name} keys")
+            return lambda run: run.bind_dict(name, keys, dict(value))
+        if value and all(isinstance(item, list) or hasattr(item, "build") for item in value):
+            parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
+            return lambda run: tuple(part(run) for part in parts)
+        locations = [
+            self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))
+        ]
+        first = locations[0] if locations else 0
+        return lambda run: run.bind_array(name, first, list(value))
+
+    @overload
+    def process(self, function: Function, /, *args: Any, name: str = ..., daemon: bool = ...) -> (
+        Function
+    ): ...
+
+    @overload
+    def process(self, /, *, name: str = ..., daemon: bool = ...) -> (
+        Callable[[Function], Function]
+    ): ...
+
+    def process(self, function: Any = None, /, *args: Any, name: str = "", daemon: bool = False) -> (
+        Any
+    ):
+        """Add a process that runs `function(state, *args)`; also a decorator.
+
+        A daemon may be left waiting at the end; any other waiting process is a deadlock.
+        """
+        if function is None:
+            return lambda decorated: self.process(decorated, name=name, daemon=daemon)
+        self.check_generator(function)
+        number = self.vocabulary.process(self._free_name(name or _default_name(function, args)))
+        self.declared.append((number, function, args))
+        if daemon:
+            self.daemons.add(number)
+        return function
+
+    def _free_name(self, wanted: str) -> str:
+        name, count = wanted, 1
+        while self.vocabulary.process_number(name) is not None:
+            count += 1
+            name = f"{wanted}#{count}"
+        return name
+
+    @staticmethod
+    def check_generator(function: Callable[..., Any]) -> None:
+        """Refuse a process that has no `yield`."""
+        if not callable(function) or not inspect.isgeneratorfunction(inspect.unwrap(function)):
+            name = getattr(function, "__name__", repr(function))
+            raise TreadleError(
+                f"process {name!r} is no generator function: write `yield` between its atomic "
+                f"steps (a process of one step begins with a bare `yield`)"
+            )
+
+    # Running
+
+    def start(self, *, detail: bool = False) -> ModelRun:
+        """Begin an execution from the initial state."""
+        if not self.declared:
+            raise TreadleError(f"program {self.name!r} has no process: add one with @program.process")
+        return ModelRun(self, detail=detail)
+
+    def build_state(self, run: ModelRun) -> State:
+        """Return fresh shared state for a run."""
+        state = self._state_class()
+        state._run = run
+        state._append = run.append
+        for slot, value in self._initial.items():
+            setattr(state, slot, value)
+        for name, location in self._scalars.items():
+            run.bind_scalar(name, location)
+        for name, build in self._objects.items():
+            object.__setattr__(state, f"_v_{name}", build(run))
+        return state
+
+    def shared_values(self, state: State) -> dict[str, Any]:
+        """Return the shared values by name, without accessing them."""
+        return {name: getattr(state, f"_v_{name}") for name in [*self._scalars, *self._objects]}
+
+    def begins_with_yield(
+        self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> bool:
+        """Tell whether a process yields before it touches shared state.
+
+        Such a process starts at its first yield, so that the code before it is no step of its own.
+        Found out once, on a state of its own that is thrown away.
+        """
+        try:
+            known = self._begins_with_yield.get((number, function, args))
+        except TypeError:
+            return self._try_first_step(function, args)
+        if known is None:
+            known = self._try_first_step(function, args)
+            self._begins_with_yield[number, function, args] = known
+        return known
+
+    def _try_first_step(self, function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+        trial = _Trial(self)
+        generator = function(self.build_state(trial), *args)
+        try:
+            next(generator)
+        except Exception:  # noqa: BLE001 - it will be raised again, and reported, in the real run
+            return False
+        generator.close()
+        return not trial.touched
+
+    def watched_by(self, condition: Callable[[], object]) -> Codes:
+        """Return what a condition's code names, as a watch set."""
+        key = condition.__code__ if hasattr(condition, "__code__") else condition
+        watched = self._watched.get(key)
+        if watched is None:
+            number = self.vocabulary.watch_set(key, names_in(condition))
+            watched = self._watched[key] = (code(number, Mode.WATCH),)
+        return watched
+
+
+class _Trial(ModelRun):
+    """A run that only notes whether its shared state was touched."""
+
+    def __init__(self, program: Program) -> None:
+        self.touched = False
+        self.program = program
+        self.vocabulary = program.vocabulary
+        self.append = self._touch
+        self.current = 0
+        self._detail = False
+        self._built_locks = {}
+        self._alive = {}
+        self._ended = set()
+
+    def _touch(self, access: int) -> None:
+        del access
+        self.touched = True
+
+    def spawn(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Creating a process is a step."""
+        self.touched = True
+        return None
+
+    def join_operation(self, process: Any) -> Any:
+        """Announcing a join touches nothing."""
+        del process
+        return None
+
+
+def _default_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    base = getattr(function, "__name__", "process")
+    return f"{base}({', '.join(map(repr, args))})" if args else base

@@ -1,0 +1,264 @@
+"""Shared data of a model: scalars, arrays, dictionaries and commuting counters.
+
+Every access appends one code to the run's log; the log of a step is what the core sees of it.
+Writers append *after* they have stored, so that a detailed log can look the new value up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from treadle.errors import TreadleError
+from treadle.events import Mode, code
+
+if TYPE_CHECKING:
+    from treadle.model.run import ModelRun
+
+Append = Callable[[int], None]
+
+
+class Array:
+    """A fixed number of shared elements, each a location of its own."""
+
+    __slots__ = ("_append", "_first", "_name", "_values")
+
+    def __init__(self, append: Append, name: str, first: int, values: list[Any]) -> None:
+        self._append = append
+        self._name = name
+        self._first = first
+        self._values = values
+
+    def __getitem__(self, index: int) -> Any:
+        value = self._values[index]
+        if index < 0:
+            index += len(self._values)
+        self._append(self._first + index << 4)
+        return value
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._values[index] = value
+        if index < 0:
+            index += len(self._values)
+        self._append(self._first + index << 4 | 1)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self._values)))
+
+    def __repr__(self) -> str:
+        return f"<shared array {self._name}>"
+
+    def fingerprint_of(self) -> object:
+        """Return the values, for the state's fingerprint."""
+        return self._values
+
+
+class Dict:
+    """A shared dictionary: each key is a location, and so is the set of keys."""
+
+    __slots__ = ("_append", "_keys", "_name", "_run", "_values")
+
+    def __init__(self, run: ModelRun, name: str, keys: int, values: dict[Hashable, Any]) -> None:
+        self._run = run
+        self._append = run.append
+        self._name = name
+        self._keys = keys
+        self._values = values
+
+    def _location(self, key: Hashable) -> int:
+        return self._run.locate(
+            ("item", self._name, key), f"{self._name}[{key!r}]", lambda: self._values.get(key)
+        )
+
+    def __getitem__(self, key: Hashable) -> Any:
+        self._append(code(self._location(key), Mode.READ))
+        return self._values[key]
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """Return the value of a key, or `default`."""
+        self._append(code(self._location(key), Mode.READ))
+        return self._values.get(key, default)
+
+    def __contains__(self, key: Hashable) -> bool:
+        self._append(code(self._location(key), Mode.READ))
+        return key in self._values
+
+    def __setitem__(self, key: Hashable, value: Any) -> None:
+        is_new = key not in self._values
+        self._values[key] = value
+        self._append(code(self._location(key), Mode.WRITE))
+        if is_new:
+            self._append(code(self._keys, Mode.WRITE))
+
+    def __delitem__(self, key: Hashable) -> None:
+        if key not in self._values:
+            self._append(code(self._location(key), Mode.READ))
+        del self._values[key]
+        self._append(code(self._location(key), Mode.WRITE))
+        self._append(code(self._keys, Mode.WRITE))
+
+    def __len__(self) -> int:
+        self._append(code(self._keys, Mode.READ))
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        self._append(code(self._keys, Mode.READ))
+        return iter(list(self._values))
+
+    def __repr__(self) -> str:
+        return f"<shared dictionary {self._name}>"
+
+    def fingerprint_of(self) -> object:
+        """Return the items, for the state's fingerprint."""
+        return self._values
+
+
+class Counter:
+    """A shared number whose `add`s commute: two of them are independent.
+
+    >>> import treadle
+    >>> program = treadle.model.Program(hits=treadle.model.Counter(0))
+    >>> @program.process
+    ... def p(s):
+    ...     yield
+    ...     s.hits.add(1)
+    >>> @program.process
+    ... def q(s):
+    ...     yield
+    ...     s.hits.add(1)
+    >>> treadle.explore(program).executions
+    1
+    """
+
+    __slots__ = ("_append", "_location", "_value")
+
+    def __init__(self, value: float = 0) -> None:
+        self._value = value
+
+    def build(self, run: ModelRun, name: str) -> Counter:
+        """Return this counter as a shared object of a run."""
+        built = Counter(self._value)
+        built._append = run.append
+        built._location = run.locate(name, name, lambda: built._value)
+        return built
+
+    def add(self, amount: float) -> None:
+        """Add to the counter, in an order that nobody can observe."""
+        self._value += amount
+        self._append(code(self._location, Mode.ADD))
+
+    @property
+    def value(self) -> float:
+        """The counter's value; reading it depends on every `add`."""
+        self._append(code(self._location, Mode.READ))
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"<counter {self._value}>"
+
+    def fingerprint_of(self) -> object:
+        """Return the value, for the state's fingerprint."""
+        return self._value
+
+
+class State:
+    """What the processes of a model share; each program derives its own class from this."""
+
+    __slots__ = ("_append", "_run")
+
+    _run: ModelRun
+    _append: Append
+
+    def spawn(
+        self, function: Callable[..., Any], *args: Any, name: str = "", daemon: bool = False
+    ) -> Handle:
+        """Create a process that runs `function(state, *args)`, and return a handle to join it."""
+        return self._run.spawn(function, args, name, daemon)
+
+    def join(self, process: Handle | str) -> object:
+        """Block until a process has ended: `yield s.join(handle)`."""
+        return self._run.join_operation(process)
+
+    def until(self, condition: Callable[[], object]) -> object:
+        """Block until a condition on shared state holds: `yield s.until(lambda: s.x > 0)`."""
+        return self._run.until_operation(condition)
+
+    @property
+    def me(self) -> str:
+        """The name of the process that is running."""
+        return self._run.current_name
+
+
+class Handle:
+    """A process created by `spawn`."""
+
+    __slots__ = ("name", "number")
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<process {self.name}>"
+
+    def fingerprint_of(self) -> object:
+        """Return the name, for the state's fingerprint."""
+        return self.name
+
+
+RESERVED = frozenset(name for name in vars(State) if not name.startswith("__"))
+"""Names that a shared variable cannot have."""
+
+
+def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
+    """Make the `State` class of a program: one property for each shared scalar and object.
+
+    The accessors are compiled with their codes inside, because they are the hottest code of the
+    model kit.
+    """
+    slots = tuple(f"_v_{name}" for name in [*scalars, *objects])
+    lines = ["class ModelState(State):", f"    __slots__ = {slots!r}"]
+    for name, location in scalars.items():
+        lines += [
+            "    @property",
+            f"    def {name}(self):",
+            f"        self._append({code(location, Mode.READ)})",
+            f"        return self._v_{name}",
+            f"    @{name}.setter",
+            f"    def {name}(self, value):",
+            f"        self._v_{name} = value",
+            f"        self._append({code(location, Mode.WRITE)})",
+        ]
+    for name in objects:
+        lines += [
+            "    @property",
+            f"    def {name}(self):",
+            f"        return self._v_{name}",
+            f"    @{name}.setter",
+            f"    def {name}(self, value):",
+            f"        refuse_replacement({name!r})",
+        ]
+    namespace: dict[str, Any] = {"State": State, "refuse_replacement": _refuse_replacement}
+    exec("\n".join(lines), namespace)
+    made: type[State] = namespace["ModelState"]
+    return made
+
+
+def _refuse_replacement(name: str) -> None:
+    raise TreadleError(
+        f"shared object {name!r} cannot be replaced while the model runs: change its elements, "
+        f"or declare a scalar and store a tuple in it"
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuse a shared variable's name that the state object needs for itself."""
+    if name in RESERVED or name.startswith("_"):
+        taken = ", ".join(sorted(n for n in RESERVED if not n.startswith("_")))
+        raise TreadleError(
+            f"a shared variable cannot be called {name!r}: choose a name that does not begin "
+            f"with an underscore and is none of {taken}"
+        )

@@ -1,0 +1,32 @@
+"""Running one given schedule again."""
+
+from __future__ import annotations
+
+from treadle.errors import ScheduleMismatch
+from treadle.program import Program, Run, StepRecord
+from treadle.result import Schedule
+
+
+def follow(program: Program, schedule: Schedule, *, detail: bool) -> Run:
+    """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot."""
+    run = program.start(detail=detail)
+    vocabulary = program.vocabulary
+    for index, name in enumerate(schedule):
+        process = vocabulary.process_number(name)
+        if process is None or not run.is_enabled(process):
+            able = ", ".join(vocabulary.process_names[p] for p in run.enabled()) or "none"
+            reason = "there is no such process" if process is None else "it cannot take a step"
+            raise ScheduleMismatch(
+                f"the schedule does not fit the program: step {index + 1} is for {name!r}, but "
+                f"{reason} (enabled: {able}); explore again to get a new schedule"
+            )
+        run.step(process)
+    return run
+
+
+def record(program: Program, schedule: Schedule) -> list[StepRecord]:
+    """Return the steps of a schedule in words."""
+    run = follow(program, schedule, detail=True)
+    records = run.records()
+    run.close()
+    return records

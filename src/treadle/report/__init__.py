@@ -1,0 +1,1 @@
+"""Readers of results: text, JSON, the live line."""

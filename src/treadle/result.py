@@ -1,0 +1,162 @@
+"""What an exploration returns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from treadle.program import Crash, Program, StepRecord, Wait
+
+Kind = Literal[
+    "assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"
+]
+
+
+class Schedule(tuple[str, ...]):
+    """An interleaving: the name of the process of each step, in order.
+
+    It can be written down as one line and read back:
+
+    >>> schedule = Schedule(["p", "p", "q", "p"])
+    >>> str(schedule)
+    'p*2 q p'
+    >>> Schedule.parse("p*2 q p") == schedule
+    True
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, processes: Iterable[str] = ()) -> Schedule:
+        return super().__new__(cls, processes)
+
+    def __str__(self) -> str:
+        runs: list[tuple[str, int]] = []
+        for process in self:
+            if runs and runs[-1][0] == process:
+                runs[-1] = (process, runs[-1][1] + 1)
+            else:
+                runs.append((process, 1))
+        return " ".join(
+            process.replace(" ", "") + (f"*{count}" if count > 1 else "") for process, count in runs
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """Read a schedule that `str` wrote."""
+        processes: list[str] = []
+        for part in text.split():
+            name, star, count = part.rpartition("*")
+            if star and count.isdigit():
+                processes += [name] * int(count)
+            else:
+                processes.append(part)
+        return cls(processes)
+
+    @property
+    def switches(self) -> int:
+        """How often another process goes on than the one before."""
+        return sum(a != b for a, b in zip(self, self[1:], strict=False))
+
+
+@dataclass(slots=True)
+class Failure:
+    """A finding about the program: what went wrong, and the schedule that shows it."""
+
+    kind: Kind
+    message: str
+    schedule: Schedule
+    step: int
+    """Index of the failing step; the length of the schedule for a deadlock."""
+    process: str = ""
+    exception: BaseException | None = None
+    waits: tuple[Wait, ...] = ()
+    _program: Program | None = field(default=None, repr=False, compare=False)
+    _trace: list[StepRecord] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_crash(cls, program: Program, crash: Crash, schedule: Schedule) -> Failure:
+        """Describe a process that ended with an exception."""
+        error = crash.exception
+        return cls(
+            kind="assertion" if isinstance(error, AssertionError) else "exception",
+            message=type(error).__name__ + (f": {error}" if str(error) else ""),
+            schedule=schedule,
+            step=crash.step,
+            process=program.vocabulary.process_names[crash.process],
+            exception=error,
+            _program=program,
+        )
+
+    @classmethod
+    def of_deadlock(cls, program: Program, waits: list[Wait], schedule: Schedule) -> Failure:
+        """Describe processes that wait for ever."""
+        return cls(
+            kind="deadlock",
+            message="; ".join(map(str, waits)),
+            schedule=schedule,
+            step=len(schedule),
+            waits=tuple(waits),
+            _program=program,
+        )
+
+    @property
+    def trace(self) -> list[StepRecord]:
+        """The failing execution step by step, in words; recorded by replaying it."""
+        if self._trace is None:
+            from treadle.replay import record
+
+            self._trace = record(self._program, self.schedule) if self._program else []
+        return self._trace
+
+    def __str__(self) -> str:
+        from treadle.report.text import failure_in_words
+
+        return failure_in_words(self)
+
+
+@dataclass(slots=True)
+class Result:
+    """What an exploration did and found; prints as a readable summary."""
+
+    program: str
+    algorithm: str
+    executions: int = 0
+    """Complete executions."""
+    blocked: int = 0
+    """Executions begun and then found redundant."""
+    complete: bool = False
+    """Whether the whole space was covered: with no failure, that is a proof."""
+    failures: list[Failure] = field(default_factory=list)
+    """The first failure of each kind and message."""
+    failing: int = 0
+    """Findings in all, the same one in another execution included."""
+    events: int = 0
+    """Steps executed for the first time on their path."""
+    replayed: int = 0
+    """Steps executed again to come back to a branch."""
+    probes: int = 0
+    """Runs made only to learn whether a blocked step would be enabled in another order."""
+    peak_nodes: int = 0
+    """Most steps that the wakeup trees held at once."""
+    seconds: float = 0.0
+    stopped_by: str = ""
+    """Why the search ended early, if it did."""
+    estimate: float | None = None
+    """Estimated number of executions in all, of a search that ended early."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the space was covered and nothing failed."""
+        return self.complete and not self.failures
+
+    @property
+    def failure_kinds(self) -> Counter[str]:
+        """How many different failures of each kind were found."""
+        return Counter(failure.kind for failure in self.failures)
+
+    def __str__(self) -> str:
+        from treadle.report.text import result_in_words
+
+        return result_in_words(self)

@@ -1,0 +1,232 @@
+"""A trace and its happens-before order, as one integer bit mask per event.
+
+Bit `j` of `before[i]` says that event `j` happens before event `i`; bit `i` itself is set too. For
+every mask key (a location and a class of accesses, see `events`) `touched[key]` is the mask of the
+events that have it in their footprint. So the events dependent with a new one are a few `|`, and the
+races among them fall out while its mask is built: take the latest dependent event that is not yet
+known to happen before, it is in a race; then everything that happens before it is known too.
+
+Only new events are analysed: `truncate` undoes the tail of the trace, `extend` analyses what was
+appended since.
+"""
+
+from __future__ import annotations
+
+from treadle.events import Codes, Footprint, Vocabulary
+
+Race = tuple[int, int]
+"""Two events, by index: `(e, e')` with `e ⋖ e'`, and `e'` was not blocked before `e`."""
+
+
+def bits(mask: int) -> list[int]:
+    """Return the indices of the set bits, lowest first.
+
+    >>> bits(0b1101)
+    [0, 2, 3]
+    """
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+class Trace:
+    """The execution under exploration."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.processes: list[int] = []
+        self.codes: list[Codes] = []
+        self.footprints: list[Footprint] = []
+        self.before: list[int] = []
+        """Happens-before masks of the analysed events, each including the event itself."""
+        self.previous: list[int] = []
+        """For each analysed event, the one before it in the same process, or -1."""
+        self.latest: dict[int, int] = {}
+        """The latest analysed event of each process that has one."""
+        self.created: dict[int, int] = {}
+        """The event that spawned a process."""
+        self.of_process: dict[int, int] = {}
+        """The mask of each process's analysed events."""
+        self.touched: list[int] = []
+        self.guarded: list[int] = []
+        """Analysed events that begin with a blocking condition."""
+
+    def __len__(self) -> int:
+        return len(self.processes)
+
+    def append(self, process: int, codes: Codes) -> Footprint:
+        """Add an event; it is analysed by the next `extend`."""
+        footprint = self.vocabulary.footprint(codes)
+        self.processes.append(process)
+        self.codes.append(codes)
+        self.footprints.append(footprint)
+        return footprint
+
+    def truncate(self, length: int) -> None:
+        """Forget all events from index `length` on."""
+        touched, latest, previous = self.touched, self.latest, self.previous
+        for index in range(len(self.before) - 1, length - 1, -1):
+            footprint = self.footprints[index]
+            bit = 1 << index
+            for key in footprint.own:
+                touched[key] ^= bit
+            process = self.processes[index]
+            self.of_process[process] ^= bit
+            if previous[index] < 0:
+                del latest[process]
+            else:
+                latest[process] = previous[index]
+            for child in footprint.spawns:
+                if self.created.get(child) == index:
+                    del self.created[child]
+        while self.guarded and self.guarded[-1] >= length:
+            self.guarded.pop()
+        del self.processes[length:], self.codes[length:], self.footprints[length:]
+        del self.before[length:], self.previous[length:]
+
+    def extend(self) -> list[Race]:
+        """Analyse the events added since the last call; return the reversible races they close.
+
+        Left out are the races of events whose enabledness only a run can tell, when they come
+        first: conditions over shared variables, takes of something that must have been sent (see
+        `explore.blocking`).
+        """
+        touched = self.touched
+        missing = self.vocabulary.mask_keys - len(touched)
+        if missing > 0:
+            touched.extend([0] * missing)
+        processes, footprints, before = self.processes, self.footprints, self.before
+        latest, previous, of_process = self.latest, self.previous, self.of_process
+        races: list[Race] = []
+        for index in range(len(before), len(processes)):
+            process = processes[index]
+            footprint = footprints[index]
+            last = latest.get(process, -1)
+            known = base = self._base(process, last, footprint)
+            dependent = 0
+            for key in footprint.conflicts:
+                dependent |= touched[key]
+            dependent &= ~known
+            first_race = len(races)
+            while dependent:
+                event = dependent.bit_length() - 1
+                races.append((event, index))
+                known |= before[event]
+                dependent &= ~known
+            if footprint.guarded:
+                races[first_race:] = self._reversible(races[first_race:], index, base)
+                self.guarded.append(index)
+            bit = 1 << index
+            before.append(known | bit)
+            for key in footprint.own:
+                touched[key] |= bit
+            previous.append(last)
+            latest[process] = index
+            of_process[process] = of_process.get(process, 0) | bit
+            for child in footprint.spawns:
+                self.created[child] = index
+        return races
+
+    def _base(self, process: int, last: int, footprint: Footprint) -> int:
+        """Return what happens before an event whatever it accesses: its process, its creation."""
+        before = self.before
+        if last >= 0:
+            base = before[last]
+        else:
+            creation = self.created.get(process, -1)
+            base = before[creation] if creation >= 0 else 0
+        for ended in footprint.joins:
+            if ended in self.latest:
+                base |= before[self.latest[ended]]
+        return base
+
+    def _reversible(self, races: list[Race], index: int, base: int) -> list[Race]:
+        """Keep the races of a blocking event in which it was enabled before the other (section 8).
+
+        A take is dependent with the give that made it possible, but cannot come before it; what it
+        can come before is the previous take (algorithms 3 and 4).
+        """
+        footprint = self.footprints[index]
+        blocking = 0
+        for taken, given, spare in footprint.takes:
+            if not spare:
+                blocking |= self.touched[given] & ~self.touched[taken]
+            if footprint.needs:
+                blocking |= self.touched[taken]
+        for needed in footprint.needs:
+            blocking |= self.touched[needed]
+        for location in footprint.awaits:
+            blocking |= self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
+        kept = [race for race in races if not blocking >> race[0] & 1]
+        if not footprint.needs:
+            for event in self.previous_takes(footprint, base, self.processes[index]):
+                if (event, index) not in kept:
+                    kept.append((event, index))
+        return kept
+
+    def previous_takes(self, footprint: Footprint, base: int, process: int) -> list[int]:
+        """Return the latest takes of what a blocking event takes, unless they happen before it.
+
+        `base` is the mask of what happens before the event whatever it accesses.
+        """
+        found = []
+        for taken, _, _ in footprint.takes:
+            takes = self.touched[taken]
+            if takes:
+                event = takes.bit_length() - 1
+                if not base >> event & 1 and self.processes[event] != process:
+                    found.append(event)
+        return found
+
+    def base_of(self, process: int, footprint: Footprint) -> int:
+        """Return what happens before the next event of a process whatever it accesses."""
+        return self._base(process, self.latest.get(process, -1), footprint)
+
+    def push_imagined(self, process: int, footprint: Footprint, within: int) -> int:
+        """Add an event that did not happen in this trace, as if after the events of `within`.
+
+        It makes the masks answer questions about `v = u.p`; `pop_imagined` takes it back.
+        """
+        index = len(self.before)
+        known = self.base_of(process, footprint)
+        for key in footprint.conflicts:
+            dependent = self.touched[key] & within & ~known
+            while dependent:
+                event = dependent.bit_length() - 1
+                known |= self.before[event]
+                dependent &= ~known
+        self.processes.append(process)
+        self.codes.append(footprint.codes)
+        self.footprints.append(footprint)
+        self.before.append(known | 1 << index)
+        self.previous.append(self.latest.get(process, -1))
+        self.latest[process] = index
+        self.of_process[process] = self.of_process.get(process, 0) | 1 << index
+        for key in footprint.own:
+            self.touched[key] |= 1 << index
+        for child in footprint.spawns:
+            self.created.setdefault(child, index)
+        return index
+
+    def pop_imagined(self) -> None:
+        """Take the last imagined event back."""
+        self.truncate(len(self.before) - 1)
+
+    def after(self) -> list[int]:
+        """Return, for each event, the mask of the events that happen after it."""
+        length = len(self.before)
+        result = [0] * length
+        before = self.before
+        # Each event hands its own successors to its direct predecessors, latest first. Bits that
+        # another predecessor covers are handed over more than once, which is harmless.
+        for index in range(length - 1, 0, -1):
+            mine = result[index] | 1 << index
+            mask = before[index] ^ 1 << index
+            while mask:
+                event = mask.bit_length() - 1
+                result[event] |= mine
+                mask &= ~before[event]
+        return result
