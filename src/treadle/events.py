@@ -41,6 +41,8 @@ class Mode(IntEnum):
     """Blocked until a process ended; the location is that process's number."""
     WATCH = 10
     """What a blocking condition may read, read or not this time; a watch set of the vocabulary."""
+    OPEN = 11
+    """No access: says that what the step accesses depends on the values that it reads in it."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -92,6 +94,7 @@ class Footprint:
         "guarded",
         "joins",
         "needs",
+        "open",
         "own",
         "spawns",
         "takes",
@@ -114,8 +117,10 @@ class Footprint:
     """Watch sets: the locations that it might have read in another state."""
     spawns: tuple[int, ...]
     joins: tuple[int, ...]
+    open: bool
+    """Whether the step may access other locations when it reads other values."""
     guarded: bool
-    """Whether the step can be disabled by others, so that races with it need a closer look."""
+    """Whether races with the step need a closer look: it can be disabled, or it is open."""
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
@@ -133,7 +138,8 @@ class Footprint:
         self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
         self.joins = tuple(by_mode[Mode.JOIN])
-        self.guarded = bool(self.takes or self.needs or self.awaits)
+        self.open = bool(by_mode[Mode.OPEN])
+        self.guarded = bool(self.takes or self.needs or self.awaits or self.open)
         self.set_conflicts({})
 
     def set_conflicts(self, links: dict[int, list[int]]) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import quote, unquote
 
+from treadle.errors import ScheduleMismatch
 from treadle.program import Crash, Program, StepRecord, Wait
 
-Kind = Literal[
-    "assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"
-]
+Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
+
+_SPECIAL = re.compile(r"[%*\s]")
+"""What a process's name may contain but a written schedule uses for itself."""
+_COUNT_DIGITS = 7
 
 
 class Schedule(tuple[str, ...]):
@@ -24,6 +29,8 @@ class Schedule(tuple[str, ...]):
     'p*2 q p'
     >>> Schedule.parse("p*2 q p") == schedule
     True
+    >>> str(Schedule(["move(1, 2)"]))
+    'move(1,%202)'
     """
 
     __slots__ = ()
@@ -39,7 +46,9 @@ class Schedule(tuple[str, ...]):
             else:
                 runs.append((process, 1))
         return " ".join(
-            process.replace(" ", "") + (f"*{count}" if count > 1 else "") for process, count in runs
+            _SPECIAL.sub(lambda found: quote(found[0], safe=""), process)
+            + (f"*{count}" if count > 1 else "")
+            for process, count in runs
         )
 
     @classmethod
@@ -48,10 +57,14 @@ class Schedule(tuple[str, ...]):
         processes: list[str] = []
         for part in text.split():
             name, star, count = part.rpartition("*")
-            if star and count.isdigit():
-                processes += [name] * int(count)
+            if not star:
+                processes.append(unquote(part))
+            elif name and count.isdecimal() and len(count) <= _COUNT_DIGITS:
+                processes += [unquote(name)] * int(count)
             else:
-                processes.append(part)
+                raise ScheduleMismatch(
+                    f"cannot read {part!r} in the schedule: write `name`, or `name*3` for 3 steps"
+                )
         return cls(processes)
 
     @property

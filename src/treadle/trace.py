@@ -51,8 +51,8 @@ class Trace:
         self.of_process: dict[int, int] = {}
         """The mask of each process's analysed events."""
         self.touched: list[int] = []
-        self.guarded: list[int] = []
-        """Analysed events that begin with a blocking condition."""
+        self.undecided: list[Race] = []
+        """Races of the last `extend` that only a run can judge (see `explore.blocking`)."""
 
     def __len__(self) -> int:
         return len(self.processes)
@@ -82,17 +82,13 @@ class Trace:
             for child in footprint.spawns:
                 if self.created.get(child) == index:
                     del self.created[child]
-        while self.guarded and self.guarded[-1] >= length:
-            self.guarded.pop()
         del self.processes[length:], self.codes[length:], self.footprints[length:]
         del self.before[length:], self.previous[length:]
 
     def extend(self) -> list[Race]:
         """Analyse the events added since the last call; return the reversible races they close.
 
-        Left out are the races of events whose enabledness only a run can tell, when they come
-        first: conditions over shared variables, takes of something that must have been sent (see
-        `explore.blocking`).
+        Races whose second event may do something else when it comes first go to `undecided`.
         """
         touched = self.touched
         missing = self.vocabulary.mask_keys - len(touched)
@@ -101,11 +97,12 @@ class Trace:
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races: list[Race] = []
+        self.undecided = []
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
             last = latest.get(process, -1)
-            known = base = self._base(process, last, footprint)
+            known = base = self.past_of(process, last, footprint)
             dependent = 0
             for key in footprint.conflicts:
                 dependent |= touched[key]
@@ -117,8 +114,9 @@ class Trace:
                 known |= before[event]
                 dependent &= ~known
             if footprint.guarded:
-                races[first_race:] = self._reversible(races[first_race:], index, base)
-                self.guarded.append(index)
+                candidates = races[first_race:]
+                del races[first_race:]
+                self._judge(candidates, index, base, races)
             bit = 1 << index
             before.append(known | bit)
             for key in footprint.own:
@@ -130,8 +128,11 @@ class Trace:
                 self.created[child] = index
         return races
 
-    def _base(self, process: int, last: int, footprint: Footprint) -> int:
-        """Return what happens before an event whatever it accesses: its process, its creation."""
+    def past_of(self, process: int, last: int, footprint: Footprint) -> int:
+        """Return what happens before a step whatever it accesses, `last` being its process's last.
+
+        That is the past of its process, of its creation, and of the processes that it joins.
+        """
         before = self.before
         if last >= 0:
             base = before[last]
@@ -143,29 +144,34 @@ class Trace:
                 base |= before[self.latest[ended]]
         return base
 
-    def _reversible(self, races: list[Race], index: int, base: int) -> list[Race]:
-        """Keep the races of a blocking event in which it was enabled before the other (section 8).
+    def _judge(self, candidates: list[Race], index: int, base: int, races: list[Race]) -> None:
+        """Sort the races of a guarded event: impossible to reverse, possible, or undecided.
 
         A take is dependent with the give that made it possible, but cannot come before it; what it
-        can come before is the previous take (algorithms 3 and 4).
+        can come before is the previous take (section 8.1, algorithms 3 and 4).
         """
         footprint = self.footprints[index]
         blocking = 0
         for taken, given, spare in footprint.takes:
             if not spare:
                 blocking |= self.touched[given] & ~self.touched[taken]
-            if footprint.needs:
-                blocking |= self.touched[taken]
         for needed in footprint.needs:
             blocking |= self.touched[needed]
-        for location in footprint.awaits:
-            blocking |= self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
-        kept = [race for race in races if not blocking >> race[0] & 1]
-        if not footprint.needs:
-            for event in self.previous_takes(footprint, base, self.processes[index]):
-                if (event, index) not in kept:
-                    kept.append((event, index))
-        return kept
+        candidates = [race for race in candidates if not blocking >> race[0] & 1]
+        for event in self.previous_takes(footprint, base, self.processes[index]):
+            if (event, index) not in candidates:
+                candidates.append((event, index))
+        for location in self.vocabulary.awaited_locations(footprint):
+            for event in self.writers_of(location, base, self.processes[index]):
+                if (event, index) not in candidates:
+                    candidates.append((event, index))
+        is_fixed = not (footprint.open or footprint.needs or footprint.awaits)
+        (races if is_fixed else self.undecided).extend(candidates)
+
+    def writers_of(self, location: int, base: int, process: int) -> list[int]:
+        """Return the events that wrote a location, unless they happen before by `base`."""
+        writers = self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
+        return bits(writers & ~base & ~self.of_process.get(process, 0))
 
     def previous_takes(self, footprint: Footprint, base: int, process: int) -> list[int]:
         """Return the latest takes of what a blocking event takes, unless they happen before it.
@@ -181,23 +187,22 @@ class Trace:
                     found.append(event)
         return found
 
-    def base_of(self, process: int, footprint: Footprint) -> int:
-        """Return what happens before the next event of a process whatever it accesses."""
-        return self._base(process, self.latest.get(process, -1), footprint)
-
-    def push_imagined(self, process: int, footprint: Footprint, within: int) -> int:
+    def push_imagined(self, process: int, footprint: Footprint, past: int, within: int) -> int:
         """Add an event that did not happen in this trace, as if after the events of `within`.
 
-        It makes the masks answer questions about `v = u.p`; `pop_imagined` takes it back.
+        `past` is what happens before it whatever it accesses. It makes the masks answer questions
+        about `v = u.p`; `pop_imagined` takes it back.
         """
         index = len(self.before)
-        known = self.base_of(process, footprint)
+        known = past
+        dependent = 0
         for key in footprint.conflicts:
-            dependent = self.touched[key] & within & ~known
-            while dependent:
-                event = dependent.bit_length() - 1
-                known |= self.before[event]
-                dependent &= ~known
+            dependent |= self.touched[key]
+        dependent &= within & ~known
+        while dependent:
+            event = dependent.bit_length() - 1
+            known |= self.before[event]
+            dependent &= ~known
         self.processes.append(process)
         self.codes.append(footprint.codes)
         self.footprints.append(footprint)

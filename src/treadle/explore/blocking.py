@@ -1,21 +1,26 @@
-"""Races with steps that may be blocked (seed 002, section 8.2: algorithms 5 and 6).
+"""Races that only a run can judge (seed 002, section 8.2: algorithms 5 and 6, and beyond).
 
-`Trace.extend` finds the races of steps that are always enabled, and of takes whose previous take
-can be reversed without looking (algorithms 3 and 4). What remains are steps whose enabledness in
-another order only a run can tell: a condition over shared variables, a receive that may take
-another message, a process that is still blocked at the end.
+`Trace.extend` decides the races of steps that do the same wherever they are enabled. What remains
+are steps whose enabledness or accesses in another order only a run can tell:
 
-For such a step of a process `p` and an earlier event `e`, the paper considers every subsequence `u`
-of `w = notdep(e, E)` that is closed under happens-before, such that `e` disables `p` after
-`pre(E, e).u`, and takes `v = u.p`. What `p`'s condition reads is known, so only the *writers* of
-those locations matter: for each set of writers that can be left out it is enough to take the
-largest `u`, because the others are weak-initial-wise contained in it. A probe, that is a run of
-`pre(E, e).u.p`, tells whether `p` is enabled there and what it does.
+- a condition over shared variables, or a process that is still blocked at the end. For such a step
+  of a process `p` and an earlier event `e`, algorithm 6 considers every subsequence `u` of
+  `w = notdep(e, E)` that is closed under happens-before, such that `e` disables `p` after
+  `pre(E, e).u`, and takes `v = u.p`;
+- a step whose accesses depend on the values that it reads ("open"). The papers exclude it: property
+  (7) of definition 3.2 does not hold for it, so the reversed step may be dependent with events of
+  `w` that it was independent of.
+
+For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what it
+does. Of all `u` only those matter that leave out events which the step is dependent with, or whose
+writes its condition may read; for each choice of those the largest `u` is enough, because `v` may be
+longer than what has to be covered, never shorter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from treadle.events import Footprint
 from treadle.program import Run
@@ -28,73 +33,79 @@ Reversal = tuple[int, int, int]
 """`(e, last, v)`: explore the events of mask `v`, ending with event `last`, after `pre(E, e)`."""
 
 
-def blocking_reversals(
-    trace: Trace, run: Run, new: int, after: list[int], probe: Probe
-) -> Iterator[Reversal]:
+def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> Iterator[Reversal]:
     """Yield the reversals of steps that only a probe can judge.
 
-    An event that a reversal imagines is in the trace while the reversal is handled, not longer.
+    The step that a reversal imagines is in the trace while the reversal is handled, not longer.
     """
-    length = len(trace.before)
-    for index in list(trace.guarded):
+    for e, index in trace.undecided:
         footprint = trace.footprints[index]
-        if index >= new and (footprint.awaits or footprint.needs):
-            process = trace.processes[index]
-            tail = after[index] | 1 << index
-            base = trace.before[trace.previous[index]] if trace.previous[index] >= 0 else 0
-            yield from _reversals(trace, process, footprint, index, base, tail, after, probe)
+        step = _Step(
+            process=trace.processes[index],
+            past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
+            fixed=0 if footprint.awaits else trace.before[index],
+            movable=_watched_writers(trace, footprint),
+            tail=after[index] | 1 << index,
+        )
+        yield from _reversals(trace, e, step, after, probe)
     for process, codes in run.blocked():
         footprint = trace.vocabulary.footprint(codes)
-        base = trace.base_of(process, footprint)
-        yield from _reversals(trace, process, footprint, length, base, 0, after, probe)
+        base = trace.past_of(process, trace.latest.get(process, -1), footprint)
+        watched = _watched_writers(trace, footprint)
+        step = _Step(process=process, past=base, fixed=0, movable=watched, tail=0)
+        takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
+        for e in bits((watched | takes) & ~base & ~trace.of_process.get(process, 0)):
+            yield from _reversals(trace, e, step, after, probe)
 
 
-def _reversals(
-    trace: Trace,
-    process: int,
-    footprint: Footprint,
-    index: int,
-    base: int,
-    tail: int,
-    after: list[int],
-    probe: Probe,
-) -> Iterator[Reversal]:
-    """Yield the reversals of one step, executed at `index` or still pending there."""
-    writers = _writers(trace, footprint) & (1 << index) - 1
-    for e in bits(writers & ~base & ~trace.of_process.get(process, 0)):
-        own = trace.of_process.get(process, 0) & base & ~((1 << e) - 1)
-        w = ((1 << len(trace.before)) - 1) & ~((2 << e) - 1) & ~after[e] & ~tail
-        for u in _subsequences(w, writers, own, after):
-            prefix = trace.processes[:e] + [trace.processes[event] for event in bits(u)]
-            step = probe(prefix, process)
-            if step is not None and step.conflicts_with(trace.footprints[e]):
-                last = trace.push_imagined(process, step, (1 << e) - 1 | u)
-                yield e, last, u | 1 << last
-                trace.pop_imagined()
+@dataclass(slots=True)
+class _Step:
+    """The step that is to come before `e`."""
+
+    process: int
+    past: int
+    """What happens before it whatever it accesses."""
+    fixed: int
+    """What came before it in the trace, and so has to in every order that is looked for."""
+    movable: int
+    """Events that its condition may read, besides those that a probe shows it to depend on."""
+    tail: int
+    """Itself and what happened after it."""
 
 
-def _writers(trace: Trace, footprint: Footprint) -> int:
-    """Return the events that can disable a step: writers of its condition, takers of its units."""
-    touched = trace.touched
+def _watched_writers(trace: Trace, footprint: Footprint) -> int:
+    """Return the events that wrote what the condition of a step may read."""
     mask = 0
     for location in trace.vocabulary.awaited_locations(footprint):
-        mask |= touched[location * 4 + 1] | touched[location * 4 + 2]
-    for taken, _, _ in footprint.takes:
-        takes = touched[taken]
-        if takes:
-            mask |= 1 << takes.bit_length() - 1
+        mask |= trace.touched[location * 4 + 1] | trace.touched[location * 4 + 2]
     return mask
 
 
-def _subsequences(w: int, writers: int, own: int, after: list[int]) -> Iterator[int]:
-    """Yield the largest closed parts of `w` for each choice of writers that contains `own`."""
+def _reversals(
+    trace: Trace, e: int, step: _Step, after: list[int], probe: Probe
+) -> Iterator[Reversal]:
+    """Yield the ways to let one step come before `e`."""
+    prefix = (1 << e) - 1
+    w = ((1 << len(trace.before)) - 1) & ~(2 * prefix + 1) & ~after[e] & ~step.tail
+    own = step.past & ~prefix
+    if own & ~w:
+        return
     seen = {w}
     todo = [w]
     while todo:
         u = todo.pop()
-        yield u
-        for writer in bits(u & writers):
-            smaller = u & ~(after[writer] | 1 << writer)
+        schedule = trace.processes[:e] + [trace.processes[event] for event in bits(u)]
+        footprint = probe(schedule, step.process)
+        movable = step.movable
+        if footprint is not None:
+            for key in footprint.conflicts:
+                movable |= trace.touched[key]
+            if footprint.conflicts_with(trace.footprints[e]):
+                last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
+                yield e, last, u | 1 << last
+                trace.pop_imagined()
+        for event in bits(u & movable & ~step.fixed):
+            smaller = u & ~(after[event] | 1 << event)
             if smaller not in seen and not own & ~smaller:
                 seen.add(smaller)
                 todo.append(smaller)

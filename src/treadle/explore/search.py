@@ -17,7 +17,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED, Algorithm
-from treadle.explore.blocking import Reversal, blocking_reversals
+from treadle.explore.blocking import Reversal, probed_reversals
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser
@@ -149,15 +149,15 @@ class Search:
         """Analyse the new part of the trace; yield what its races ask to explore elsewhere."""
         trace = self.trace
         races = trace.extend()
-        blocked = run.blocked()
-        if not races and not blocked and not trace.guarded:
+        is_plain = not trace.undecided and not run.blocked()
+        if is_plain and not races:
             return
         after = trace.after()
         everything = (1 << len(after)) - 1
         for e, last in races:
             yield e, last, everything & ~((2 << e) - 1) & ~after[e] | 1 << last
-        if blocked or trace.guarded:
-            yield from blocking_reversals(trace, run, self._new, after, self.probe)
+        if not is_plain:
+            yield from probed_reversals(trace, run, after, self.probe)
 
     def probe(self, processes: Sequence[int], process: int) -> Footprint | None:
         """Run `processes` and then `process`: its footprint, or None if it is disabled there."""

@@ -9,10 +9,13 @@ from __future__ import annotations
 import types
 from typing import Any
 
+_Seen = dict[int, tuple[int, Any]]
+"""Objects met so far, by address, with their number; kept alive so that addresses stay unique."""
+
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), type, range)
 
 
-def freeze(value: Any, seen: dict[int, int] | None = None) -> object:
+def freeze(value: Any, seen: _Seen | None = None) -> object:
     """Return a hashable value that is equal for structurally equal arguments.
 
     >>> freeze([1, {"a": (2, 3)}]) == freeze([1, {"a": (2, 3)}])
@@ -24,8 +27,8 @@ def freeze(value: Any, seen: dict[int, int] | None = None) -> object:
         return (type(value).__name__, value)
     seen = {} if seen is None else seen
     if id(value) in seen:
-        return ("seen", seen[id(value)])
-    seen[id(value)] = len(seen)
+        return ("seen", seen[id(value)][0])
+    seen[id(value)] = (len(seen), value)
     if hasattr(value, "fingerprint_of"):
         return (type(value).__name__, freeze(value.fingerprint_of(), seen))
     if isinstance(value, list | tuple):
@@ -37,7 +40,7 @@ def freeze(value: Any, seen: dict[int, int] | None = None) -> object:
     return _freeze_object(value, seen)
 
 
-def _freeze_object(value: Any, seen: dict[int, int]) -> object:
+def _freeze_object(value: Any, seen: _Seen) -> object:
     if isinstance(value, types.GeneratorType):
         return ("generator", *_frames(value, seen))
     if isinstance(value, types.FunctionType):
@@ -51,7 +54,7 @@ def _freeze_object(value: Any, seen: dict[int, int]) -> object:
     return (type(value).__qualname__, freeze(parts, seen) if parts else repr(value))
 
 
-def _frames(generator: Any, seen: dict[int, int]) -> tuple[object, ...]:
+def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
     """Return position and locals of a generator, and of those that it delegates to."""
     if not isinstance(generator, types.GeneratorType):
         return (freeze(generator, seen),)

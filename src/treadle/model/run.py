@@ -54,7 +54,7 @@ class _DetailLog(list[int]):
         """Record an access; the caller has already performed it."""
         super().append(access)
         mode = mode_of(access)
-        if mode is Mode.WATCH:
+        if mode in (Mode.WATCH, Mode.OPEN):
             return
         self.words.append(self.run.access_in_words(mode, location_of(access)))
         if self.where is None:
@@ -117,6 +117,7 @@ class ModelRun:
             if announced is not None:
                 self._check_operation(process, announced)
             self._announced[process] = announced
+        log.append(_OPEN)
         codes = tuple(log)
         if self._detail:
             self._record(process)
@@ -397,6 +398,7 @@ class ModelRun:
             self._values[location] = lambda: getattr(self._state, f"_v_{name}")
 
 
+_OPEN = code(0, Mode.OPEN)
 _TOUCHED_OUTSIDE = (
     "the model touched its shared state outside a step: read and write it only inside the "
     "processes, between two yields"

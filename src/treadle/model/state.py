@@ -191,6 +191,10 @@ class State:
         """The name of the process that is running."""
         return self._run.current_name
 
+    def fingerprint_of(self) -> object:
+        """Stand for the shared state in a process's locals; its content is compared once."""
+        return "shared state"
+
 
 class Handle:
     """A process created by `spawn`."""
@@ -209,7 +213,7 @@ class Handle:
         return self.name
 
 
-RESERVED = frozenset(name for name in vars(State) if not name.startswith("__"))
+RESERVED = frozenset(name for name in vars(State) if not name.startswith("_"))
 """Names that a shared variable cannot have."""
 
 
@@ -257,8 +261,7 @@ def _refuse_replacement(name: str) -> None:
 def check_name(name: str) -> None:
     """Refuse a shared variable's name that the state object needs for itself."""
     if name in RESERVED or name.startswith("_"):
-        taken = ", ".join(sorted(n for n in RESERVED if not n.startswith("_")))
         raise TreadleError(
             f"a shared variable cannot be called {name!r}: choose a name that does not begin "
-            f"with an underscore and is none of {taken}"
+            f"with an underscore and is none of {', '.join(sorted(RESERVED))}"
         )

@@ -1,1 +1,1 @@
-"""Readers of results: text, JSON, the live line."""
+"""What people and programs read of a result: text, JSON, and the live line of a running search."""

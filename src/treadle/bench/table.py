@@ -1,0 +1,137 @@
+"""Print measured rows in the form of the paper's tables, ours beside theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from treadle.bench.harness import Measurement
+from treadle.bench.paper import PaperTable, Printed, Row
+
+LONG = 5.0
+"""Seconds from which on a row's last time is worth a note."""
+
+_NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRow:
+    """One cell group of a table: a row under one algorithm, measured."""
+
+    row: Row
+    measured: Measurement
+    limit: float
+    """Seconds after which the row was to be stopped."""
+    last_time: float | None
+    deviation: str
+
+    @property
+    def name(self) -> str:
+        """The row and the algorithm in words."""
+        return f"{self.row.name} under {self.measured.algorithm}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    header: str
+    ours: Callable[[MeasuredRow], str]
+    theirs: Callable[[Row, Printed], str]
+
+
+def build(table: PaperTable, cells: Sequence[MeasuredRow]) -> Table:
+    """Return a table in the paper's form: two lines for each row, ours and the paper's."""
+    algorithms = list(dict.fromkeys(cell.measured.algorithm for cell in cells))
+    columns = [(_COLUMNS[name], algorithm) for name in table.columns for algorithm in algorithms]
+    printed = Table(title=table.title, title_justify="left", title_style="bold")
+    printed.add_column("Benchmark", no_wrap=True)
+    printed.add_column("")
+    for column, algorithm in columns:
+        printed.add_column(f"{column.header}\n{algorithm}", justify="right", overflow="fold")
+    for row in dict.fromkeys(cell.row.name for cell in cells):
+        _add_row(printed, [cell for cell in cells if cell.row.name == row], columns)
+    return printed
+
+
+def _add_row(
+    printed: Table, cells: Sequence[MeasuredRow], columns: Iterable[tuple[_Column, str]]
+) -> None:
+    row = cells[0].row
+    by_algorithm = {cell.measured.algorithm: cell for cell in cells}
+    ours, theirs = [], []
+    for column, algorithm in columns:
+        cell = by_algorithm[algorithm]
+        ours.append(Text(column.ours(cell), style="bold red" if cell.deviation else ""))
+        theirs.append(column.theirs(row, row.printed.get(algorithm, Printed())))
+    printed.add_row(row.name, "ours", *ours)
+    printed.add_row("", "paper", *theirs, style="dim", end_section=True)
+
+
+def notes(cells: Iterable[MeasuredRow]) -> list[Text]:
+    """Return what is to be said below a table: deviations, stopped rows, long rows."""
+    said = [note for cell in cells if (note := _note(cell))]
+    deviations = [
+        Text(f"DEVIATION: {cell.name} {cell.deviation}", style="bold white on red")
+        for cell in cells
+        if cell.deviation
+    ]
+    return deviations + [Text(note, style="dim") for note in said]
+
+
+def _note(cell: MeasuredRow) -> str:
+    last = f"last time it took {seconds(cell.last_time)}" if cell.last_time is not None else ""
+    if not cell.measured.complete:
+        return f"{cell.name}: {stopped(cell.limit)}" + (f"; {last} to finish" if last else "")
+    if last and max(cell.last_time or 0, cell.measured.seconds) >= LONG:
+        return f"{cell.name}: took {seconds(cell.measured.seconds)}; {last}"
+    return ""
+
+
+def stopped(limit: float) -> str:
+    """Say that a row was stopped."""
+    return f"stopped after {limit:g} s"
+
+
+def seconds(value: float) -> str:
+    """Return a time as the paper writes it."""
+    if value < 60:
+        return f"{value:.2f}s"
+    return f"{int(value) // 60}m{int(value) % 60:02}s"
+
+
+def _explored(cell: MeasuredRow) -> str:
+    measured = cell.measured
+    total = f"{'' if measured.complete else '> '}{measured.explored:,}"
+    return total + (f"\n{measured.executions:,}+{measured.blocked:,}" if measured.blocked else "")
+
+
+def _time(cell: MeasuredRow) -> str:
+    return seconds(cell.measured.seconds) if cell.measured.complete else stopped(cell.limit)
+
+
+def _nodes(cell: MeasuredRow) -> str:
+    return f"{cell.measured.nodes:,}" if cell.measured.nodes else _NOTHING
+
+
+def _number(value: int | None) -> str:
+    return _NOTHING if value is None else f"{value:,}"
+
+
+def _their_blocked(row: Row, printed: Printed) -> str:
+    return _number(None if printed.explored is None else printed.explored - row.expected)
+
+
+_COLUMNS = {
+    "explored": _Column("Explored", _explored, lambda _, printed: _number(printed.explored)),
+    "blocked": _Column("Blocked", lambda cell: f"{cell.measured.blocked:,}", _their_blocked),
+    "time": _Column("Time", _time, lambda _, printed: printed.time or _NOTHING),
+    "nodes": _Column("Nodes", _nodes, lambda _, printed: _number(printed.nodes)),
+    "memory": _Column(
+        "Memory",
+        lambda cell: f"{cell.measured.peak_mb:.0f}MB",
+        lambda _, printed: printed.memory or _NOTHING,
+    ),
+}
+"""The groups of columns that a `PaperTable` names."""

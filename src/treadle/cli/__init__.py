@@ -1,0 +1,86 @@
+"""The command line: `treadle run`, `replay`, `compare` and `bench`.
+
+Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget before
+the space was covered, 70 a bug of Treadle, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from treadle import __version__
+from treadle.cli.bench import bench
+from treadle.cli.compare import compare
+from treadle.cli.replay import replay
+from treadle.cli.run import run
+from treadle.cli.status import BUG, INTERRUPTED, MISUSE
+from treadle.errors import TreadleBug, TreadleError
+
+_REPORT_IT = "This is a bug of Treadle, not of your program: please report it."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="treadle")
+def cli() -> None:
+    """Check every interleaving of a concurrent program that can make a difference.
+
+    \b
+    Examples:
+      treadle run examples/peterson.py
+      treadle run model.py::transfer --keep-going
+      treadle replay model.py::transfer 'p*2 q p'
+      treadle compare model.py::transfer
+      treadle bench --paper jacm17 --program readers
+
+    Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget
+    before the space was covered, 70 a bug of Treadle, 130 interrupted.
+    """
+
+
+for _command in (run, replay, compare, bench):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a pipe may not know the program's characters
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_status_of(arguments))
+
+
+def _status_of(arguments: Sequence[str] | None) -> int:
+    """Run a command; turn every way in which it can end into an exit status."""
+    try:
+        return int(cli.main(arguments, prog_name="treadle", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+    except click.UsageError as error:
+        _complain(error.format_message() + _where_to_look(error))
+    except (click.ClickException, TreadleError) as error:
+        _complain(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
+    except TreadleBug as bug:
+        click.echo(f"treadle: bug: {bug}", err=True)
+        return BUG
+    except Exception:  # status 1 would say that the program under test failed
+        click.echo(f"{traceback.format_exc()}\n{_REPORT_IT}", err=True)
+        return BUG
+    return MISUSE
+
+
+def _complain(message: str) -> None:
+    """Print an error as one line."""
+    click.echo(f"treadle: error: {' '.join(message.split())}", err=True)
+
+
+def _where_to_look(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx is not None else "treadle"
+    return f" (see '{command} --help')"

@@ -1,0 +1,164 @@
+"""`treadle bench`: a paper's tables again, ours beside theirs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+from rich.console import Console
+
+from treadle.api import ALGORITHMS
+from treadle.bench import PAPERS
+from treadle.bench.check import deviation
+from treadle.bench.harness import Measurement, Task, measure
+from treadle.bench.history import History, default_path
+from treadle.bench.paper import Paper, PaperTable, Row
+from treadle.bench.table import MeasuredRow, build, notes, seconds
+from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
+from treadle.explore.schedule import SCHEDULES
+
+_COVERING = [name for name, algorithm in ALGORITHMS.items() if algorithm.covers]
+_PIPE_WIDTH = 180
+"""Columns of a table that is not printed on a terminal."""
+
+
+@click.command()
+@click.option("--paper", required=True, type=click.Choice(list(PAPERS)), help="Whose tables.")
+@click.option("--program", "programs", multiple=True, help="Only this program; repeatable.")
+@click.option(
+    "--n",
+    "sizes",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Only this size; repeatable. With --program, any size; without, one that the paper has.",
+)
+@click.option(
+    "--algorithm",
+    "algorithms",
+    multiple=True,
+    type=click.Choice(_COVERING),
+    help="Only this algorithm; repeatable.  [default: those of the paper's table]",
+)
+@click.option(
+    "--schedule",
+    type=click.Choice(list(SCHEDULES)),
+    default="stay",
+    show_default=True,
+    help="Which process runs where the algorithm leaves it open.",
+)
+@click.option(
+    "--row-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop a row after this long, and say so.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
+@click.pass_context
+def bench(
+    context: click.Context,
+    paper: str,
+    programs: tuple[str, ...],
+    sizes: tuple[int, ...],
+    algorithms: tuple[str, ...],
+    schedule: str,
+    row_timeout: float,
+    as_json: bool,
+) -> None:
+    """Measure a paper's tables again and print them, ours beside theirs.
+
+    Times are CPU time, and each row has a process of its own. Counts that must be exact are
+    checked. Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was
+    stopped.
+    """
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout)
+    tables = session.paper.select(programs, sizes)
+    cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
+    context.exit(_status(cells))
+
+
+def _status(cells: Sequence[MeasuredRow]) -> int:
+    if any(cell.deviation for cell in cells):
+        return FAILED
+    return VERIFIED if all(cell.measured.complete for cell in cells) else INCOMPLETE
+
+
+@dataclass(slots=True)
+class _Session:
+    """One call of the command: what to measure, and how."""
+
+    paper: Paper
+    algorithms: tuple[str, ...]
+    schedule: str
+    row_timeout: float
+    history: History = field(default_factory=lambda: History(default_path()))
+
+    def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
+        """Measure all rows; print each as a line of JSON as soon as it is there."""
+        for _, cells in self._measured(tables):
+            for cell in cells:
+                click.echo(cell.measured.as_json())
+                if cell.deviation:
+                    click.secho(f"DEVIATION: {cell.name} {cell.deviation}", fg="red", err=True)
+                yield cell
+
+    def print_tables(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
+        """Measure all rows; print each table as soon as its rows are there."""
+        console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+        console.print(
+            f"{self.paper.title}\nExplored = complete + blocked; one number alone: none was "
+            f"blocked. Time is CPU time, schedule {self.schedule!r}.",
+            soft_wrap=True,
+        )
+        for table, measured in self._measured(tables):
+            cells = list(measured)
+            console.print("", build(table, cells))
+            for note in notes(cells):
+                console.print(note, soft_wrap=True)
+            yield from cells
+
+    def _measured(
+        self, tables: Sequence[PaperTable]
+    ) -> Iterator[tuple[PaperTable, Iterator[MeasuredRow]]]:
+        total = sum(len(table.rows) * len(self._algorithms_of(table)) for table in tables)
+        numbers = (f"row {number} of {total}" for number in range(1, total + 1))
+        for table in tables:
+            yield table, self._measured_rows(table, numbers)
+
+    def _measured_rows(self, table: PaperTable, numbers: Iterator[str]) -> Iterator[MeasuredRow]:
+        for row in table.rows:
+            for algorithm in self._algorithms_of(table):
+                yield self._measured_row(row, algorithm, next(numbers))
+
+    def _algorithms_of(self, table: PaperTable) -> Sequence[str]:
+        return list(dict.fromkeys(self.algorithms)) or table.algorithms
+
+    def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
+        task = Task(
+            self.paper.name, row.benchmark.name, row.n, algorithm, self.schedule, self.row_timeout
+        )
+        last = self.history.last(task)
+        measured = _measure_visibly(task, number, last)
+        if measured.complete:
+            self.history.note(task, measured.seconds)
+        return MeasuredRow(row, measured, self.row_timeout, last, deviation(row, measured))
+
+
+def _measure_visibly(task: Task, number: str, last: float | None) -> Measurement:
+    """Measure a row; a terminal shows meanwhile which one, and for how long.
+
+    The line is gone before anything else is printed, for it takes standard output over.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return measure(task)
+    what = f"{number}: {task}" + ("" if last is None else f", last time {seconds(last)}")
+    started = time.monotonic()
+    with console.status(what) as status:
+        return measure(
+            task, lambda: status.update(f"{what}; running for {time.monotonic() - started:.0f} s")
+        )

@@ -1,0 +1,147 @@
+"""From `FILE.py::name` to a program; and the user's file and line for errors."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+from treadle.api import as_program
+from treadle.errors import TreadleError
+from treadle.model import Program as ModelProgram
+from treadle.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A program that the command line names."""
+
+    path: Path
+    name: str
+    program: Program
+
+    def __str__(self) -> str:
+        return f"{self.path}::{self.name}"
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Say in which line of the file an error arose while its program ran."""
+        try:
+            yield
+        except TreadleError as error:
+            raise type(error)(_located(str(error), error, self.path)) from error
+        except SystemExit as error:
+            raise TreadleError(
+                _located("a process of the model ends Python: remove sys.exit()", error, self.path)
+            ) from error
+
+
+def load(text: str) -> Target:
+    """Import the file of `FILE.py::name`, or `FILE.py`, and return the program in it."""
+    file, _, name = text.partition("::")
+    path = Path(file)
+    _check_file(path, text)
+    module = _import(path)
+    name = name or _only_program(module, path)
+    if not hasattr(module, name):
+        raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
+    with _user_code(path, f"{name!r} of {path} raises"):
+        program = as_program(getattr(module, name))
+    return Target(path, name, program)
+
+
+def _check_file(path: Path, text: str) -> None:
+    if not path.exists():
+        raise TreadleError(f"there is no file {path}: give FILE.py::NAME or FILE.py, not {text!r}")
+    if path.is_dir():
+        raise TreadleError(f"{path} is a directory: give one Python file in it")
+    if path.suffix != ".py":
+        raise TreadleError(f"{path} is no Python file: give a file whose name ends in .py")
+
+
+def _import(path: Path) -> ModuleType:
+    """Execute a file as a module that can import its neighbours."""
+    spec = importlib.util.spec_from_file_location(f"treadle_target_{path.stem}", path.resolve())
+    assert spec is not None, "a .py file always has a loader"
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    with _user_code(path, f"{path} raises at import"):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _user_code(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever the user's own code raises into one line that names file and line."""
+    try:
+        yield
+    except TreadleError as error:
+        raise TreadleError(_located(str(error), error, path)) from error
+    except SyntaxError as error:
+        file = path if error.filename in (None, str(path.resolve())) else error.filename
+        place = f"{file}:{error.lineno}" if error.lineno else file
+        raise TreadleError(f"{place} is not valid Python: {error.msg}; mend it first") from error
+    except (Exception, SystemExit) as error:
+        words = f"{type(error).__name__}: {error}"
+        raise TreadleError(_located(f"{what}: {words}; mend it first", error, path)) from error
+
+
+def _located(message: str, error: BaseException, path: Path) -> str:
+    """Add the innermost line of the user's file that an error came through, if any."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename) == path.resolve()
+    ]
+    return f"{message} ({path}:{lines[-1]})" if lines else message
+
+
+def _programs_in(module: ModuleType) -> list[str]:
+    """Return the names of the module's programs; if it has none, of functions that may make one."""
+    programs = {
+        id(value): name for name, value in vars(module).items() if isinstance(value, ModelProgram)
+    }
+    return list(programs.values()) or [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and _may_make_program(name, value, module)
+    ]
+
+
+def _may_make_program(name: str, function: object, module: ModuleType) -> bool:
+    return (
+        not name.startswith("_")
+        and inspect.isfunction(function)
+        and function.__module__ == module.__name__
+        and not inspect.isgeneratorfunction(function)
+        and not inspect.iscoroutinefunction(function)
+        and not inspect.signature(function).parameters
+    )
+
+
+def _only_program(module: ModuleType, path: Path) -> str:
+    names = _programs_in(module)
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise TreadleError(f"{path} has no program: define a treadle.model.Program in it")
+    raise TreadleError(
+        f"{path} has {len(names)} programs: choose one of "
+        + ", ".join(f"{path}::{name}" for name in names)
+    )
+
+
+def _advice(module: ModuleType, name: str) -> str:
+    names = _programs_in(module)
+    if close := get_close_matches(name, names, n=1):
+        return f"did you mean {close[0]!r}?"
+    return f"it has {', '.join(names)}" if names else "define a treadle.model.Program in it"

@@ -1,0 +1,51 @@
+"""Options that more than one command takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from treadle.api import ALGORITHMS
+from treadle.explore.budget import MAX_STEPS
+from treadle.explore.schedule import SCHEDULES
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+ALGORITHM = click.Choice(list(ALGORITHMS))
+
+target_argument = click.argument("target", metavar="FILE.py[::NAME]")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+_SEARCH_OPTIONS = (
+    click.option(
+        "--schedule",
+        type=click.Choice(list(SCHEDULES)),
+        default="stay",
+        show_default=True,
+        help="Which process runs where the algorithm leaves it open.",
+    ),
+    click.option("--max-executions", type=int, metavar="N", help="Stop after N executions."),
+    click.option(
+        "--max-steps",
+        type=int,
+        metavar="N",
+        default=MAX_STEPS,
+        show_default=True,
+        help="Steps that one execution may take.",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of `random` and `pct`."
+    ),
+    click.option(
+        "--depth", type=int, default=3, show_default=True, help="Bug depth that `pct` aims at."
+    ),
+)
+
+
+def search_options(command: Command) -> Command:
+    """Add the options that an exploration takes."""
+    for option in reversed(_SEARCH_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,77 @@
+"""`treadle replay`: run one interleaving again."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from rich.console import Console
+
+from treadle import api
+from treadle.cli.loading import Target, load
+from treadle.cli.options import json_option, target_argument
+from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
+from treadle.program import StepRecord
+from treadle.replay import follow
+from treadle.report.colour import print_words
+from treadle.report.columns import trace_in_columns
+from treadle.report.json import failure_as_dict
+from treadle.report.text import failure_in_words
+from treadle.result import Failure, Schedule
+
+
+@click.command()
+@target_argument
+@click.argument("schedule")
+@json_option
+def replay(target: str, schedule: str, as_json: bool) -> int:
+    """Run one interleaving again and show all its steps.
+
+    SCHEDULE names the process of each step, in order; `p*3` is three steps of p. It is printed
+    with every failure.
+
+    \b
+    Examples:
+      treadle replay model.py::transfer 'p*2 q p'
+      treadle replay model.py 'p*2 q p' --json
+
+    Exit status: 0 no failure, 1 the failure showed again, 2 the schedule does not fit the program,
+    3 the schedule ends before the program does.
+    """
+    chosen = load(target)
+    with chosen.running():
+        steps = Schedule.parse(schedule)
+        failure = api.replay(chosen.program, steps)
+        if failure is not None:
+            _show_failure(failure, chosen, as_json=as_json)
+            return FAILED
+        return _show_success(chosen, steps, as_json=as_json)
+
+
+def _show_failure(failure: Failure, target: Target, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(failure_as_dict(failure), indent=2))
+    else:
+        print_words(Console(), failure_in_words(failure, target=str(target), rows=None))
+
+
+def _show_success(target: Target, steps: Schedule, *, as_json: bool) -> int:
+    """Show an execution without failure, which may have more steps to take."""
+    records, able = _follow(target, steps)
+    if as_json:
+        click.echo("null")
+    else:
+        lines = trace_in_columns(records)
+        more = f"; the program can go on with {', '.join(able)}" if able else ""
+        lines += ["", f"No failure in these {len(steps)} steps{more}."]
+        print_words(Console(), "\n".join(lines))
+    return INCOMPLETE if able else VERIFIED
+
+
+def _follow(target: Target, steps: Schedule) -> tuple[list[StepRecord], list[str]]:
+    """Return the steps in words, and the processes that could go on."""
+    run = follow(target.program, steps, detail=True)
+    names = target.program.vocabulary.process_names
+    able = [names[process] for process in run.enabled()]
+    run.close()
+    return run.records(), able

@@ -1,0 +1,19 @@
+"""What the exit status of the command says."""
+
+from __future__ import annotations
+
+from treadle.result import Result
+
+VERIFIED = 0
+FAILED = 1
+MISUSE = 2
+INCOMPLETE = 3
+BUG = 70
+INTERRUPTED = 130
+
+
+def status_of(result: Result) -> int:
+    """Return the exit status of an exploration."""
+    if result.failures:
+        return FAILED
+    return VERIFIED if result.complete else INCOMPLETE

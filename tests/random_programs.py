@@ -1,0 +1,181 @@
+"""Random small concurrent programs, as data: shared variables, arrays, conditionals on read values,
+locks, semaphores, awaits, mailboxes, spawn and join, assertions, atomic blocks.
+
+A program is a list of process bodies; a body is a list of instructions, each one step:
+
+    ("write", x, value)  ("read", x)            x: name of a shared variable; reads go to `acc`
+    ("store", x)  ("increment", x)              store acc; read and write in one step
+    ("put", value)  ("get", index)              array element `acc % 3`; fixed element
+    ("cas", x, old, new)  ("add", amount)  ("total",)
+    ("if", value, then, otherwise)              on acc; branches are bodies; no step
+    ("locked", lock, body)  ("down",)  ("up",)  lock and semaphore
+    ("await", x, value)
+    ("send", value)  ("receive",)  ("poll",)  ("select", parity)
+    ("spawn", body)  ("join",)                  join the last process spawned, if any
+    ("check", value)                            assert acc != value; part of the next step
+    ("atomic", body)                            all in one step
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from treadle.model import Counter, Lock, Mailbox, Program, Semaphore
+from treadle.model.mailbox import TIMEOUT
+
+Body = list[tuple[Any, ...]]
+
+VARIABLES = ("x", "y")
+
+
+def build(bodies: list[Body]) -> Program:
+    """Return the program that a description stands for."""
+    program = Program(
+        "random",
+        x=0,
+        y=0,
+        array=[0, 0, 0],
+        count=Counter(0),
+        locks=[Lock(), Lock()],
+        semaphore=Semaphore(1),
+        box=Mailbox(),
+    )
+    for index, body in enumerate(bodies):
+        program.process(process, body, name=f"p{index}")
+    return program
+
+
+def process(s: Any, body: Body) -> Iterator[Any]:
+    """Run a body: a step ends before each instruction that begins one."""
+    frame = {"acc": 0, "child": None}
+    yield from execute(s, body, frame)
+
+
+def execute(s: Any, body: Body, frame: dict[str, Any]) -> Iterator[Any]:
+    for operation, *args in body:
+        if operation == "if":
+            yield from execute(s, args[1] if frame["acc"] == args[0] else args[2], frame)
+        elif operation == "check":
+            assert frame["acc"] != args[0], f"acc is {args[0]}"
+        elif operation == "locked":
+            yield s.locks[args[0]].acquire()
+            yield from execute(s, args[1], frame)
+            yield
+            s.locks[args[0]].release()
+        elif operation == "await":
+            yield s.until(lambda name=args[0], wanted=args[1]: getattr(s, name) == wanted)
+        elif operation == "either":
+            yield s.until(lambda wanted=args[0]: s.x == wanted or s.y == wanted)
+        elif operation == "down":
+            yield s.semaphore.acquire()
+        elif operation == "join":
+            if frame["child"] is not None:
+                yield s.join(frame["child"])
+        elif operation == "receive":
+            frame["acc"] = yield s.box.receive()
+        elif operation == "select":
+            frame["acc"] = yield s.box.receive(lambda m, parity=args[0]: m % 2 == parity)
+        elif operation == "poll":
+            message = yield s.box.receive(timeout=True)
+            frame["acc"] = -1 if message is TIMEOUT else message
+        elif operation == "atomic":
+            yield
+            for instruction in args[0]:
+                act(s, instruction, frame)
+        else:
+            yield
+            act(s, (operation, *args), frame)
+
+
+def act(s: Any, instruction: tuple[Any, ...], frame: dict[str, Any]) -> None:
+    """Do one instruction that never blocks."""
+    operation, *args = instruction
+    match operation:
+        case "write":
+            setattr(s, args[0], args[1])
+        case "read":
+            frame["acc"] = getattr(s, args[0])
+        case "store":
+            setattr(s, args[0], frame["acc"])
+        case "increment":
+            setattr(s, args[0], getattr(s, args[0]) + 1)
+        case "put":
+            s.array[frame["acc"] % 3] = args[0]
+        case "get":
+            frame["acc"] = s.array[args[0]]
+        case "cas":
+            if getattr(s, args[0]) == args[1]:
+                setattr(s, args[0], args[2])
+        case "copy-if":  # a data-dependent step: what it writes depends on what it reads
+            if s.x == args[0]:
+                s.y = args[1]
+        case "add":
+            s.count.add(args[0])
+        case "total":
+            frame["acc"] = int(s.count.value)
+        case "up":
+            s.semaphore.release()
+        case "send":
+            s.box.send(args[0])
+        case "spawn":
+            frame["child"] = s.spawn(process, args[0])
+        case "try":
+            frame["acc"] = int(s.locks[args[0]].try_acquire())
+            if frame["acc"]:
+                s.locks[args[0]].release()
+        case _:
+            raise AssertionError(f"unknown instruction {instruction}")
+
+
+SIMPLE = ("write", "read", "store", "increment", "put", "get", "cas", "add", "total")
+ALL = (*SIMPLE, "if", "check", "locked", "await", "either", "down", "up", "send", "receive", "poll",
+       "select", "spawn", "join", "atomic", "try")  # fmt: skip
+
+
+def draw_body(rng: random.Random, size: int, kinds: tuple[str, ...], level: int = 0) -> Body:
+    """Draw a body of up to `size` instructions."""
+    return [draw_instruction(rng, kinds, level) for _ in range(rng.randint(1, size))]
+
+
+def draw_instruction(rng: random.Random, kinds: tuple[str, ...], level: int) -> tuple[Any, ...]:
+    operation = rng.choice(kinds)
+    value = rng.randint(0, 2)
+    if operation in ("if", "locked", "spawn", "atomic") and level > 1:
+        operation = "read"
+    match operation:
+        case "write":
+            return (operation, rng.choice(VARIABLES), value)
+        case "read" | "store" | "increment":
+            return (operation, rng.choice(VARIABLES))
+        case "await":
+            return (operation, rng.choice(VARIABLES), value)
+        case "cas":
+            return (operation, rng.choice(VARIABLES), rng.randint(0, 1), value)
+        case "if":
+            inner = [draw_body(rng, 2, kinds, level + 1) for _ in range(2)]
+            return (operation, rng.randint(0, 1), *inner)
+        case "locked":
+            return (operation, rng.randint(0, 1), draw_body(rng, 2, kinds, level + 1))
+        case "spawn":
+            return (operation, draw_body(rng, 2, kinds, level + 1))
+        case "atomic":
+            fixed = tuple(kind for kind in kinds if kind in ("write", "read", "store", "increment",
+                                                            "get", "add", "copy-if"))  # fmt: skip
+            return (operation, [draw_instruction(rng, fixed, 2) for _ in range(rng.randint(2, 3))])
+        case "put" | "send" | "add" | "either" | "get":
+            return (operation, value)
+        case "copy-if":
+            return (operation, value, rng.randint(1, 2))
+        case "check":
+            return (operation, rng.randint(1, 2))
+        case "select" | "try":
+            return (operation, rng.randint(0, 1))
+        case _:
+            return (operation,)
+
+
+def draw_program(rng: random.Random, kinds: tuple[str, ...], processes: int, size: int) -> list[Body]:
+    """Draw the bodies of a program."""
+    return [draw_body(rng, size, kinds) for _ in range(rng.randint(2, processes))]
