@@ -18,6 +18,8 @@ A program is a list of process bodies; a body is a list of instructions, each on
 
 from __future__ import annotations
 
+import itertools
+import linecache
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -179,3 +181,92 @@ def draw_instruction(rng: random.Random, kinds: tuple[str, ...], level: int) -> 
 def draw_program(rng: random.Random, kinds: tuple[str, ...], processes: int, size: int) -> list[Body]:
     """Draw the bodies of a program."""
     return [draw_body(rng, size, kinds) for _ in range(rng.randint(2, processes))]
+
+
+def build_from_source(bodies: list[Body]) -> Program:
+    """Return the same program with each process written out as Python source.
+
+    `build` interprets a body, which the kit's source analysis cannot see through; here it can, so
+    that steps count as rigid wherever they are.
+    """
+    program = build([])
+    for index, body in enumerate(bodies):
+        name = f"p{index}"
+        program.process(_compile(name, ["acc, child = 0, None", *_lines(body)]), name=name)
+    return program
+
+
+_serial = itertools.count()
+
+
+def _compile(name: str, lines: list[str]) -> Any:
+    """Compile a process, with its source where `inspect` finds it."""
+    source = f"def {name}(s):\n    yield\n" + "".join(f"    {line}\n" for line in lines)
+    filename = f"<random program {next(_serial)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"_compile": _compile, "TIMEOUT": TIMEOUT}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace[name]
+
+
+def _lines(body: Body) -> list[str]:
+    """Return a body as source lines; like `execute`."""
+    lines: list[str] = []
+    for operation, *args in body:
+        if operation == "if":
+            lines.append(f"if acc == {args[0]}:")
+            lines += _indented(_lines(args[1])) + ["else:"] + _indented(_lines(args[2]))
+        elif operation == "check":
+            lines.append(f"assert acc != {args[0]}, 'acc is {args[0]}'")
+        elif operation == "locked":
+            lines += [f"yield s.locks[{args[0]}].acquire()", *_lines(args[1])]
+            lines += ["yield", f"s.locks[{args[0]}].release()"]
+        elif operation == "atomic":
+            lines += ["yield", *itertools.chain.from_iterable(map(_act_lines, args[0]))]
+        elif operation == "join":
+            lines += ["if child is not None:", "    yield s.join(child)"]
+        elif operation in _BLOCKING:
+            lines += [line.format(*args) for line in _BLOCKING[operation]]
+        else:
+            lines += ["yield", *_act_lines((operation, *args))]
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines or ["pass"]]
+
+
+_BLOCKING = {
+    "await": ["yield s.until(lambda: s.{0} == {1})"],
+    "either": ["yield s.until(lambda: s.x == {0} or s.y == {0})"],
+    "down": ["yield s.semaphore.acquire()"],
+    "receive": ["acc = yield s.box.receive()"],
+    "select": ["acc = yield s.box.receive(lambda m: m % 2 == {0})"],
+    "poll": ["acc = yield s.box.receive(timeout=True)", "if acc is TIMEOUT:", "    acc = -1"],
+}
+
+
+def _act_lines(instruction: tuple[Any, ...]) -> list[str]:
+    """Return one instruction that never blocks as source lines; like `act`."""
+    operation, *args = instruction
+    if operation == "spawn":
+        inner = ["acc, child = 0, None", *_lines(args[0])]
+        return [f"child = s.spawn(_compile('child', {inner!r}))"]
+    return [line.format(*args) for line in _ACTIONS[operation]]
+
+
+_ACTIONS = {
+    "write": ["s.{0} = {1}"],
+    "read": ["acc = s.{0}"],
+    "store": ["s.{0} = acc"],
+    "increment": ["s.{0} += 1"],
+    "put": ["s.array[acc % 3] = {0}"],
+    "get": ["acc = s.array[{0}]"],
+    "cas": ["if s.{0} == {1}:", "    s.{0} = {2}"],
+    "copy-if": ["if s.x == {0}:", "    s.y = {1}"],
+    "add": ["s.count.add({0})"],
+    "total": ["acc = int(s.count.value)"],
+    "up": ["s.semaphore.release()"],
+    "send": ["s.box.send({0})"],
+    "try": ["acc = int(s.locks[{0}].try_acquire())", "if acc:", "    s.locks[{0}].release()"],
+}

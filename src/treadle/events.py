@@ -83,6 +83,10 @@ def mode_of(access: int) -> Mode:
     return Mode(access & 15)
 
 
+OPEN = code(0, Mode.OPEN)
+"""The code of a step that is open."""
+
+
 class Footprint:
     """The dependence-relevant content of one tuple of access codes."""
 

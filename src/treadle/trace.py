@@ -12,6 +12,8 @@ appended since.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from treadle.events import Codes, Footprint, Vocabulary
 
 Race = tuple[int, int]
@@ -51,6 +53,8 @@ class Trace:
         self.of_process: dict[int, int] = {}
         """The mask of each process's analysed events."""
         self.touched: list[int] = []
+        self.retakes: list[Race] = []
+        """Pairs of takes of the last `extend` that can be reversed although a give is between."""
         self.undecided: list[Race] = []
         """Races of the last `extend` that only a run can judge (see `explore.blocking`)."""
 
@@ -97,7 +101,7 @@ class Trace:
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races: list[Race] = []
-        self.undecided = []
+        self.retakes, self.undecided = [], []
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
@@ -158,20 +162,28 @@ class Trace:
         for needed in footprint.needs:
             blocking |= self.touched[needed]
         candidates = [race for race in candidates if not blocking >> race[0] & 1]
-        for event in self.previous_takes(footprint, base, self.processes[index]):
-            if (event, index) not in candidates:
-                candidates.append((event, index))
-        for location in self.vocabulary.awaited_locations(footprint):
-            for event in self.writers_of(location, base, self.processes[index]):
-                if (event, index) not in candidates:
-                    candidates.append((event, index))
-        is_fixed = not (footprint.open or footprint.needs or footprint.awaits)
-        (races if is_fixed else self.undecided).extend(candidates)
+        process = self.processes[index]
+        retakes = [
+            (event, index)
+            for event in self.previous_takes(footprint, base, process)
+            if (event, index) not in candidates
+        ]
+        if footprint.open or footprint.needs or footprint.awaits:
+            awaited = self.writers_of(self.vocabulary.awaited_locations(footprint))
+            more = bits(awaited & ~base & ~self.of_process.get(process, 0))
+            self.undecided += dict.fromkeys(
+                [*candidates, *retakes, *((event, index) for event in more)]
+            )
+        else:
+            races += candidates
+            self.retakes += retakes
 
-    def writers_of(self, location: int, base: int, process: int) -> list[int]:
-        """Return the events that wrote a location, unless they happen before by `base`."""
-        writers = self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
-        return bits(writers & ~base & ~self.of_process.get(process, 0))
+    def writers_of(self, locations: Iterable[int]) -> int:
+        """Return the mask of the events that wrote one of these locations."""
+        mask = 0
+        for location in locations:
+            mask |= self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
+        return mask
 
     def previous_takes(self, footprint: Footprint, base: int, process: int) -> list[int]:
         """Return the latest takes of what a blocking event takes, unless they happen before it.

@@ -53,7 +53,7 @@ def _groups(name: str, count: int) -> Program:
                 yield
                 s.x[i] = 1
 
-    for i in reversed(range(count)):  # "top" group first: the order that blocks source-DPOR most
+    for i in reversed(range(count)):  # with `stay`, source-DPOR then blocks exponentially often
         program.process(p, i)
     for function in (q, r, s_):
         program.process(function, 0)

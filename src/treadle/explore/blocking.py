@@ -44,18 +44,38 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
             process=trace.processes[index],
             past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
             fixed=0 if footprint.awaits else trace.before[index],
-            movable=_watched_writers(trace, footprint),
+            movable=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
             tail=after[index] | 1 << index,
         )
         yield from _reversals(trace, e, step, after, probe)
     for process, codes in run.blocked():
         footprint = trace.vocabulary.footprint(codes)
         base = trace.past_of(process, trace.latest.get(process, -1), footprint)
-        watched = _watched_writers(trace, footprint)
+        watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
         step = _Step(process=process, past=base, fixed=0, movable=watched, tail=0)
         takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
         for e in bits((watched | takes) & ~base & ~trace.of_process.get(process, 0)):
             yield from _reversals(trace, e, step, after, probe)
+
+
+def retake_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
+    """Yield the reversals of two takes with a give between them (algorithms 3 and 4).
+
+    In `v` the second take no longer happens after what the give happened after, so it is imagined
+    anew there.
+    """
+    for e, index in trace.retakes:
+        process, footprint = trace.processes[index], trace.footprints[index]
+        past = trace.past_of(process, trace.previous[index], footprint)
+        w = everything_after(trace, e) & ~after[e]
+        last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)
+        yield e, last, w | 1 << last
+        trace.pop_imagined()
+
+
+def everything_after(trace: Trace, e: int) -> int:
+    """Return the mask of the events after `e` in the trace."""
+    return (1 << len(trace.before)) - (2 << e)
 
 
 @dataclass(slots=True)
@@ -73,20 +93,12 @@ class _Step:
     """Itself and what happened after it."""
 
 
-def _watched_writers(trace: Trace, footprint: Footprint) -> int:
-    """Return the events that wrote what the condition of a step may read."""
-    mask = 0
-    for location in trace.vocabulary.awaited_locations(footprint):
-        mask |= trace.touched[location * 4 + 1] | trace.touched[location * 4 + 2]
-    return mask
-
-
 def _reversals(
     trace: Trace, e: int, step: _Step, after: list[int], probe: Probe
 ) -> Iterator[Reversal]:
     """Yield the ways to let one step come before `e`."""
     prefix = (1 << e) - 1
-    w = ((1 << len(trace.before)) - 1) & ~(2 * prefix + 1) & ~after[e] & ~step.tail
+    w = everything_after(trace, e) & ~after[e] & ~step.tail
     own = step.past & ~prefix
     if own & ~w:
         return

@@ -26,5 +26,5 @@ class Budget:
             value = getattr(self, name)
             if value is None and name != "max_steps":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise TreadleError(f"{name} must be a number above 0, not {value!r}")

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from treadle.errors import TreadleBug
 from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED, Algorithm
+from treadle.explore.algorithm import Algorithm
 from treadle.explore.wakeup import Branch, Tree
 from treadle.program import Run
 from treadle.trace import bits
@@ -42,8 +42,6 @@ class Optimal(Algorithm):
         self.wut: list[Tree | None] = []
         self._next_sleep: Sleep | None = None
         self._next_wut: Tree | None = None
-        self.mispredicted = False
-        """Whether a step on the current path was not as its wakeup tree predicted."""
         self.nodes = self.peak_nodes = 0
 
     # Exploration phase
@@ -53,69 +51,44 @@ class Optimal(Algorithm):
         tree = self._next_wut
         if not tree:
             if self._next_sleep:
-                return self._decide_awake(run, last)
+                raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
             self.sleep.append(None)
             self.wut.append(None)
             return self.search.choose(run, last)
-        branch = tree[0]
-        process = branch.processes[0]
-        if not run.is_enabled(process):
-            self._drop_impossible(branch)
-            return self.decide(run, last)
         self.sleep.append(self._next_sleep)
         self.wut.append(tree)
+        process = tree[0].processes[0]
+        if not run.is_enabled(process):
+            raise TreadleBug("a wakeup tree demands a step of a process that is not enabled")
         return process
 
     def executed(self, process: int, footprint: Footprint) -> bool:
         """Pass sleep set and subtree on to `E.p`; tell whether the step was as predicted."""
+        del process
         sleep, tree = self.sleep[-1], self.wut[-1]
-        as_predicted = True
-        if tree:
-            branch = tree.pop(0)
-            self.nodes -= 1
-            predicted = branch.footprints[0]
-            if footprint is not predicted:
-                if branch.predicted_next:
-                    self.mispredicted |= footprint.own != predicted.own
-                elif not self.mispredicted:
-                    as_predicted = False
-            self._next_wut = branch.behind_first()
-        else:
-            self._next_wut = None
         self._next_sleep = sleep and {
             q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
         }
+        if not tree:
+            self._next_wut = None
+            return True
+        branch = tree.pop(0)
+        self.nodes -= 1
+        predicted = branch.footprints[0]
+        if branch.is_last:
+            as_predicted = footprint.own == predicted.own
+        else:
+            as_predicted = footprint is predicted
+        self._next_wut = branch.behind_first()
         return as_predicted
-
-    def _decide_awake(self, run: Run, last: int) -> int:
-        """Go on with a process that is not asleep, after a misprediction only."""
-        sleep = self._next_sleep
-        assert sleep
-        if not self.mispredicted:
-            raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
-        self.sleep.append(sleep)
-        self.wut.append(None)
-        return self.search.choose_awake(run, last, sleep)
-
-    def _drop_impossible(self, branch: Branch) -> None:
-        """Give a branch up that an earlier misprediction made impossible."""
-        if not self.mispredicted:
-            raise TreadleBug(f"a wakeup tree demands a step of process {branch.processes[0]}, "
-                             f"which is not enabled")
-        tree = self._next_wut
-        assert tree
-        tree.pop(0)
-        self.nodes -= branch.size()
 
     # Race detection phase
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended."""
-        if outcome == BLOCKED and not self.mispredicted:
-            raise TreadleBug("optimal-DPOR ran into a sleep-set-blocked execution")
+        del outcome
         for e, last, v in self.search.reversals(run):
             self._reverse(e, last, v)
-        self.mispredicted = False
 
     def _reverse(self, e: int, last: int, v: int) -> None:
         """Make sure that `v`, which ends with event `last`, will be explored after `pre(E, e)`."""

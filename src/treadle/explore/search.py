@@ -17,9 +17,9 @@ from collections.abc import Container, Iterator, Sequence
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED, Algorithm
-from treadle.explore.blocking import Reversal, probed_reversals
+from treadle.explore.blocking import Reversal, probed_reversals, retake_reversals
 from treadle.explore.budget import Budget
-from treadle.explore.progress import Estimator, Listener, Progress
+from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser
 from treadle.program import Program, Run
 from treadle.result import Failure, Result, Schedule
@@ -93,15 +93,18 @@ class Search:
             if result.failures and self._stop_on_failure:
                 result.stopped_by = result.stopped_by or "the first failure"
                 return False
+            over = self._is_over()
+            # Estimate now: the path is that of an execution explored to its end.
+            estimate = self._estimate() if over else None
             shared = algorithm.backtrack()
             if shared < 0:
                 return not result.stopped_by
-            self._estimator.branched(shared)
-            self.trace.truncate(shared)
-            if self._is_over():
-                estimate = self._estimator.estimate(result.executions, shared)
+            if over:
+                result.stopped_by = over
                 result.estimate = estimate.executions if estimate else None
                 return False
+            self._estimator.branched(shared)
+            self.trace.truncate(shared)
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
@@ -126,8 +129,8 @@ class Search:
             steps += 1
         return process
 
-    def _is_over(self) -> bool:
-        """Tell whether a budget is used up, and listeners how far the search is."""
+    def _is_over(self) -> str:
+        """Tell which budget is used up, if one is, and listeners how far the search is."""
         result, budget = self.result, self.budget
         now = time.perf_counter()
         if self._listener is not None and now >= self._next_tell:
@@ -136,12 +139,10 @@ class Search:
         if budget.max_executions is not None and (
             result.executions + result.blocked >= budget.max_executions
         ):
-            result.stopped_by = f"max_executions = {budget.max_executions}"
-        elif budget.timeout is not None and now - self._started >= budget.timeout:
-            result.stopped_by = f"timeout = {budget.timeout:g} s"
-        else:
-            return False
-        return True
+            return f"max_executions = {budget.max_executions}"
+        if budget.timeout is not None and now - self._started >= budget.timeout:
+            return f"timeout = {budget.timeout:g} s"
+        return ""
 
     # What algorithms ask for
 
@@ -149,14 +150,15 @@ class Search:
         """Analyse the new part of the trace; yield what its races ask to explore elsewhere."""
         trace = self.trace
         races = trace.extend()
-        is_plain = not trace.undecided and not run.blocked()
-        if is_plain and not races:
+        probing = trace.undecided or run.blocked()
+        if not (races or trace.retakes or probing):
             return
         after = trace.after()
-        everything = (1 << len(after)) - 1
+        end = 1 << len(after)
         for e, last in races:
-            yield e, last, everything & ~((2 << e) - 1) & ~after[e] | 1 << last
-        if not is_plain:
+            yield e, last, end - (2 << e) & ~after[e] | 1 << last
+        yield from retake_reversals(trace, after)
+        if probing:
             yield from probed_reversals(trace, run, after, self.probe)
 
     def probe(self, processes: Sequence[int], process: int) -> Footprint | None:
@@ -260,6 +262,12 @@ class Search:
 
     # Progress
 
+    def _estimate(self) -> Estimate | None:
+        """Estimate the size of the space; a sampling algorithm has no tree to tell it from."""
+        if not self.algorithm.covers:
+            return None
+        return self._estimator.estimate(self.result.executions, len(self.trace))
+
     def _tell(self, *, final: bool = False) -> None:
         if self._listener is None:
             return
@@ -271,9 +279,7 @@ class Search:
                 failures=len(result.failures),
                 depth=len(self.trace),
                 seconds=time.perf_counter() - self._started,
-                estimate=None if final else self._estimator.estimate(
-                    result.executions, len(self.trace)
-                ),
+                estimate=None if final else self._estimate(),
                 final=final,
             )
         )

@@ -20,7 +20,8 @@ class Source(Backtracking):
         del outcome
         trace = self.search.trace
         for e, last, v in self.search.reversals(run):
-            v &= (2 << last) - 1  # E ends with e' when algorithm 1 looks at the race
+            # E ends with e' when algorithm 1 looks at the race; an imagined e' is the last anyway.
+            v &= (2 << last) - 1
             initials = [
                 trace.processes[event]
                 for event in bits(v & self.relevant(last))

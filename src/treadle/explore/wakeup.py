@@ -13,11 +13,10 @@ Tree = list["Branch"]
 
 
 class Branch:
-    """A sequence of steps, predicted with their footprints, and what comes after it.
+    """A sequence of steps with their footprints, and what comes after it.
 
-    All steps but the last of a leaf are as recorded. That last one is the second event of a
-    reversed race: it reads other values than in the execution it was taken from, so its footprint
-    is a prediction.
+    All steps but the last of a leaf are exactly as recorded. That last one is the second event of
+    a reversed race: it reads other values than in the execution it was taken from.
     """
 
     __slots__ = ("children", "footprints", "processes")
@@ -45,10 +44,6 @@ class Branch:
         self.children = [tail]
 
     @property
-    def predicted_next(self) -> bool:
-        """Whether the first step is a leaf's last, so that its footprint may turn out different."""
+    def is_last(self) -> bool:
+        """Whether the first step is the last of a leaf."""
         return len(self.processes) == 1 and not self.children
-
-    def size(self) -> int:
-        """Return the number of steps in this branch and behind it."""
-        return len(self.processes) + sum(child.size() for child in self.children)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from treadle.events import Codes, Mode, code
+from treadle.events import OPEN, Codes, Mode, code
 from treadle.model.operations import Operation
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ class _Timed(Operation):
         box = self._box
         index = box._first(self._match)
         if index >= 0:
-            return (code(box._head, Mode.WRITE), code(box._messages[index][0], Mode.READ))
+            return (OPEN, code(box._head, Mode.WRITE), code(box._messages[index][0], Mode.READ))
         location = box._timeout_location(self._match)
         nothing = box._tail if location is None else location
-        return (code(box._head, Mode.READ), code(nothing, Mode.READ))
+        return (OPEN, code(box._head, Mode.READ), code(nothing, Mode.READ))
 
     def describe(self) -> str:
         """Name the mailbox."""

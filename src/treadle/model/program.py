@@ -15,13 +15,15 @@ that may block; the step after it begins with that operation.
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, overload
 
 from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
 from treadle.model.operations import names_in
-from treadle.model.run import ModelRun
+from treadle.model.rigid import Kind, OpenSteps, open_steps
+from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import State, check_name, state_class
 from treadle.model.sync import Lock
 
@@ -59,6 +61,8 @@ class Program:
         self.daemons: set[int] = set()
         self._begins_with_yield: dict[Hashable, bool] = {}
         self._watched: dict[Hashable, Codes] = {}
+        self._finished_log: list[int] = []
+        self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._declare(shared)
 
     # Declaring
@@ -68,11 +72,13 @@ class Program:
         self._scalars: dict[str, int] = {}
         self._initial: dict[str, Any] = {}
         self._objects: dict[str, Callable[[ModelRun], Any]] = {}
+        self._kinds: dict[str, Kind] = {}
         for name, value in shared.items():
             check_name(name)
-            if isinstance(value, list | dict) or hasattr(value, "build"):
+            self._kinds[name] = _kind_of(value)
+            if self._kinds[name] != "scalar":
                 self._objects[name] = self._builder(name, value)
-            elif isinstance(value, set | bytearray):
+            elif isinstance(value, set | bytearray | deque):
                 raise TreadleError(
                     f"shared variable {name!r} is a {type(value).__name__}, whose changes cannot "
                     f"be seen: use a dictionary or a frozen value"
@@ -91,7 +97,7 @@ class Program:
         if isinstance(value, dict):
             keys = self.vocabulary.location((name, "keys"), f"{name} keys")
             return lambda run: run.bind_dict(name, keys, dict(value))
-        if value and all(isinstance(item, list) or hasattr(item, "build") for item in value):
+        if _kind_of(value) == "objects":
             parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
             return lambda run: tuple(part(run) for part in parts)
         locations = [
@@ -164,6 +170,16 @@ class Program:
             object.__setattr__(state, f"_v_{name}", build(run))
         return state
 
+    def check_untouched(self, log: list[int]) -> None:
+        """Refuse a model that touched the state of an execution that was over.
+
+        Called at the end of an execution with its log, to which such an access would be added.
+        """
+        if self._finished_log:
+            raise TreadleError(TOUCHED_OUTSIDE)
+        self._finished_log = log
+        log.clear()
+
     def shared_values(self, state: State) -> dict[str, Any]:
         """Return the shared values by name, without accessing them."""
         return {name: getattr(state, f"_v_{name}") for name in [*self._scalars, *self._objects]}
@@ -190,10 +206,18 @@ class Program:
         generator = function(self.build_state(trial), *args)
         try:
             next(generator)
-        except Exception:  # noqa: BLE001 - it will be raised again, and reported, in the real run
+        except (Exception, SystemExit):  # it will be raised again, and reported, in the real run
             return False
         generator.close()
+        trial.is_over = True
         return not trial.touched
+
+    def open_steps(self, function: Callable[..., Any]) -> OpenSteps:
+        """Return the steps of a process whose accesses depend on values that they read."""
+        found = self._open_steps.get(function)
+        if found is None:
+            found = self._open_steps[function] = open_steps(function, self._kinds)
+        return found
 
     def watched_by(self, condition: Callable[[], object]) -> Codes:
         """Return what a condition's code names, as a watch set."""
@@ -209,7 +233,7 @@ class _Trial(ModelRun):
     """A run that only notes whether its shared state was touched."""
 
     def __init__(self, program: Program) -> None:
-        self.touched = False
+        self.touched = self.is_over = False
         self.program = program
         self.vocabulary = program.vocabulary
         self.append = self._touch
@@ -221,6 +245,8 @@ class _Trial(ModelRun):
 
     def _touch(self, access: int) -> None:
         del access
+        if self.is_over:
+            raise TreadleError(TOUCHED_OUTSIDE)
         self.touched = True
 
     def spawn(self, *_args: Any, **_kwargs: Any) -> Any:
@@ -232,6 +258,16 @@ class _Trial(ModelRun):
         """Announcing a join touches nothing."""
         del process
         return None
+
+
+def _kind_of(value: Any) -> Kind:
+    """Tell what a declared value becomes."""
+    if isinstance(value, dict):
+        return "array"
+    if isinstance(value, list):
+        nested = value and all(isinstance(item, list) or hasattr(item, "build") for item in value)
+        return "objects" if nested else "array"
+    return "object" if hasattr(value, "build") else "scalar"
 
 
 def _default_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import linecache
 import sys
 import types
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treadle.errors import TreadleBug, TreadleError
-from treadle.events import Codes, Mode, code, location_of, mode_of
+from treadle.events import OPEN, Codes, Mode, code, location_of, mode_of
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Until
+from treadle.model.rigid import OpenSteps
 from treadle.model.state import Array, Dict, Handle
 from treadle.program import Access, Crash, Ending, StepRecord, Wait
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from treadle.model.program import Program
     from treadle.model.sync import Lock
 
-Process = Generator[Any, Any, Any]
 Kept = TypeVar("Kept")
 
 _WORDS = {
@@ -75,13 +75,15 @@ class ModelRun:
         self._records: list[StepRecord] = []
         self._values: dict[int, Callable[[], object]] = {}
         self._steps = 0
-        self._alive: dict[int, Process] = {}
+        self._alive: dict[int, types.GeneratorType[Any, Any, Any]] = {}
         self._resume: dict[int, Callable[[Any], Any]] = {}
         self._announced: dict[int, Operation | None] = {}
         self._ended: set[int] = set()
         self._children: dict[int, int] = {}
         self._daemons: set[int] = set()
         self._built_locks: dict[int, Lock] = {}
+        self._open: dict[int, OpenSteps] = {}
+        self._next_is_open: set[int] = set()
         self._state = program.build_state(self)
         for number, function, args in program.declared:
             self._create(number, function, args)
@@ -94,9 +96,12 @@ class ModelRun:
         """Let a process take one step and return what it accessed."""
         log = self._log
         if log:
-            raise TreadleError(_TOUCHED_OUTSIDE)
+            raise TreadleError(TOUCHED_OUTSIDE)
         self.current = process
         operation = self._announced[process]
+        if self._detail and operation is not None:
+            assert isinstance(log, _DetailLog)
+            log.where = self._place_of(process)  # what it announced, where it yielded
         try:
             if operation is None:
                 announced = self._resume[process](None)
@@ -110,20 +115,33 @@ class ModelRun:
             self._end(process)
         except TreadleError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.crashes.append(Crash(process, self._steps, error))
             self._end(process)
         else:
             if announced is not None:
                 self._check_operation(process, announced)
             self._announced[process] = announced
-        log.append(_OPEN)
+        if process in self._open:
+            self._mark_open(process)
         codes = tuple(log)
         if self._detail:
             self._record(process)
         log.clear()
         self._steps += 1
         return codes
+
+    def _mark_open(self, process: int) -> None:
+        """Say that the step just taken was open, if it was, and find out about the next one."""
+        if process in self._next_is_open:
+            list.append(self._log, OPEN)
+        generator = self._alive.get(process)
+        if generator is not None and generator.gi_frame is not None:
+            steps = self._open[process]
+            if steps.everywhere or generator.gi_frame.f_lasti in steps.after:
+                self._next_is_open.add(process)
+            else:
+                self._next_is_open.discard(process)
 
     def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
@@ -166,6 +184,7 @@ class ModelRun:
             except Exception:  # noqa: BLE001 - the process is over; its clean-up is nobody's step
                 continue
         self._alive.clear()
+        self.program.check_untouched(self._log)
 
     # Processes
 
@@ -175,7 +194,7 @@ class ModelRun:
         """Create a process as part of the current step."""
         parent = self.current
         if parent < 0:
-            raise TreadleError(_TOUCHED_OUTSIDE)
+            raise TreadleError(TOUCHED_OUTSIDE)
         index = self._children[parent] = self._children.get(parent, 0) + 1
         path = f"{self.name_of(parent)}.{index}"
         number = self.vocabulary.process(f"{path}:{name}" if name else path)
@@ -191,10 +210,15 @@ class ModelRun:
         self._alive[number] = generator
         self._resume[number] = generator.send
         self._announced[number] = None
+        steps = self.program.open_steps(function)
+        if steps.at_start or steps.after:
+            self._open[number] = steps
+            if steps.at_start:
+                self._next_is_open.add(number)
         if self.program.begins_with_yield(number, function, args):
             self._prime(number, generator)
 
-    def _prime(self, number: int, generator: Process) -> None:
+    def _prime(self, number: int, generator: types.GeneratorType[Any, Any, Any]) -> None:
         """Run a process up to its first yield, which comes before any access."""
         caller, self.current = self.current, number
         announced = next(generator)
@@ -202,6 +226,9 @@ class ModelRun:
         if announced is not None:
             self._check_operation(number, announced)
         self._announced[number] = announced
+        if number in self._open:
+            self._next_is_open.discard(number)
+            self._mark_open(number)
 
     def _end(self, process: int) -> None:
         del self._alive[process], self._resume[process], self._announced[process]
@@ -310,16 +337,8 @@ class ModelRun:
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
-        generator = self._alive.get(process)
-        while isinstance(generator, types.GeneratorType) and generator.gi_yieldfrom is not None:
-            inner = generator.gi_yieldfrom
-            if not isinstance(inner, types.GeneratorType):
-                break
-            generator = inner
-        if generator is None or generator.gi_frame is None:
-            return ""
-        frame = generator.gi_frame
-        return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+        place = self._place_of(process)
+        return "" if place is None else f"{_short(place[0])}:{place[1]}"
 
     def records(self) -> list[StepRecord]:
         """Return the steps in words; only of a run started with `detail`."""
@@ -354,10 +373,13 @@ class ModelRun:
         log.words, log.where = [], None
 
     def _place_of(self, process: int) -> tuple[str, int] | None:
-        generator = self._alive.get(process)
-        if generator is None or generator.gi_frame is None:
-            return None
-        return generator.gi_frame.f_code.co_filename, generator.gi_frame.f_lineno
+        """Return file and line of where a process stands, inside what it delegates to."""
+        generator: object = self._alive.get(process)
+        place = None
+        while isinstance(generator, types.GeneratorType) and generator.gi_frame is not None:
+            place = generator.gi_frame.f_code.co_filename, generator.gi_frame.f_lineno
+            generator = generator.gi_yieldfrom
+        return place
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""
@@ -398,15 +420,14 @@ class ModelRun:
             self._values[location] = lambda: getattr(self._state, f"_v_{name}")
 
 
-_OPEN = code(0, Mode.OPEN)
-_TOUCHED_OUTSIDE = (
+TOUCHED_OUTSIDE = (
     "the model touched its shared state outside a step: read and write it only inside the "
     "processes, between two yields"
 )
 
 
 def _brief(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

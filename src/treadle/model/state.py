@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
-from treadle.events import Mode, code
+from treadle.events import OPEN, Mode, code
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
@@ -87,6 +87,7 @@ class Dict:
         return key in self._values
 
     def __setitem__(self, key: Hashable, value: Any) -> None:
+        self._append(OPEN)
         is_new = key not in self._values
         self._values[key] = value
         self._append(code(self._location(key), Mode.WRITE))
@@ -94,6 +95,7 @@ class Dict:
             self._append(code(self._keys, Mode.WRITE))
 
     def __delitem__(self, key: Hashable) -> None:
+        self._append(OPEN)
         if key not in self._values:
             self._append(code(self._location(key), Mode.READ))
         del self._values[key]

@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
-from treadle.events import Codes, Mode, code
+from treadle.events import OPEN, Codes, Mode, code
 from treadle.model.operations import Operation
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Lock(Operation):
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it was."""
+        self._run.append(OPEN)
         if self._owner != _FREE:
             self._run.append(code(self._location, Mode.READ))
             return False
@@ -173,6 +174,7 @@ class Semaphore(Operation):
 
     def try_acquire(self) -> bool:
         """Take a unit if one is there, and tell whether there was."""
+        self._run.append(OPEN)
         taken = self._units > 0
         self._units -= taken
         self._run.append(code(self._location, Mode.WRITE if taken else Mode.READ))
@@ -245,6 +247,7 @@ class Condition:
     def notify(self, count: int = 1) -> None:
         """Wake up to `count` waiting processes."""
         self._lock._check_owner("notifies with")
+        self._run.append(OPEN)
         self._run.append(code(self._location, Mode.WRITE))
         for _ in range(min(count, len(self._waiting))):
             process = self._waiting.popleft()

@@ -1,0 +1,57 @@
+# `make demo` and `make test` need Python 3.11 or newer and nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+CORE := events trace program result replay explore model
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fast litmus bench speed mutation docs format clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
+	@echo "installing into $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)  ## find a bug, then prove that it is gone
+	@BIN=$(BIN) sh scripts/demo.sh
+
+test: $(INSTALLED)  ## everything that CI checks
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/pytest $(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
+	@sh scripts/other-pythons.sh
+
+fast: $(INSTALLED)  ## the tests that take seconds
+	@$(BIN)/pytest -m "not slow"
+
+litmus: $(INSTALLED)  ## all 8049 litmus tests (minutes)
+	@$(BIN)/pytest tests/test_litmus.py -m slow
+
+bench: $(INSTALLED)  ## the paper's tables, ours beside theirs (minutes)
+	@$(BIN)/treadle bench --paper jacm17
+
+speed: $(INSTALLED)  ## executions per second, growth and memory (minutes)
+	@$(BIN)/python benchmarks/speed.py
+
+mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
+	@$(BIN)/python scripts/mutation.py
+
+docs: $(INSTALLED)  ## put what is really printed into the documentation
+	@$(BIN)/python tests/test_docs.py
+
+format: $(INSTALLED)  ## format the code
+	@$(BIN)/ruff format --quiet
+	@$(BIN)/ruff check --fix --quiet
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .venv-3.* build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +

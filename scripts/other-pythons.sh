@@ -1,0 +1,32 @@
+#!/bin/sh
+# Run the fast tests under every other supported Python that this machine has, each in a venv.
+set -eu
+main=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+find_python() { # the first candidate that really is this version
+    for candidate in "python$1" "$(pyenv root 2>/dev/null || echo /nonexistent)"/versions/"$1".*/bin/python; do
+        case $("$candidate" --version 2>/dev/null || true) in
+        "Python $1."*) echo "$candidate" && return ;;
+        esac
+    done
+}
+
+failed=0
+for version in 3.11 3.12 3.13; do
+    [ "$version" = "$main" ] && continue
+    python=$(find_python "$version")
+    if [ -z "$python" ]; then
+        echo "Python $version: not here, not tested"
+        continue
+    fi
+    venv=.venv-$version
+    if [ ! -e "$venv/.installed" ] || [ pyproject.toml -nt "$venv/.installed" ]; then
+        "$python" -m venv "$venv"
+        echo '*' >"$venv/.gitignore"
+        "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]'
+        touch "$venv/.installed"
+    fi
+    echo "Python $version:"
+    "$venv/bin/pytest" -m "not slow" -p no:cacheprovider || failed=1
+done
+exit $failed

@@ -1,0 +1,387 @@
+"""Which steps of a process access the same locations whatever values they read.
+
+When a race is reversed, its second step runs in another order, reads other values, and may then
+access other locations. For a step that cannot do that ("rigid") the core trusts the record; any
+other ("open") has to be probed by a run, which costs time. So it pays to know: this module reads
+the source of a process and follows, along every path from one `yield` to the next, which local
+names hold values read in that step. A step is open if an access comes after a decision on such a
+value (a branch, or an operation on it that may raise), or if its location is computed from one.
+
+Whatever the analysis does not understand makes the step, or the whole process, open.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Literal
+
+Kind = Literal["scalar", "array", "object", "objects"]
+"""What a shared name is: a scalar, an array or dictionary, an object, or a list of objects."""
+
+Origin = tuple[int, int] | None
+"""Where a step begins: line and column of a `yield`, None for the start of the process."""
+
+_ANNOUNCING = {"acquire", "receive", "wait", "until", "join"}
+"""Methods that only make an operation to be yielded."""
+
+
+class _OpaqueError(Exception):
+    """The source does something that the analysis does not follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSteps:
+    """The steps of a process that are open: at its start, and behind which suspended positions."""
+
+    at_start: bool
+    after: frozenset[int]
+    """Instruction offsets (`f_lasti`) of a suspended generator; empty also if `everywhere`."""
+    everywhere: bool = False
+
+
+EVERYWHERE = OpenSteps(at_start=True, after=frozenset(), everywhere=True)
+
+
+def open_steps(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> OpenSteps:
+    """Find the open steps of a process, `kinds` telling what the shared names are."""
+    function = inspect.unwrap(function)
+    try:
+        definition, shift = _definition(function)
+        parameters = [argument.arg for argument in definition.args.args]
+        if not parameters:
+            return EVERYWHERE
+        analysis = _Analysis(parameters[0], kinds)
+        analysis.block(definition.body, {None: _Path()})
+    except (_OpaqueError, OSError, TypeError, SyntaxError):
+        return EVERYWHERE
+    places = {origin for origin in analysis.open if origin is not None}
+    shifted = {(line + shift[0], column + shift[1]) for line, column in places}
+    return OpenSteps(None in analysis.open, _offsets(function.__code__, shifted))
+
+
+def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[int, int]]:
+    """Return a function's syntax tree, and how far it is from the file's lines and columns."""
+    lines, first = inspect.getsourcelines(function)
+    source = "".join(lines)
+    tree = ast.parse(textwrap.dedent(source))
+    definition = tree.body[0]
+    if len(tree.body) != 1 or not isinstance(definition, ast.FunctionDef):
+        raise _OpaqueError
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return definition, (max(first, 1) - 1, indent)
+
+
+def _offsets(code: CodeType, places: set[tuple[int, int]]) -> frozenset[int]:
+    """Return the offsets of the instructions that belong to `yield`s at these places."""
+    positions = enumerate(code.co_positions())
+    return frozenset(2 * i for i, (line, _, column, _) in positions if (line, column) in places)
+
+
+@dataclass(slots=True)
+class _Path:
+    """What is known at a point of one step: values read in it, and whether they decided."""
+
+    tainted: set[str] = field(default_factory=set)
+    decided: bool = False
+
+    def copy(self) -> _Path:
+        return _Path(set(self.tainted), self.decided)
+
+
+_State = dict[Origin, _Path]
+"""The steps that may be under way at a point of the program."""
+
+
+def _join(*states: _State) -> _State:
+    joined: _State = {}
+    for state in states:
+        for origin, path in state.items():
+            known = joined.setdefault(origin, _Path())
+            known.tainted |= path.tainted
+            known.decided |= path.decided
+    return joined
+
+
+def _copy(state: _State) -> _State:
+    return {origin: path.copy() for origin, path in state.items()}
+
+
+class _Analysis:
+    """Follows the statements of a process; `open` collects where open steps begin."""
+
+    def __init__(self, state_name: str, kinds: Mapping[str, Kind]) -> None:
+        self.open: set[Origin] = set()
+        self._state_name = state_name
+        self._kinds = kinds
+        self._breaks: list[_State] = []
+        self._continues: list[_State] = []
+
+    # Statements: each takes the state before it and returns the one after it
+
+    def block(self, statements: list[ast.stmt], state: _State) -> _State:
+        """Follow statements one after the other."""
+        for statement in statements:
+            handler = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+            if handler is None:
+                raise _OpaqueError
+            state = handler(statement, state)
+        return state
+
+    def _do_pass(self, statement: ast.Pass, state: _State) -> _State:
+        del statement
+        return state
+
+    def _do_expr(self, statement: ast.Expr, state: _State) -> _State:
+        if isinstance(statement.value, ast.Yield):
+            return self._yield(statement.value, state)
+        self._evaluate(statement.value, state)
+        return state
+
+    def _do_assign(self, statement: ast.Assign, state: _State) -> _State:
+        if isinstance(statement.value, ast.Yield):
+            state = self._yield(statement.value, state)
+            received = dict.fromkeys(state, True)
+        else:
+            self._refuse_alias(statement.value)
+            received = self._evaluate(statement.value, state)
+        for target in statement.targets:
+            self._store(target, state, received)
+        return state
+
+    def _do_annassign(self, statement: ast.AnnAssign, state: _State) -> _State:
+        if statement.value is None:
+            return state
+        plain = ast.Assign(targets=[statement.target], value=statement.value)
+        return self._do_assign(plain, state)
+
+    def _do_augassign(self, statement: ast.AugAssign, state: _State) -> _State:
+        load = ast.BinOp(left=statement.target, op=statement.op, right=statement.value)
+        self._store(statement.target, state, self._evaluate(load, state))
+        return state
+
+    def _do_assert(self, statement: ast.Assert, state: _State) -> _State:
+        self._decide(self._evaluate(statement.test, state), state)
+        return state
+
+    def _do_return(self, statement: ast.Return, state: _State) -> _State:
+        if statement.value is not None:
+            self._evaluate(statement.value, state)
+        return {}
+
+    def _do_raise(self, statement: ast.Raise, state: _State) -> _State:
+        if statement.exc is not None:
+            self._evaluate(statement.exc, state)
+        return {}
+
+    def _do_if(self, statement: ast.If, state: _State) -> _State:
+        self._decide(self._evaluate(statement.test, state), state)
+        return _join(
+            self.block(statement.body, _copy(state)), self.block(statement.orelse, _copy(state))
+        )
+
+    def _do_while(self, statement: ast.While, state: _State) -> _State:
+        def head(before: _State) -> None:
+            self._decide(self._evaluate(statement.test, before), before)
+
+        endless = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
+        return self._loop(statement, state, head, leaves=not endless)
+
+    def _do_for(self, statement: ast.For, state: _State) -> _State:
+        def head(before: _State) -> None:
+            items = self._evaluate(statement.iter, before)
+            self._decide(items, before)
+            self._store(statement.target, before, items)
+
+        return self._loop(statement, state, head, leaves=True)
+
+    def _loop(
+        self,
+        statement: ast.While | ast.For,
+        state: _State,
+        head: Callable[[_State], None],
+        *,
+        leaves: bool,
+    ) -> _State:
+        """Follow a loop until nothing new turns up."""
+        entry = _copy(state)
+        while True:
+            outer = self._breaks, self._continues
+            self._breaks, self._continues = [], []
+            before = _copy(entry)
+            head(before)
+            after = self.block(statement.body, _copy(before))
+            again = _join(entry, after, *self._continues)
+            exits = _join(*self._breaks, *([before] if leaves else []))
+            self._breaks, self._continues = outer
+            if again == entry:
+                return self.block(statement.orelse, exits)
+            entry = again
+
+    def _do_break(self, statement: ast.Break, state: _State) -> _State:
+        del statement
+        self._breaks.append(state)
+        return {}
+
+    def _do_continue(self, statement: ast.Continue, state: _State) -> _State:
+        del statement
+        self._continues.append(state)
+        return {}
+
+    def _yield(self, node: ast.Yield, state: _State) -> _State:
+        """End the steps under way and begin one."""
+        if node.value is not None:
+            self._evaluate(node.value, state)
+        return {(node.lineno, node.col_offset): _Path()} if state else {}
+
+    # Values
+
+    def _evaluate(self, node: ast.expr, state: _State) -> dict[Origin, bool]:
+        """Evaluate in every step that may be under way: does the value depend on what it read?"""
+        return {origin: self._value(node, origin, path) for origin, path in state.items()}
+
+    def _decide(self, tainted: dict[Origin, bool], state: _State) -> None:
+        for origin, path in state.items():
+            path.decided |= tainted[origin]
+
+    def _store(self, target: ast.expr, state: _State, tainted: dict[Origin, bool]) -> None:
+        for origin, path in state.items():
+            self._store_one(target, origin, path, tainted[origin])
+
+    def _store_one(self, target: ast.expr, origin: Origin, path: _Path, tainted: bool) -> None:
+        if isinstance(target, ast.Name):
+            if tainted:
+                path.tainted.add(target.id)
+            else:
+                path.tainted.discard(target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            path.decided |= tainted  # unpacking may raise
+            for element in target.elts:
+                self._store_one(element, origin, path, tainted)
+        elif not self._access_shared(target, origin, path):
+            raise _OpaqueError
+
+    def _value(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
+        """Return whether a value depends on what the step read."""
+        if isinstance(node, ast.Constant):
+            return False
+        if isinstance(node, ast.Name):
+            if node.id == self._state_name:
+                raise _OpaqueError  # the state escapes
+            return node.id in path.tainted
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            if self._is_object(node):
+                return isinstance(node, ast.Subscript) and self._value(node.slice, origin, path)
+            if self._access_shared(node, origin, path):
+                return True
+            return self._risky(node, origin, path)
+        if isinstance(node, ast.Call):
+            return self._call(node, origin, path)
+        if isinstance(node, ast.BoolOp | ast.IfExp):
+            return self._choice(node, origin, path)
+        if isinstance(node, ast.Compare):
+            return self._compare(node, origin, path)
+        if isinstance(node, ast.Tuple | ast.List | ast.JoinedStr | ast.FormattedValue):
+            return self._parts(node, origin, path)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self._value(node.operand, origin, path)
+        if isinstance(node, ast.BinOp | ast.UnaryOp):
+            return self._risky(node, origin, path)
+        raise _OpaqueError
+
+    def _parts(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
+        """Evaluate the parts of an expression, in order."""
+        parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+        return any([self._value(part, origin, path) for part in parts])
+
+    def _risky(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
+        """Evaluate an operation that may raise for some values."""
+        tainted = self._parts(node, origin, path)
+        path.decided |= tainted
+        return tainted
+
+    def _choice(self, node: ast.BoolOp | ast.IfExp, origin: Origin, path: _Path) -> bool:
+        """Evaluate operands that are skipped for some values of the first."""
+        first, *rest = (
+            node.values if isinstance(node, ast.BoolOp) else (node.test, node.body, node.orelse)
+        )
+        tainted = self._value(first, origin, path)
+        for operand in rest:
+            path.decided |= tainted
+            tainted |= self._value(operand, origin, path)
+        return tainted
+
+    def _compare(self, node: ast.Compare, origin: Origin, path: _Path) -> bool:
+        tainted = self._value(node.left, origin, path)
+        for operator, operand in zip(node.ops, node.comparators, strict=True):
+            if isinstance(operator, ast.In | ast.NotIn) and self._is_object(operand):
+                self._note_access(origin, path, tainted)
+                tainted = True
+            else:
+                tainted |= self._value(operand, origin, path)
+            if not isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+                path.decided |= tainted
+        return tainted
+
+    def _call(self, node: ast.Call, origin: Origin, path: _Path) -> bool:
+        function = node.func
+        shared = isinstance(function, ast.Attribute) and (
+            self._is_object(function.value) or self._is_state(function.value)
+        )
+        operands = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if shared:
+            operands = [operand for operand in operands if not isinstance(operand, ast.Lambda)]
+        tainted = any([self._value(operand, origin, path) for operand in operands])
+        if not shared:
+            tainted |= self._value(function, origin, path)
+            path.decided |= tainted  # it may raise
+            return tainted
+        assert isinstance(function, ast.Attribute)
+        if function.attr in _ANNOUNCING:
+            return False
+        if isinstance(function.value, ast.Subscript):
+            tainted |= self._value(function.value.slice, origin, path)
+        self._note_access(origin, path, tainted)
+        return True
+
+    # Shared state
+
+    def _access_shared(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
+        """Note the access if an expression is a shared location; tell whether it is."""
+        if isinstance(node, ast.Attribute):
+            if self._kind(node) == "scalar" or self._is_object(node.value):
+                self._note_access(origin, path, False)
+                return True
+        elif isinstance(node, ast.Subscript) and self._is_object(node.value):
+            tainted = self._value(node.slice, origin, path)
+            self._note_access(origin, path, tainted)
+            return True
+        return False
+
+    def _note_access(self, origin: Origin, path: _Path, computed: bool) -> None:
+        if computed or path.decided:
+            self.open.add(origin)
+
+    def _is_state(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id == self._state_name
+
+    def _kind(self, node: ast.expr) -> Kind | None:
+        """Return what `s.name` is; None for any other expression."""
+        if isinstance(node, ast.Attribute) and self._is_state(node.value):
+            return self._kinds.get(node.attr)
+        return None
+
+    def _is_object(self, node: ast.expr) -> bool:
+        """Tell whether an expression is a shared object, which is no access by itself."""
+        if isinstance(node, ast.Subscript):
+            return self._kind(node.value) == "objects"
+        return self._kind(node) in ("array", "object")
+
+    def _refuse_alias(self, node: ast.expr) -> None:
+        """Give up on a local name for a shared object."""
+        if self._is_object(node) or self._kind(node) == "objects":
+            raise _OpaqueError
