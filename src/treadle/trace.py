@@ -56,7 +56,7 @@ class Trace:
         self.retakes: list[Race] = []
         """Pairs of takes of the last `extend` that can be reversed although a give is between."""
         self.undecided: list[Race] = []
-        """Races of the last `extend` that only a run can judge (see `explore.blocking`)."""
+        """Races of all analysed events that only a run can judge (see `explore.blocking`)."""
 
     def __len__(self) -> int:
         return len(self.processes)
@@ -86,6 +86,8 @@ class Trace:
             for child in footprint.spawns:
                 if self.created.get(child) == index:
                     del self.created[child]
+        while self.undecided and self.undecided[-1][1] >= length:
+            self.undecided.pop()
         del self.processes[length:], self.codes[length:], self.footprints[length:]
         del self.before[length:], self.previous[length:]
 
@@ -101,7 +103,7 @@ class Trace:
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races: list[Race] = []
-        self.retakes, self.undecided = [], []
+        self.retakes = []
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]

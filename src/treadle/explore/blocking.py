@@ -12,7 +12,8 @@ are steps whose enabledness or accesses in another order only a run can tell:
   `w` that it was independent of.
 
 For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what it
-does. Of all `u` only those matter that leave out events which the step is dependent with, or whose
+does. What an open step does may depend on any event of `w`, so its races are judged anew in every
+execution, also where both events are in the unchanged part of the trace. Of all `u` only those matter that leave out events which the step is dependent with, or whose
 writes its condition may read; for each choice of those the largest `u` is enough, because `v` may be
 longer than what has to be covered, never shorter.
 """
