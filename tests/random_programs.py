@@ -9,27 +9,31 @@ A program is a list of process bodies; a body is a list of instructions, each on
     ("cas", x, old, new)  ("add", amount)  ("total",)
     ("if", value, then, otherwise)              on acc; branches are bodies; no step
     ("locked", lock, body)  ("down",)  ("up",)  lock and semaphore
-    ("await", x, value)
+    ("await", x, value)  ("either", value)      wait for one variable, or for one of two
+    ("try", lock)                               acquire and release if it is free, in one step
+    ("copy-if", value, new)                     if x == value: y = new, in one step
     ("send", value)  ("receive",)  ("poll",)  ("select", parity)
     ("spawn", body)  ("join",)                  join the last process spawned, if any
+    ("copy-if", value, new)                     if x == value: y = new
+    ("branch", x, y, value, z)                  if x: y = value; else: acc = z; z = value
     ("check", value)                            assert acc != value; part of the next step
     ("atomic", body)                            all in one step
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
-import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 from treadle.model import Counter, Lock, Mailbox, Program, Semaphore
 from treadle.model.mailbox import TIMEOUT
 
 Body = list[tuple[Any, ...]]
 
-VARIABLES = ("x", "y")
+VARIABLES = ("x", "y", "z")
 
 
 def build(bodies: list[Body]) -> Program:
@@ -38,6 +42,7 @@ def build(bodies: list[Body]) -> Program:
         "random",
         x=0,
         y=0,
+        z=0,
         array=[0, 0, 0],
         count=Counter(0),
         locks=[Lock(), Lock()],
@@ -113,6 +118,12 @@ def act(s: Any, instruction: tuple[Any, ...], frame: dict[str, Any]) -> None:
         case "copy-if":  # a data-dependent step: what it writes depends on what it reads
             if s.x == args[0]:
                 s.y = args[1]
+        case "branch":
+            if getattr(s, args[0]):
+                setattr(s, args[1], args[2])
+            else:
+                frame["acc"] = getattr(s, args[3])
+                setattr(s, args[3], args[2])
         case "add":
             s.count.add(args[0])
         case "total":
@@ -131,17 +142,28 @@ def act(s: Any, instruction: tuple[Any, ...], frame: dict[str, Any]) -> None:
             raise AssertionError(f"unknown instruction {instruction}")
 
 
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """Where random choices come from: a `random.Random`, or Hypothesis."""
+
+    def choice(self, options: Sequence[T], /) -> T: ...
+
+    def randint(self, low: int, high: int, /) -> int: ...
+
+
 SIMPLE = ("write", "read", "store", "increment", "put", "get", "cas", "add", "total")
 ALL = (*SIMPLE, "if", "check", "locked", "await", "either", "down", "up", "send", "receive", "poll",
-       "select", "spawn", "join", "atomic", "try")  # fmt: skip
+       "select", "spawn", "join", "atomic", "try", "copy-if")  # fmt: skip
 
 
-def draw_body(rng: random.Random, size: int, kinds: tuple[str, ...], level: int = 0) -> Body:
+def draw_body(rng: Source, size: int, kinds: tuple[str, ...], level: int = 0) -> Body:
     """Draw a body of up to `size` instructions."""
     return [draw_instruction(rng, kinds, level) for _ in range(rng.randint(1, size))]
 
 
-def draw_instruction(rng: random.Random, kinds: tuple[str, ...], level: int) -> tuple[Any, ...]:
+def draw_instruction(rng: Source, kinds: tuple[str, ...], level: int) -> tuple[Any, ...]:
     operation = rng.choice(kinds)
     value = rng.randint(0, 2)
     if operation in ("if", "locked", "spawn", "atomic") and level > 1:
@@ -170,6 +192,9 @@ def draw_instruction(rng: random.Random, kinds: tuple[str, ...], level: int) -> 
             return (operation, value)
         case "copy-if":
             return (operation, value, rng.randint(1, 2))
+        case "branch":
+            names = [rng.choice(VARIABLES) for _ in range(3)]
+            return (operation, names[0], names[1], value, names[2])
         case "check":
             return (operation, rng.randint(1, 2))
         case "select" | "try":
@@ -178,7 +203,7 @@ def draw_instruction(rng: random.Random, kinds: tuple[str, ...], level: int) -> 
             return (operation,)
 
 
-def draw_program(rng: random.Random, kinds: tuple[str, ...], processes: int, size: int) -> list[Body]:
+def draw_program(rng: Source, kinds: tuple[str, ...], processes: int, size: int) -> list[Body]:
     """Draw the bodies of a program."""
     return [draw_body(rng, size, kinds) for _ in range(rng.randint(2, processes))]
 
@@ -201,6 +226,11 @@ _serial = itertools.count()
 
 def _compile(name: str, lines: list[str]) -> Any:
     """Compile a process, with its source where `inspect` finds it."""
+    return _compiled(name, tuple(lines))
+
+
+@functools.cache
+def _compiled(name: str, lines: tuple[str, ...]) -> Any:
     source = f"def {name}(s):\n    yield\n" + "".join(f"    {line}\n" for line in lines)
     filename = f"<random program {next(_serial)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -215,7 +245,7 @@ def _lines(body: Body) -> list[str]:
     for operation, *args in body:
         if operation == "if":
             lines.append(f"if acc == {args[0]}:")
-            lines += _indented(_lines(args[1])) + ["else:"] + _indented(_lines(args[2]))
+            lines += [*_indented(_lines(args[1])), "else:", *_indented(_lines(args[2]))]
         elif operation == "check":
             lines.append(f"assert acc != {args[0]}, 'acc is {args[0]}'")
         elif operation == "locked":
@@ -264,6 +294,7 @@ _ACTIONS = {
     "get": ["acc = s.array[{0}]"],
     "cas": ["if s.{0} == {1}:", "    s.{0} = {2}"],
     "copy-if": ["if s.x == {0}:", "    s.y = {1}"],
+    "branch": ["if s.{0}:", "    s.{1} = {2}", "else:", "    acc = s.{3}", "    s.{3} = {2}"],
     "add": ["s.count.add({0})"],
     "total": ["acc = int(s.count.value)"],
     "up": ["s.semaphore.release()"],

@@ -85,6 +85,10 @@ class Run(Protocol):
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         ...
 
+    def proceed(self, process: int, limit: int, codes: list[Codes]) -> None:
+        """Let an enabled process take up to `limit` steps, as long as it is enabled."""
+        ...
+
     def enabled(self) -> list[int]:
         """Return the processes that can take a step, oldest first."""
         ...

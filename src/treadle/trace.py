@@ -39,6 +39,9 @@ class Trace:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
+        self._footprint = vocabulary.footprint
+        self._conflicting: dict[Footprint, int] = {}
+        """Answers of `conflicting`; emptied when the analysed events change."""
         self.processes: list[int] = []
         self.codes: list[Codes] = []
         self.footprints: list[Footprint] = []
@@ -63,15 +66,33 @@ class Trace:
 
     def append(self, process: int, codes: Codes) -> Footprint:
         """Add an event; it is analysed by the next `extend`."""
-        footprint = self.vocabulary.footprint(codes)
+        footprint = self._footprint(codes)
         self.processes.append(process)
         self.codes.append(codes)
         self.footprints.append(footprint)
         return footprint
 
+    def append_codes(self, process: int) -> int:
+        """Complete events of which only the codes were added, all of one process; count them."""
+        missing = self.codes[len(self.footprints) :]
+        self.footprints += map(self._footprint, missing)
+        self.processes += [process] * len(missing)
+        return len(missing)
+
+    def conflicting(self, footprint: Footprint) -> int:
+        """Return the mask of the events that are dependent with a footprint."""
+        mask = self._conflicting.get(footprint)
+        if mask is None:
+            mask = 0
+            for key in footprint.conflicts:
+                mask |= self.touched[key]
+            self._conflicting[footprint] = mask
+        return mask
+
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
         touched, latest, previous = self.touched, self.latest, self.previous
+        self._conflicting.clear()
         for index in range(len(self.before) - 1, length - 1, -1):
             footprint = self.footprints[index]
             bit = 1 << index
@@ -97,6 +118,7 @@ class Trace:
         Races whose second event may do something else when it comes first go to `undecided`.
         """
         touched = self.touched
+        self._conflicting.clear()
         missing = self.vocabulary.mask_keys - len(touched)
         if missing > 0:
             touched.extend([0] * missing)
@@ -188,18 +210,18 @@ class Trace:
         return mask
 
     def previous_takes(self, footprint: Footprint, base: int, process: int) -> list[int]:
-        """Return the latest takes of what a blocking event takes, unless they happen before it.
+        """Return the takes that a blocking event may come before, `base` being its past.
 
-        `base` is the mask of what happens before the event whatever it accesses.
+        The latest one is enough if that made it possible; an event that also needs something to
+        have been sent may have been disabled by any of them.
         """
-        found = []
+        mask = 0
         for taken, _, _ in footprint.takes:
             takes = self.touched[taken]
-            if takes:
-                event = takes.bit_length() - 1
-                if not base >> event & 1 and self.processes[event] != process:
-                    found.append(event)
-        return found
+            if takes and not footprint.needs:
+                takes = 1 << takes.bit_length() - 1
+            mask |= takes
+        return bits(mask & ~base & ~self.of_process.get(process, 0))
 
     def push_imagined(self, process: int, footprint: Footprint, past: int, within: int) -> int:
         """Add an event that did not happen in this trace, as if after the events of `within`.
@@ -207,6 +229,7 @@ class Trace:
         `past` is what happens before it whatever it accesses. It makes the masks answer questions
         about `v = u.p`; `pop_imagined` takes it back.
         """
+        self._conflicting.clear()
         index = len(self.before)
         known = past
         dependent = 0

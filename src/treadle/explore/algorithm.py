@@ -44,6 +44,14 @@ class Algorithm(ABC):
     def executed(self, process: int, footprint: Footprint) -> bool:
         """Take note of the step just executed; False if it differs from what was recorded."""
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the default schedule decides from here to the end of the execution."""
+        return False
+
+    def left_alone(self, steps: int) -> None:
+        """Take note of steps that the default schedule took where `is_free`."""
+
     @abstractmethod
     def analyse(self, run: Run, outcome: int) -> None:
         """Look at an execution that ended with `outcome`, and plan others."""

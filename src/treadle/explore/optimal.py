@@ -82,6 +82,16 @@ class Optimal(Algorithm):
         self._next_wut = branch.behind_first()
         return as_predicted
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is asleep and nothing planned, so that the default schedule decides."""
+        return not self._next_wut and not self._next_sleep
+
+    def left_alone(self, steps: int) -> None:
+        """Take note of steps that the default schedule took where `is_free`."""
+        self.sleep += [None] * steps
+        self.wut += [None] * steps
+
     # Race detection phase
 
     def analyse(self, run: Run, outcome: int) -> None:
@@ -93,80 +103,71 @@ class Optimal(Algorithm):
     def _reverse(self, e: int, last: int, v: int) -> None:
         """Make sure that `v`, which ends with event `last`, will be explored after `pre(E, e)`."""
         trace = self.search.trace
-        before, touched, of_process = trace.before, trace.touched, trace.of_process
+        before, of_process, conflicting = trace.before, trace.of_process, trace.conflicting
         keep = before[last] & v
         sleep = self.sleep[e]
         if sleep:
             for q, step in sleep.items():
-                conflicting = 0
-                for key in step.conflicts:
-                    conflicting |= touched[key]
-                conflicting &= v
                 mine = of_process.get(q, 0) & v
                 if mine:
                     first = mine & -mine
-                    event = first.bit_length() - 1
-                    if before[event] & v == first:
+                    needed = before[first.bit_length() - 1] & v
+                    if needed == first:
                         return  # q is an initial of v
-                    if not conflicting & keep:
-                        keep |= before[event] & v
-                elif not conflicting:
-                    return  # q is a weak initial of v
-                elif not conflicting & keep:
-                    keep |= before[(conflicting & -conflicting).bit_length() - 1] & v
+                    if not conflicting(step) & keep:
+                        keep |= needed
+                else:
+                    dependent = conflicting(step) & v
+                    if not dependent:
+                        return  # q is a weak initial of v
+                    if not dependent & keep:
+                        keep |= before[(dependent & -dependent).bit_length() - 1] & v
         tree = self.wut[e]
         if tree is None:
             tree = self.wut[e] = []
         self._insert(tree, v, keep, last)
 
     def _insert(self, tree: Tree, v: int, keep: int, last: int) -> None:
-        """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`."""
+        """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`.
+
+        Goes down the tree along the smallest sequence that is consistent with `v` (`u ~ v`): the
+        first branch whose next step is an initial of what is left of `v`, or independent of it.
+        """
         trace = self.search.trace
-        before, touched, of_process = trace.before, trace.touched, trace.of_process
-        children = tree
-        position = 0
-        branch: Branch | None = None
+        before, of_process, conflicting = trace.before, trace.of_process, trace.conflicting
         while True:
-            # At `branch.processes[position]`, or, with no branch, before one of `children`.
-            if branch is not None and position < len(branch.processes):
-                candidates: list[Branch] = [branch]
-            else:
-                if branch is not None:
-                    children = branch.children
-                    if not children:
-                        return  # a leaf that is consistent with v
-                    branch, position = None, 0
-                candidates = children
-            for candidate in candidates:
-                q, step = candidate.processes[position], candidate.footprints[position]
-                mine = of_process.get(q, 0) & v
-                conflicting = 0
-                if mine:
-                    first = mine & -mine
-                    event = first.bit_length() - 1
-                    if before[event] & v == first:
-                        v ^= first
+            for branch in tree:
+                position = 0
+                for q, step in zip(branch.processes, branch.footprints, strict=True):
+                    mine = of_process.get(q, 0) & v
+                    if mine:
+                        first = mine & -mine
+                        needed = before[first.bit_length() - 1] & v
+                        if needed == first:
+                            v ^= first
+                            position += 1
+                            continue
+                        if not conflicting(step) & v & keep:
+                            keep |= needed
                         break
-                    for key in step.conflicts:
-                        conflicting |= touched[key]
-                    if not conflicting & v & keep:
-                        keep |= before[event] & v
-                else:
-                    for key in step.conflicts:
-                        conflicting |= touched[key]
-                    conflicting &= v
-                    if not conflicting:
+                    dependent = conflicting(step) & v
+                    if dependent:
+                        if not dependent & keep:
+                            keep |= before[(dependent & -dependent).bit_length() - 1] & v
                         break
-                    if not conflicting & keep:
-                        keep |= before[(conflicting & -conflicting).bit_length() - 1] & v
+                    position += 1
+                if position:
+                    break  # consistent with the first step at least
             else:
-                if branch is not None:
-                    branch.split(position)
-                    children = branch.children
-                children.append(self._leaf(v & keep, last))
+                tree.append(self._leaf(v & keep, last))
                 return
-            branch = candidate
-            position += 1
+            if position < len(branch.processes):
+                branch.split(position)
+                branch.children.append(self._leaf(v & keep, last))
+                return
+            tree = branch.children
+            if not tree:
+                return  # a leaf that is consistent with v
 
     def _leaf(self, steps: int, last: int) -> Branch:
         """Return the events of a mask as a branch, `last` at the end."""

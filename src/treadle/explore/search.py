@@ -16,11 +16,11 @@ import time
 from collections.abc import Container, Iterator, Sequence
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED, Algorithm
+from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
 from treadle.explore.blocking import Reversal, probed_reversals, retake_reversals
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
-from treadle.explore.schedule import Chooser
+from treadle.explore.schedule import Chooser, stay
 from treadle.program import Program, Run
 from treadle.result import Failure, Result, Schedule
 from treadle.trace import Trace
@@ -118,8 +118,12 @@ class Search:
         last = trace.processes[-1] if shared else -1
         steps = shared
         limit = self.budget.max_steps
+        stays = self.choose is stay
         append = trace.append
-        while (process := algorithm.decide(run, last)) >= 0:
+        while not (stays and algorithm.is_free):
+            process = algorithm.decide(run, last)
+            if process < 0:
+                return process
             if steps >= limit:
                 return _STEPS
             footprint = append(process, run.step(process))
@@ -127,7 +131,18 @@ class Search:
                 return self._report_nondeterminism(run, steps)
             last = process
             steps += 1
-        return process
+        return self._proceed(run, last)
+
+    def _proceed(self, run: Run, last: int) -> int:
+        """Finish an execution by the default schedule `stay`, each process as far as it can go."""
+        trace, limit = self.trace, self.budget.max_steps
+        while (process := stay(run, last)) >= 0:
+            if len(trace) >= limit:
+                return _STEPS
+            run.proceed(process, limit - len(trace), trace.codes)
+            self.algorithm.left_alone(trace.append_codes(process))
+            last = process
+        return ENDED
 
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""

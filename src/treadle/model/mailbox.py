@@ -154,11 +154,11 @@ class _Receive(Operation):
         return message
 
     def pending(self, process: int) -> Codes:
-        """Return the taking and the message, if it is there."""
+        """Return the taking and the message, or that one has to be sent."""
         box = self._box
         index = box._first(self._match)
-        message = () if index < 0 else (code(box._messages[index][0], Mode.NEED),)
-        return (code(box._head, Mode.TAKE), *message)
+        needed = box._tail if index < 0 else box._messages[index][0]
+        return (code(box._head, Mode.TAKE), code(needed, Mode.NEED))
 
     def describe(self) -> str:
         """Name the mailbox."""

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, overload
 
 from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.model.detail import DetailedRun
 from treadle.model.operations import names_in
 from treadle.model.rigid import Kind, OpenSteps, open_steps
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
@@ -28,6 +29,9 @@ from treadle.model.state import State, check_name, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None]
+"""Number, function, arguments, whether it starts at its first yield, and its open steps if any."""
 
 
 class Program:
@@ -58,8 +62,9 @@ class Program:
         self.vocabulary = Vocabulary()
         self.kept: dict[Hashable, Any] = {}
         self.declared: list[tuple[int, Callable[..., Any], tuple[Any, ...]]] = []
-        self.daemons: set[int] = set()
-        self._begins_with_yield: dict[Hashable, bool] = {}
+        self.daemons: frozenset[int] = frozenset()
+        self._beginnings: dict[Hashable, bool] = {}
+        self._prepared: list[PreparedProcess] = []
         self._watched: dict[Hashable, Codes] = {}
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
@@ -69,24 +74,25 @@ class Program:
 
     def _declare(self, shared: dict[str, Any]) -> None:
         """Number the locations of everything that is shared."""
-        self._scalars: dict[str, int] = {}
-        self._initial: dict[str, Any] = {}
-        self._objects: dict[str, Callable[[ModelRun], Any]] = {}
+        self.scalars: dict[str, int] = {}
+        self._initial: list[tuple[str, Any]] = []
+        self._builders: list[tuple[str, Callable[[ModelRun], Any]]] = []
         self._kinds: dict[str, Kind] = {}
         for name, value in shared.items():
             check_name(name)
             self._kinds[name] = _kind_of(value)
             if self._kinds[name] != "scalar":
-                self._objects[name] = self._builder(name, value)
+                self._builders.append((f"_v_{name}", self._builder(name, value)))
             elif isinstance(value, set | bytearray | deque):
                 raise TreadleError(
                     f"shared variable {name!r} is a {type(value).__name__}, whose changes cannot "
                     f"be seen: use a dictionary or a frozen value"
                 )
             else:
-                self._scalars[name] = self.vocabulary.location(name, name)
-                self._initial[f"_v_{name}"] = value
-        self._state_class = state_class(self._scalars, list(self._objects))
+                self.scalars[name] = self.vocabulary.location(name, name)
+                self._initial.append((f"_v_{name}", value))
+        objects = [name for name in shared if name not in self.scalars]
+        self._state_class = state_class(self.scalars, objects)
 
     def _builder(self, name: str, value: Any) -> Callable[[ModelRun], Any]:
         """Return what makes the shared object anew for a run."""
@@ -129,7 +135,7 @@ class Program:
         number = self.vocabulary.process(self._free_name(name or _default_name(function, args)))
         self.declared.append((number, function, args))
         if daemon:
-            self.daemons.add(number)
+            self.daemons |= {number}
         return function
 
     def _free_name(self, wanted: str) -> str:
@@ -152,22 +158,34 @@ class Program:
     # Running
 
     def start(self, *, detail: bool = False) -> ModelRun:
-        """Begin an execution from the initial state."""
+        """Begin an execution from the initial state; with `detail`, recorded in words."""
         if not self.declared:
             raise TreadleError(f"program {self.name!r} has no process: add one with @program.process")
-        return ModelRun(self, detail=detail)
+        return DetailedRun(self) if detail else ModelRun(self)
+
+    def prepared(self) -> list[PreparedProcess]:
+        """Return the declared processes with what a run has to know to create them."""
+        if len(self._prepared) != len(self.declared):
+            self._prepared = [self.prepare(*process) for process in self.declared]
+        return self._prepared
+
+    def prepare(
+        self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> PreparedProcess:
+        """Find out how a process is created: from its first yield, and whether it has open steps."""
+        steps = self.open_steps(function)
+        is_primed = self._begins_with_yield(number, function, args)
+        return number, function, args, is_primed, steps if steps.any else None
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""
         state = self._state_class()
         state._run = run
         state._append = run.append
-        for slot, value in self._initial.items():
+        for slot, value in self._initial:
             setattr(state, slot, value)
-        for name, location in self._scalars.items():
-            run.bind_scalar(name, location)
-        for name, build in self._objects.items():
-            object.__setattr__(state, f"_v_{name}", build(run))
+        for slot, build in self._builders:
+            setattr(state, slot, build(run))
         return state
 
     def check_untouched(self, log: list[int]) -> None:
@@ -182,9 +200,9 @@ class Program:
 
     def shared_values(self, state: State) -> dict[str, Any]:
         """Return the shared values by name, without accessing them."""
-        return {name: getattr(state, f"_v_{name}") for name in [*self._scalars, *self._objects]}
+        return {name: getattr(state, f"_v_{name}") for name in self._kinds}
 
-    def begins_with_yield(
+    def _begins_with_yield(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> bool:
         """Tell whether a process yields before it touches shared state.
@@ -193,12 +211,12 @@ class Program:
         Found out once, on a state of its own that is thrown away.
         """
         try:
-            known = self._begins_with_yield.get((number, function, args))
+            known = self._beginnings.get((number, function, args))
         except TypeError:
             return self._try_first_step(function, args)
         if known is None:
             known = self._try_first_step(function, args)
-            self._begins_with_yield[number, function, args] = known
+            self._beginnings[number, function, args] = known
         return known
 
     def _try_first_step(self, function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -238,10 +256,7 @@ class _Trial(ModelRun):
         self.vocabulary = program.vocabulary
         self.append = self._touch
         self.current = 0
-        self._detail = False
         self._built_locks = {}
-        self._alive = {}
-        self._ended = set()
 
     def _touch(self, access: int) -> None:
         del access

@@ -43,6 +43,11 @@ class OpenSteps:
     """Instruction offsets (`f_lasti`) of a suspended generator; empty also if `everywhere`."""
     everywhere: bool = False
 
+    @property
+    def any(self) -> bool:
+        """Whether there is an open step at all."""
+        return self.at_start or bool(self.after)
+
 
 EVERYWHERE = OpenSteps(at_start=True, after=frozenset(), everywhere=True)
 

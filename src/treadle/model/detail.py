@@ -1,0 +1,165 @@
+"""A model's execution in words: every access with its value and source line.
+
+An exploration runs models without this, as fast as it can; a failing schedule is then run once
+more, in detail, for the report.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.events import Codes, Mode, location_of, mode_of
+from treadle.model.run import ModelRun, in_words
+from treadle.model.state import Array
+from treadle.program import Access, StepRecord
+
+if TYPE_CHECKING:
+    from treadle.model.program import Program
+
+_WORDS = {
+    Mode.READ: "read",
+    Mode.WRITE: "write",
+    Mode.ADD: "add to",
+    Mode.TAKE: "acquire",
+    Mode.SPARE: "acquire",
+    Mode.GIVE: "release",
+    Mode.NEED: "take",
+    Mode.AWAIT: "await",
+    Mode.SPAWN: "spawn",
+    Mode.JOIN: "join",
+}
+
+
+_SILENT = (Mode.WATCH, Mode.OPEN)
+_KIT = str(Path(__file__).parent)
+
+
+class _DetailedLog(list[int]):
+    """A log that also notes, for each access, the value and the source line of the model."""
+
+    def __init__(self, run: DetailedRun) -> None:
+        super().__init__()
+        self.run = run
+        self.words: list[Access] = []
+        self.where: tuple[str, int] | None = None
+
+    def append(self, access: int) -> None:
+        """Record an access; the caller has already performed it."""
+        super().append(access)
+        if mode_of(access) in _SILENT:
+            return
+        self.words.append(self.run.access_in_words(mode_of(access), location_of(access)))
+        if self.where is None:
+            self.where = _place_of_model_code()
+
+
+class DetailedRun(ModelRun):
+    """An execution that records each step in words."""
+
+    _log: _DetailedLog
+
+    def __init__(self, program: Program) -> None:
+        self._records: list[StepRecord] = []
+        self._values: dict[int, Callable[[], object]] = {}
+        super().__init__(program)
+        for name, location in program.scalars.items():
+            self._values[location] = self._reader_of(name)
+
+    def make_log(self) -> list[int]:
+        """Return a log that takes notes."""
+        return _DetailedLog(self)
+
+    def _reader_of(self, name: str) -> Callable[[], object]:
+        return lambda: getattr(self._state, f"_v_{name}")
+
+    def step(self, process: int) -> Codes:
+        """Let a process take one step, record it, and return what it accessed."""
+        log = self._log
+        log.words, log.where = [], None
+        standing = self.place_of(process)
+        if process in self._announced:
+            log.where = standing  # what it announced, where it yielded
+        crashes = len(self.crashes)
+        codes = super().step(process)
+        place = log.where or self.place_of(process) or standing
+        error = ""
+        if len(self.crashes) > crashes:
+            exception = self.crashes[-1].exception
+            error = type(exception).__name__ + (f": {exception}" if str(exception) else "")
+            place = _place_of_exception(exception) or place
+        self._records.append(
+            StepRecord(
+                self.name_of(process),
+                tuple(log.words),
+                in_words(place) if place else "",
+                linecache.getline(*place).strip() if place else "",
+                error,
+            )
+        )
+        return codes
+
+    def records(self) -> list[StepRecord]:
+        """Return the steps so far, in words."""
+        return self._records
+
+    def access_in_words(self, mode: Mode, location: int) -> Access:
+        """Return one access for a report, with the location's present value."""
+        if mode in (Mode.SPAWN, Mode.JOIN):
+            return Access(_WORDS[mode], self.name_of(location))
+        look_up = self._values.get(location)
+        value = "" if look_up is None or mode in (Mode.TAKE, Mode.GIVE) else _brief(look_up())
+        return Access(_WORDS[mode], self.location_name(location), value)
+
+    def locate(self, key: Hashable, name: str, value: Callable[[], object]) -> int:
+        """Return the number of a location, and remember how to look its value up."""
+        location = super().locate(key, name, value)
+        self._values[location] = value
+        return location
+
+    def bind_array(self, name: str, first: int, values: list[Any]) -> Array:
+        """Return a shared array, and remember how to look its elements up."""
+        for index in range(len(values)):
+            self._values[first + index] = lambda index=index: values[index]  # type: ignore[misc]
+        return super().bind_array(name, first, values)
+
+    def observe(self, condition: Callable[[], object]) -> tuple[object, Codes]:
+        """Evaluate a condition and return what it read, leaving no trace in the log."""
+        log = self._log
+        words, where = len(log.words), log.where
+        observed = super().observe(condition)
+        del log.words[words:]
+        log.where = where
+        return observed
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _place_of_model_code() -> tuple[str, int] | None:
+    """Return file and line of the innermost frame outside the model kit."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not filename.startswith((_KIT, "<string>")):
+            return filename, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def _place_of_exception(error: BaseException) -> tuple[str, int] | None:
+    """Return file and line of the innermost frame of the model in a traceback."""
+    place = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        if not filename.startswith((_KIT, "<string>")):
+            place = (filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return place

@@ -1,0 +1,35 @@
+"""What all tests share: helper modules, Hypothesis profiles, and what only runs when asked for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
+
+# Deterministic, so that what passes once passes always; `--hypothesis-profile=wild` draws anew.
+settings.register_profile(
+    "steady",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+settings.register_profile("wild", settings.get_profile("steady"), derandomize=False)
+settings.load_profile("steady")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "minutes: takes minutes; only runs with `-m slow`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes minutes, unless marks were asked for."""
+    if config.getoption("-m"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("minutes")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("minutes")]

@@ -1,0 +1,148 @@
+"""Random programs against brute force: every algorithm, every default schedule.
+
+A program is drawn as data (`random_programs`), so that Hypothesis can shrink one that fails, and
+run in two forms: interpreted, where the source analysis sees nothing and every step is probed, and
+written out as source, where most steps are rigid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+from brute import Everything, Explored, TooMany, brute_force, explored
+from hypothesis import assume, given, seed, settings
+from hypothesis import strategies as st
+from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
+
+from treadle.explore.budget import Budget
+from treadle.explore.schedule import SCHEDULES
+from treadle.model import Program
+
+T = TypeVar("T")
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "simple": (*SIMPLE, "if", "check"),
+    "data": ("cas", "copy-if", "put", "store"),
+    "atomic": ("atomic", "if", "copy-if"),
+    "locks": ("locked", "try", "if", "check"),
+    "semaphores": ("up", "down", "check"),
+    "awaits": ("await", "either", "increment", "check"),
+    "mailboxes": ("send", "receive", "select", "poll", "check"),
+    "processes": ("spawn", "join", "check"),
+    "everything": ALL,
+}
+FORMS = {"interpreted": build, "source": build_from_source}
+REDUCING = ("sleep", "classic", "source", "optimal")
+
+in_every_family = pytest.mark.parametrize("family", FAMILIES)
+in_both_forms = pytest.mark.parametrize("form", FORMS)
+in_three_sizes = pytest.mark.parametrize(
+    ("examples", "limit"),
+    [
+        pytest.param(25, 100, id="few"),
+        pytest.param(150, 200, id="many", marks=pytest.mark.slow),
+        pytest.param(2000, 600, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
+    ],
+)
+
+
+class Drawn:
+    """Random choices made by Hypothesis, for `draw_program`."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self._draw = draw
+
+    def choice(self, options: Sequence[T], /) -> T:
+        chosen: T = self._draw(st.sampled_from(options))
+        return chosen
+
+    def randint(self, low: int, high: int, /) -> int:
+        return int(self._draw(st.integers(low, high)))
+
+
+@st.composite
+def programs(draw: Any, family: str) -> list[Body]:
+    """Draw two long or three short processes of few kinds of instructions, so that they meet."""
+    kinds = draw(st.lists(st.sampled_from(FAMILIES[family]), min_size=1, max_size=4))
+    count, size = draw(st.sampled_from([(3, 3), (2, 4)]))
+    return draw_program(Drawn(draw), ("write", "read", *kinds), count, size)
+
+
+def everything_of(program: Program, limit: int) -> Everything:
+    """Run every interleaving, or leave the program out if there are too many."""
+    try:
+        return brute_force(program, limit)
+    except TooMany:
+        assume(False)
+        raise
+
+
+def differences(algorithm: str, found: Explored, expected: Everything) -> list[str]:
+    """Say in what an exploration differs from what it has to find."""
+    reported = {(failure.kind, failure.message) for failure in found.result.failures}
+    checks = {
+        "classes": set(found.classes) == expected.classes,
+        "final states": found.final_states == expected.final_states,
+        "failures": found.failures == expected.failures,
+        "failures in the result": reported == expected.failures,
+        "completeness": found.result.complete,
+        "number of executions": found.result.executions == len(found.classes),
+        "executions per class": algorithm == "exhaustive"
+        or len(found.classes) == len(expected.classes),
+        "interleavings": algorithm != "exhaustive"
+        or found.result.executions == expected.interleavings,
+        "blocked executions": algorithm not in ("optimal", "exhaustive")
+        or found.result.blocked == 0,
+    }
+    return [what for what, holds in checks.items() if not holds]
+
+
+@in_every_family
+@in_both_forms
+@in_three_sizes
+def test_every_algorithm_finds_what_brute_force_finds(
+    family: str, form: str, examples: int, limit: int
+) -> None:
+    make = FORMS[form]
+
+    @seed(examples)
+    @settings(max_examples=examples)
+    @given(bodies=programs(family), schedule=st.sampled_from(list(SCHEDULES)))
+    def agree(bodies: list[Body], schedule: str) -> None:
+        expected = everything_of(make(bodies), limit)
+        for algorithm in ("exhaustive", *REDUCING):
+            found = explored(make(bodies), algorithm, schedule)
+            assert not differences(algorithm, found, expected), algorithm
+
+    agree()
+
+
+@in_every_family
+@pytest.mark.parametrize("algorithm", ["random", "pct"])
+def test_samples_are_executions_of_the_program(family: str, algorithm: str) -> None:
+    @settings(max_examples=15)
+    @given(bodies=programs(family), chosen=st.integers(0, 99), depth=st.integers(1, 4))
+    def agree(bodies: list[Body], chosen: int, depth: int) -> None:
+        expected = everything_of(build(bodies), 60)
+        found = samples(bodies, algorithm, seed=chosen, depth=depth)
+        assert set(found.classes) <= expected.classes
+        assert found.final_states <= expected.final_states
+        assert found.failures <= expected.failures
+        assert (found.result.executions, found.result.complete) == (10, False)
+        again = samples(bodies, algorithm, seed=chosen, depth=depth)
+        assert again.classes == found.classes
+
+    agree()
+
+
+def samples(bodies: list[Body], algorithm: str, **options: int) -> Explored:
+    return explored(build(bodies), algorithm, budget=Budget(max_executions=10), **options)
+
+
+@pytest.mark.parametrize("algorithm", ["random", "pct"])
+def test_seeds_matter(algorithm: str) -> None:
+    bodies: list[Body] = [[("write", "x", value), ("read", "x")] for value in range(3)]
+    orders = {tuple(samples(bodies, algorithm, seed=chosen).classes) for chosen in range(5)}
+    assert len(orders) > 1
