@@ -158,9 +158,9 @@ ALL = (*SIMPLE, "if", "check", "locked", "await", "either", "down", "up", "send"
        "select", "spawn", "join", "atomic", "try", "copy-if")  # fmt: skip
 
 
-def draw_body(rng: Source, size: int, kinds: tuple[str, ...], level: int = 0) -> Body:
-    """Draw a body of up to `size` instructions."""
-    return [draw_instruction(rng, kinds, level) for _ in range(rng.randint(1, size))]
+def draw_body(rng: Source, kinds: tuple[str, ...], level: int) -> Body:
+    """Draw a nested body."""
+    return [draw_instruction(rng, kinds, level) for _ in range(rng.randint(1, 2))]
 
 
 def draw_instruction(rng: Source, kinds: tuple[str, ...], level: int) -> tuple[Any, ...]:
@@ -178,12 +178,12 @@ def draw_instruction(rng: Source, kinds: tuple[str, ...], level: int) -> tuple[A
         case "cas":
             return (operation, rng.choice(VARIABLES), rng.randint(0, 1), value)
         case "if":
-            inner = [draw_body(rng, 2, kinds, level + 1) for _ in range(2)]
+            inner = [draw_body(rng, kinds, level + 1) for _ in range(2)]
             return (operation, rng.randint(0, 1), *inner)
         case "locked":
-            return (operation, rng.randint(0, 1), draw_body(rng, 2, kinds, level + 1))
+            return (operation, rng.randint(0, 1), draw_body(rng, kinds, level + 1))
         case "spawn":
-            return (operation, draw_body(rng, 2, kinds, level + 1))
+            return (operation, draw_body(rng, kinds, level + 1))
         case "atomic":
             fixed = tuple(kind for kind in kinds if kind in ("write", "read", "store", "increment",
                                                             "get", "add", "copy-if"))  # fmt: skip
@@ -203,9 +203,9 @@ def draw_instruction(rng: Source, kinds: tuple[str, ...], level: int) -> tuple[A
             return (operation,)
 
 
-def draw_program(rng: Source, kinds: tuple[str, ...], processes: int, size: int) -> list[Body]:
-    """Draw the bodies of a program."""
-    return [draw_body(rng, size, kinds) for _ in range(rng.randint(2, processes))]
+def draw_program(rng: Source, kinds: tuple[str, ...], lengths: Sequence[int]) -> list[Body]:
+    """Draw a program with one process of each length."""
+    return [[draw_instruction(rng, kinds, 0) for _ in range(length)] for length in lengths]
 
 
 def build_from_source(bodies: list[Body]) -> Program:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import pytest
-from brute import Everything, Explored, TooMany, brute_force, explored
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
-from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
 
+from brute import Everything, Explored, TooMany, brute_force, explored
+from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
 from treadle.explore.budget import Budget
 from treadle.explore.schedule import SCHEDULES
 from treadle.model import Program
@@ -33,6 +33,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "processes": ("spawn", "join", "check"),
     "everything": ALL,
 }
+LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (2, 2, 1), (4, 2), (3, 3), (2, 2, 2)]
 FORMS = {"interpreted": build, "source": build_from_source}
 REDUCING = ("sleep", "classic", "source", "optimal")
 
@@ -64,10 +65,10 @@ class Drawn:
 
 @st.composite
 def programs(draw: Any, family: str) -> list[Body]:
-    """Draw two long or three short processes of few kinds of instructions, so that they meet."""
+    """Draw two or three processes of few kinds of instructions, so that they meet."""
     kinds = draw(st.lists(st.sampled_from(FAMILIES[family]), min_size=1, max_size=4))
-    count, size = draw(st.sampled_from([(3, 3), (2, 4)]))
-    return draw_program(Drawn(draw), ("write", "read", *kinds), count, size)
+    lengths = draw(st.sampled_from(LENGTHS))
+    return draw_program(Drawn(draw), ("write", "read", *kinds), lengths)
 
 
 def everything_of(program: Program, limit: int) -> Everything:

@@ -100,6 +100,7 @@ class Footprint:
         "needs",
         "open",
         "own",
+        "plain",
         "spawns",
         "takes",
         "watches",
@@ -125,6 +126,8 @@ class Footprint:
     """Whether the step may access other locations when it reads other values."""
     guarded: bool
     """Whether races with the step need a closer look: it can be disabled, or it is open."""
+    plain: bool
+    """Whether the step is neither guarded nor creates or joins a process."""
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
@@ -144,6 +147,7 @@ class Footprint:
         self.joins = tuple(by_mode[Mode.JOIN])
         self.open = bool(by_mode[Mode.OPEN])
         self.guarded = bool(self.takes or self.needs or self.awaits or self.open)
+        self.plain = not (self.guarded or self.spawns or self.joins)
         self.set_conflicts({})
 
     def set_conflicts(self, links: dict[int, list[int]]) -> None:

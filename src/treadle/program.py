@@ -85,8 +85,12 @@ class Run(Protocol):
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         ...
 
-    def proceed(self, process: int, limit: int, codes: list[Codes]) -> None:
-        """Let an enabled process take up to `limit` steps, as long as it is enabled."""
+    def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
+        """Go on by the default schedule `stay`, after a step of `last`, to the end of the run.
+
+        Append each step's process and accesses to the lists; stop, and return False, when they
+        have `limit` entries.
+        """
         ...
 
     def enabled(self) -> list[int]:

@@ -40,7 +40,7 @@ class Trace:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._footprint = vocabulary.footprint
-        self._conflicting: dict[Footprint, int] = {}
+        self.known_conflicting: dict[Footprint, int] = {}
         """Answers of `conflicting`; emptied when the analysed events change."""
         self.processes: list[int] = []
         self.codes: list[Codes] = []
@@ -49,12 +49,12 @@ class Trace:
         """Happens-before masks of the analysed events, each including the event itself."""
         self.previous: list[int] = []
         """For each analysed event, the one before it in the same process, or -1."""
-        self.latest: dict[int, int] = {}
-        """The latest analysed event of each process that has one."""
+        self.latest: list[int] = []
+        """The latest analysed event of each process, or -1, by process number."""
         self.created: dict[int, int] = {}
         """The event that spawned a process."""
-        self.of_process: dict[int, int] = {}
-        """The mask of each process's analysed events."""
+        self.of_process: list[int] = []
+        """The mask of each process's analysed events, by process number."""
         self.touched: list[int] = []
         self.retakes: list[Race] = []
         """Pairs of takes of the last `extend` that can be reversed although a give is between."""
@@ -72,27 +72,24 @@ class Trace:
         self.footprints.append(footprint)
         return footprint
 
-    def append_codes(self, process: int) -> int:
-        """Complete events of which only the codes were added, all of one process; count them."""
+    def complete(self) -> int:
+        """Look up the footprints of events of which only process and codes were added; count them."""
         missing = self.codes[len(self.footprints) :]
         self.footprints += map(self._footprint, missing)
-        self.processes += [process] * len(missing)
         return len(missing)
 
     def conflicting(self, footprint: Footprint) -> int:
         """Return the mask of the events that are dependent with a footprint."""
-        mask = self._conflicting.get(footprint)
-        if mask is None:
-            mask = 0
-            for key in footprint.conflicts:
-                mask |= self.touched[key]
-            self._conflicting[footprint] = mask
+        mask = 0
+        for key in footprint.conflicts:
+            mask |= self.touched[key]
+        self.known_conflicting[footprint] = mask
         return mask
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
         touched, latest, previous = self.touched, self.latest, self.previous
-        self._conflicting.clear()
+        self.known_conflicting.clear()
         for index in range(len(self.before) - 1, length - 1, -1):
             footprint = self.footprints[index]
             bit = 1 << index
@@ -100,13 +97,11 @@ class Trace:
                 touched[key] ^= bit
             process = self.processes[index]
             self.of_process[process] ^= bit
-            if previous[index] < 0:
-                del latest[process]
-            else:
-                latest[process] = previous[index]
-            for child in footprint.spawns:
-                if self.created.get(child) == index:
-                    del self.created[child]
+            latest[process] = previous[index]
+            if footprint.spawns:
+                for child in footprint.spawns:
+                    if self.created.get(child) == index:
+                        del self.created[child]
         while self.undecided and self.undecided[-1][1] >= length:
             self.undecided.pop()
         del self.processes[length:], self.codes[length:], self.footprints[length:]
@@ -118,10 +113,8 @@ class Trace:
         Races whose second event may do something else when it comes first go to `undecided`.
         """
         touched = self.touched
-        self._conflicting.clear()
-        missing = self.vocabulary.mask_keys - len(touched)
-        if missing > 0:
-            touched.extend([0] * missing)
+        self.known_conflicting.clear()
+        self._make_room()
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races: list[Race] = []
@@ -129,8 +122,12 @@ class Trace:
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
-            last = latest.get(process, -1)
-            known = base = self.past_of(process, last, footprint)
+            last = latest[process]
+            if last >= 0 and footprint.plain:
+                known = before[last]
+            else:
+                known = self.past_of(process, last, footprint)
+            base = known
             dependent = 0
             for key in footprint.conflicts:
                 dependent |= touched[key]
@@ -151,10 +148,19 @@ class Trace:
                 touched[key] |= bit
             previous.append(last)
             latest[process] = index
-            of_process[process] = of_process.get(process, 0) | bit
-            for child in footprint.spawns:
-                self.created[child] = index
+            of_process[process] |= bit
+            if footprint.spawns:
+                for child in footprint.spawns:
+                    self.created[child] = index
         return races
+
+    def _make_room(self) -> None:
+        """Let the tables grow with the vocabulary."""
+        vocabulary = self.vocabulary
+        self.touched.extend([0] * (vocabulary.mask_keys - len(self.touched)))
+        missing = len(vocabulary.process_names) - len(self.latest)
+        self.latest.extend([-1] * missing)
+        self.of_process.extend([0] * missing)
 
     def past_of(self, process: int, last: int, footprint: Footprint) -> int:
         """Return what happens before a step whatever it accesses, `last` being its process's last.
@@ -168,7 +174,7 @@ class Trace:
             creation = self.created.get(process, -1)
             base = before[creation] if creation >= 0 else 0
         for ended in footprint.joins:
-            if ended in self.latest:
+            if self.latest[ended] >= 0:
                 base |= before[self.latest[ended]]
         return base
 
@@ -194,7 +200,7 @@ class Trace:
         ]
         if footprint.open or footprint.needs or footprint.awaits:
             awaited = self.writers_of(self.vocabulary.awaited_locations(footprint))
-            more = bits(awaited & ~base & ~self.of_process.get(process, 0))
+            more = bits(awaited & ~base & ~self.of_process[process])
             self.undecided += dict.fromkeys(
                 [*candidates, *retakes, *((event, index) for event in more)]
             )
@@ -221,7 +227,7 @@ class Trace:
             if takes and not footprint.needs:
                 takes = 1 << takes.bit_length() - 1
             mask |= takes
-        return bits(mask & ~base & ~self.of_process.get(process, 0))
+        return bits(mask & ~base & ~self.of_process[process])
 
     def push_imagined(self, process: int, footprint: Footprint, past: int, within: int) -> int:
         """Add an event that did not happen in this trace, as if after the events of `within`.
@@ -229,7 +235,8 @@ class Trace:
         `past` is what happens before it whatever it accesses. It makes the masks answer questions
         about `v = u.p`; `pop_imagined` takes it back.
         """
-        self._conflicting.clear()
+        self.known_conflicting.clear()
+        self._make_room()
         index = len(self.before)
         known = past
         dependent = 0
@@ -244,9 +251,9 @@ class Trace:
         self.codes.append(footprint.codes)
         self.footprints.append(footprint)
         self.before.append(known | 1 << index)
-        self.previous.append(self.latest.get(process, -1))
+        self.previous.append(self.latest[process])
         self.latest[process] = index
-        self.of_process[process] = self.of_process.get(process, 0) | 1 << index
+        self.of_process[process] |= 1 << index
         for key in footprint.own:
             self.touched[key] |= 1 << index
         for child in footprint.spawns:

@@ -30,8 +30,8 @@ from treadle.trace import Trace, bits
 Probe = Callable[[Sequence[int], int], Footprint | None]
 """Run a sequence of processes and then one more: the footprint of its step, None if disabled."""
 
-Reversal = tuple[int, int, int]
-"""`(e, last, v)`: explore the events of mask `v`, ending with event `last`, after `pre(E, e)`."""
+Reversal = tuple[int, int, list[int]]
+"""`(e, w, lasts)`: explore `v = w.e'` after `pre(E, e)`, for each event `e'` of `lasts`."""
 
 
 def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> Iterator[Reversal]:
@@ -51,11 +51,11 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
         yield from _reversals(trace, e, step, after, probe)
     for process, codes in run.blocked():
         footprint = trace.vocabulary.footprint(codes)
-        base = trace.past_of(process, trace.latest.get(process, -1), footprint)
+        base = trace.past_of(process, trace.latest[process], footprint)
         watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
         step = _Step(process=process, past=base, fixed=0, movable=watched, tail=0)
         takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
-        for e in bits((watched | takes) & ~base & ~trace.of_process.get(process, 0)):
+        for e in bits((watched | takes) & ~base & ~trace.of_process[process]):
             yield from _reversals(trace, e, step, after, probe)
 
 
@@ -70,7 +70,7 @@ def retake_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
         past = trace.past_of(process, trace.previous[index], footprint)
         w = everything_after(trace, e) & ~after[e]
         last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)
-        yield e, last, w | 1 << last
+        yield e, w, [last]
         trace.pop_imagined()
 
 
@@ -115,7 +115,7 @@ def _reversals(
                 movable |= trace.touched[key]
             if footprint.conflicts_with(trace.footprints[e]):
                 last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
-                yield e, last, u | 1 << last
+                yield e, u, [last]
                 trace.pop_imagined()
         for event in bits(u & movable & ~step.fixed):
             smaller = u & ~(after[event] | 1 << event)

@@ -97,35 +97,61 @@ class Optimal(Algorithm):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended."""
         del outcome
-        for e, last, v in self.search.reversals(run):
-            self._reverse(e, last, v)
+        for e, w, lasts in self.search.reversals(run):
+            self._reverse(e, w, lasts)
 
-    def _reverse(self, e: int, last: int, v: int) -> None:
-        """Make sure that `v`, which ends with event `last`, will be explored after `pre(E, e)`."""
+    def _reverse(self, e: int, w: int, lasts: list[int]) -> None:
+        """Make sure that `v = w.e'` will be explored after `pre(E, e)`, for each `e'` of `lasts`.
+
+        What the sleeping processes have to do with `w` is the same for all: one that is an initial
+        of `w` makes all of them redundant; one that is independent of `w`, only those that it is
+        independent of too.
+        """
         trace = self.search.trace
-        before, of_process, conflicting = trace.before, trace.of_process, trace.conflicting
-        keep = before[last] & v
-        sleep = self.sleep[e]
-        if sleep:
-            for q, step in sleep.items():
-                mine = of_process.get(q, 0) & v
-                if mine:
-                    first = mine & -mine
-                    needed = before[first.bit_length() - 1] & v
-                    if needed == first:
-                        return  # q is an initial of v
-                    if not conflicting(step) & keep:
-                        keep |= needed
-                else:
-                    dependent = conflicting(step) & v
-                    if not dependent:
-                        return  # q is a weak initial of v
+        before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
+        woken: list[tuple[int, int]] = []  # events that wake a sleeper; what to keep for it if none
+        independent: list[tuple[int, int]] = []  # sleepers that w leaves asleep; what wakes them
+        for q, step in (self.sleep[e] or {}).items():
+            dependent = known.get(step)
+            if dependent is None:
+                dependent = trace.conflicting(step)
+            mine = of_process[q] & w
+            if mine:
+                first = mine & -mine
+                needed = before[first.bit_length() - 1] & w
+                if needed == first:
+                    return  # q is an initial of w
+                woken.append((dependent & w, needed))
+            elif dependent & w:
+                dependent &= w
+                needed = before[(dependent & -dependent).bit_length() - 1] & w
+                woken.append((dependent, needed))
+            else:
+                independent.append((q, dependent))
+        for last in lasts:
+            v = w | 1 << last
+            keep = before[last] & v
+            if not self._is_redundant(independent, last, keep):
+                for dependent, needed in woken:
                     if not dependent & keep:
-                        keep |= before[(dependent & -dependent).bit_length() - 1] & v
-        tree = self.wut[e]
-        if tree is None:
-            tree = self.wut[e] = []
-        self._insert(tree, v, keep, last)
+                        keep |= needed
+                tree = self.wut[e]
+                if tree is None:
+                    self.wut[e] = [self._leaf(keep, last)]
+                else:
+                    self._insert(tree, v, keep, last)
+
+    def _is_redundant(self, independent: list[tuple[int, int]], last: int, needed: int) -> bool:
+        """Tell whether a sleeper that `w` leaves asleep is a weak initial of `w.e'`.
+
+        `needed` is what has to come before `e'`, and itself.
+        """
+        bit = 1 << last
+        process = self.search.trace.processes[last]
+        for q, dependent in independent:
+            if needed == bit if q == process else not dependent & bit:
+                return True
+        return False
 
     def _insert(self, tree: Tree, v: int, keep: int, last: int) -> None:
         """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`.
@@ -134,12 +160,12 @@ class Optimal(Algorithm):
         first branch whose next step is an initial of what is left of `v`, or independent of it.
         """
         trace = self.search.trace
-        before, of_process, conflicting = trace.before, trace.of_process, trace.conflicting
+        before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
         while True:
             for branch in tree:
                 position = 0
-                for q, step in zip(branch.processes, branch.footprints, strict=True):
-                    mine = of_process.get(q, 0) & v
+                for q in branch.processes:
+                    mine = of_process[q] & v
                     if mine:
                         first = mine & -mine
                         needed = before[first.bit_length() - 1] & v
@@ -147,10 +173,15 @@ class Optimal(Algorithm):
                             v ^= first
                             position += 1
                             continue
-                        if not conflicting(step) & v & keep:
+                    step = branch.footprints[position]
+                    dependent = known.get(step)
+                    if dependent is None:
+                        dependent = trace.conflicting(step)
+                    dependent &= v
+                    if mine:
+                        if not dependent & keep:
                             keep |= needed
                         break
-                    dependent = conflicting(step) & v
                     if dependent:
                         if not dependent & keep:
                             keep |= before[(dependent & -dependent).bit_length() - 1] & v

@@ -24,14 +24,14 @@ def oldest(run: Run, last: int) -> int:
     """Run the enabled process that was created first."""
     del last
     enabled = run.enabled()
-    return min(enabled) if enabled else -1
+    return enabled[0] if enabled else -1
 
 
 def newest(run: Run, last: int) -> int:
     """Run the enabled process that was created last."""
     del last
     enabled = run.enabled()
-    return max(enabled) if enabled else -1
+    return enabled[-1] if enabled else -1
 
 
 def round_robin(run: Run, last: int) -> int:

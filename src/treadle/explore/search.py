@@ -131,18 +131,9 @@ class Search:
                 return self._report_nondeterminism(run, steps)
             last = process
             steps += 1
-        return self._proceed(run, last)
-
-    def _proceed(self, run: Run, last: int) -> int:
-        """Finish an execution by the default schedule `stay`, each process as far as it can go."""
-        trace, limit = self.trace, self.budget.max_steps
-        while (process := stay(run, last)) >= 0:
-            if len(trace) >= limit:
-                return _STEPS
-            run.proceed(process, limit - len(trace), trace.codes)
-            self.algorithm.left_alone(trace.append_codes(process))
-            last = process
-        return ENDED
+        ended = run.finish(last, limit, trace.processes, trace.codes)
+        algorithm.left_alone(trace.complete())
+        return ENDED if ended else _STEPS
 
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
@@ -170,8 +161,11 @@ class Search:
             return
         after = trace.after()
         end = 1 << len(after)
+        by_first: dict[int, list[int]] = {}
         for e, last in races:
-            yield e, last, end - (2 << e) & ~after[e] | 1 << last
+            by_first.setdefault(e, []).append(last)
+        for e, lasts in by_first.items():
+            yield e, end - (2 << e) & ~after[e], lasts
         yield from retake_reversals(trace, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)

@@ -18,18 +18,22 @@ class Source(Backtracking):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""
         del outcome
+        for e, w, lasts in self.search.reversals(run):
+            for last in lasts:
+                # E ends with e' when algorithm 1 looks at the race; an imagined e' is last anyway.
+                self._add_initial(e, last, w & (1 << last) - 1 | 1 << last)
+
+    def _add_initial(self, e: int, last: int, v: int) -> None:
+        """Make sure that `backtrack(pre(E, e))` has an initial of `v` (lines 8 and 9)."""
         trace = self.search.trace
-        for e, last, v in self.search.reversals(run):
-            # E ends with e' when algorithm 1 looks at the race; an imagined e' is the last anyway.
-            v &= (2 << last) - 1
-            initials = [
-                trace.processes[event]
-                for event in bits(v & self.relevant(last))
-                if trace.before[event] & v == 1 << event
-            ]
-            backtrack = self.backtrack_sets[e]
-            if not any(process in backtrack for process in initials):
-                backtrack.append(initials[0])
+        initials = [
+            trace.processes[event]
+            for event in bits(v & self.relevant(last))
+            if trace.before[event] & v == 1 << event
+        ]
+        backtrack = self.backtrack_sets[e]
+        if not any(process in backtrack for process in initials):
+            backtrack.append(initials[0])
 
     def relevant(self, last: int) -> int:
         """Return the events among which `analyse` looks for initials: all."""

@@ -52,9 +52,12 @@ class ModelRun:
         self._open: dict[int, OpenSteps] = {}
         """Processes that have open steps at all."""
         self._next_is_open: set[int] = set()
-        self._state = program.build_state(self)
-        for process in program.prepared():
-            self._create(*process)
+        self._state = state = program.build_state(self)
+        for number, function, args, is_primed, steps in program.prepared():
+            generator = function(state, *args)
+            self._alive[number] = generator.send
+            if is_primed or steps is not None:
+                self._begin(number, generator, is_primed, steps)
 
     def make_log(self) -> list[int]:
         """Return the list that collects the accesses of a step."""
@@ -155,15 +158,28 @@ class ModelRun:
                 return index
         return -1
 
-    def proceed(self, process: int, limit: int, codes: list[Codes]) -> None:
-        """Let an enabled process take up to `limit` steps, as long as it is enabled."""
+    def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
+        """Go on by the schedule `stay` until no process is enabled, up to `limit` steps in all."""
         step, announced, alive = self.step, self._announced, self._alive
-        for _ in range(limit):
+        process = last if self.is_enabled(last) else self._oldest()
+        while process >= 0:
+            if len(codes) >= limit:
+                return False
             codes.append(step(process))
-            if process not in alive:
-                return
-            if process in announced and not announced[process].ready(process):
-                return
+            processes.append(process)
+            if process not in alive or (
+                process in announced and not announced[process].ready(process)
+            ):
+                process = self._oldest()
+        return True
+
+    def _oldest(self) -> int:
+        """Return the enabled process that was created first, or -1."""
+        announced = self._announced
+        for process in self._alive:
+            if process not in announced or announced[process].ready(process):
+                return process
+        return -1
 
     def enabled(self) -> list[int]:
         """Return the processes that can take a step, oldest first."""
@@ -216,36 +232,35 @@ class ModelRun:
         path = f"{self.name_of(parent)}.{index}"
         number = self.vocabulary.process(f"{path}:{name}" if name else path)
         self.program.check_generator(function)
-        self._create(*self.program.prepare(number, function, args))
+        generator = function(self._state, *args)
+        self._alive[number] = generator.send
+        self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
         self._spawned.append(number)
         if daemon:
             self._daemons = self._daemons | {number}
         self.append(code(number, Mode.SPAWN))
         return Handle(number, self.name_of(number))
 
-    def _create(
+    def _begin(
         self,
         number: int,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
+        generator: types.GeneratorType[Any, Any, Any],
         is_primed: bool,
         steps: OpenSteps | None,
     ) -> None:
-        """Create a process; a primed one starts at its first yield, which precedes any access."""
-        generator = function(self._state, *args)
-        self._alive[number] = generator.send
-        if steps is not None:
-            self._open[number] = steps
-            if steps.at_start:
-                self._next_is_open.add(number)
+        """Set a new process up; a primed one starts at its first yield, which precedes any access."""
         if is_primed:
             caller, self.current = self.current, number
             announced = next(generator)
             self.current = caller
             if announced is not None:
                 self._announce(number, announced)
-            if steps is not None:
+        if steps is not None:
+            self._open[number] = steps
+            if is_primed:
                 self._note_next(number, steps)
+            elif steps.at_start:
+                self._next_is_open.add(number)
 
     def _generator(self, process: int) -> types.GeneratorType[Any, Any, Any] | None:
         """Return the generator of a process that has not ended."""
