@@ -23,4 +23,6 @@ class TreadleBug(Exception):
     """An invariant of Treadle itself is broken; never a finding about the user's program."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what}\nThis is a bug of Treadle, not of your program: please report it.")
+        super().__init__(
+            f"{what}\nThis is a bug of Treadle, not of your program: please report it."
+        )

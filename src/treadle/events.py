@@ -43,6 +43,8 @@ class Mode(IntEnum):
     """What a blocking condition may read, read or not this time; a watch set of the vocabulary."""
     OPEN = 11
     """No access: says that what the step accesses depends on the values that it reads in it."""
+    SWAP = 12
+    """No access: names the value that a compare-and-swap of the step compared with."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -102,6 +104,7 @@ class Footprint:
         "own",
         "plain",
         "spawns",
+        "swap",
         "takes",
         "watches",
     )
@@ -122,6 +125,8 @@ class Footprint:
     """Watch sets: the locations that it might have read in another state."""
     spawns: tuple[int, ...]
     joins: tuple[int, ...]
+    swap: tuple[int, int] | None
+    """If the step is one compare-and-swap: its location, and what it compared with."""
     open: bool
     """Whether the step may access other locations when it reads other values."""
     guarded: bool
@@ -145,8 +150,11 @@ class Footprint:
         self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
         self.joins = tuple(by_mode[Mode.JOIN])
-        self.open = bool(by_mode[Mode.OPEN])
-        self.guarded = bool(self.takes or self.needs or self.awaits or self.open)
+        self.swap = self._lone_swap()
+        self.open = bool(by_mode[Mode.OPEN] or (by_mode[Mode.SWAP] and self.swap is None))
+        self.guarded = bool(
+            self.takes or self.needs or self.awaits or self.open or self.swap is not None
+        )
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.set_conflicts({})
 
@@ -159,6 +167,16 @@ class Footprint:
             keys.update(dict.fromkeys(links.get(own, ())))
         self.conflicts = tuple(keys)
         self.conflict_set = frozenset(keys)
+
+    def _lone_swap(self) -> tuple[int, int] | None:
+        if len(self.codes) == 2 and mode_of(self.codes[1]) is Mode.SWAP:
+            return location_of(self.codes[0]), location_of(self.codes[1])
+        return None
+
+    @property
+    def swap_succeeded(self) -> bool:
+        """Whether the step's lone compare-and-swap wrote."""
+        return mode_of(self.codes[0]) is Mode.WRITE
 
     def conflicts_with(self, other: Footprint) -> bool:
         """Tell whether events with these two footprints are dependent."""
@@ -226,6 +244,12 @@ class Vocabulary:
             if self._links:
                 footprint.set_conflicts(self._links)
         return footprint
+
+    def other_outcome(self, footprint: Footprint) -> Footprint:
+        """Return the footprint of a lone compare-and-swap, had it turned out the other way."""
+        location = location_of(footprint.codes[0])
+        mode = Mode.READ if footprint.swap_succeeded else Mode.WRITE
+        return self.footprint((code(location, mode), footprint.codes[1]))
 
     def link(self, first: int, second: int) -> None:
         """Make two access codes of different locations dependent, e.g. a message and a time-out."""

@@ -15,6 +15,7 @@ def follow(program: Program, schedule: Schedule, *, detail: bool) -> Run:
         process = vocabulary.process_number(name)
         if process is None or not run.is_enabled(process):
             able = ", ".join(vocabulary.process_names[p] for p in run.enabled()) or "none"
+            run.close()
             reason = "there is no such process" if process is None else "it cannot take a step"
             raise ScheduleMismatch(
                 f"the schedule does not fit the program: step {index + 1} is for {name!r}, but "

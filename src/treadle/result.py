@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -36,6 +37,7 @@ class Schedule(tuple[str, ...]):
     __slots__ = ()
 
     def __new__(cls, processes: Iterable[str] = ()) -> Schedule:
+        """Make a schedule of the names of processes."""
         return super().__new__(cls, processes)
 
     def __str__(self) -> str:
@@ -70,7 +72,7 @@ class Schedule(tuple[str, ...]):
     @property
     def switches(self) -> int:
         """How often another process goes on than the one before."""
-        return sum(a != b for a, b in zip(self, self[1:], strict=False))
+        return sum(a != b for a, b in itertools.pairwise(self))
 
 
 @dataclass(slots=True)
@@ -146,9 +148,9 @@ class Result:
     failing: int = 0
     """Findings in all, the same one in another execution included."""
     events: int = 0
-    """Steps executed for the first time on their path."""
+    """Steps executed in all."""
     replayed: int = 0
-    """Steps executed again to come back to a branch."""
+    """Those of them that came back to a branch, compared with the record."""
     probes: int = 0
     """Runs made only to learn whether a blocked step would be enabled in another order."""
     peak_nodes: int = 0

@@ -2,9 +2,9 @@
 
 Bit `j` of `before[i]` says that event `j` happens before event `i`; bit `i` itself is set too. For
 every mask key (a location and a class of accesses, see `events`) `touched[key]` is the mask of the
-events that have it in their footprint. So the events dependent with a new one are a few `|`, and the
-races among them fall out while its mask is built: take the latest dependent event that is not yet
-known to happen before, it is in a race; then everything that happens before it is known too.
+events that have it in their footprint. So the events dependent with a new one are a few `|`, and
+the races among them fall out while its mask is built: take the latest dependent event that is not
+yet known to happen before, it is in a race; then everything that happens before it is known too.
 
 Only new events are analysed: `truncate` undoes the tail of the trace, `extend` analyses what was
 appended since.
@@ -56,8 +56,9 @@ class Trace:
         self.of_process: list[int] = []
         """The mask of each process's analysed events, by process number."""
         self.touched: list[int] = []
-        self.retakes: list[Race] = []
-        """Pairs of takes of the last `extend` that can be reversed although a give is between."""
+        self.altered: list[tuple[int, int, Footprint]] = []
+        """Races of the last `extend` whose second event, when it comes first, is another one: with
+        this footprint, or after less (a take before which another gave back)."""
         self.undecided: list[Race] = []
         """Races of all analysed events that only a run can judge (see `explore.blocking`)."""
 
@@ -73,7 +74,7 @@ class Trace:
         return footprint
 
     def complete(self) -> int:
-        """Look up the footprints of events of which only process and codes were added; count them."""
+        """Look the footprints up of events that were added as process and codes; count them."""
         missing = self.codes[len(self.footprints) :]
         self.footprints += map(self._footprint, missing)
         return len(missing)
@@ -118,7 +119,7 @@ class Trace:
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races: list[Race] = []
-        self.retakes = []
+        self.altered = []
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
@@ -198,7 +199,9 @@ class Trace:
             for event in self.previous_takes(footprint, base, process)
             if (event, index) not in candidates
         ]
-        if footprint.open or footprint.needs or footprint.awaits:
+        if footprint.swap is not None:
+            self._judge_swap(candidates, footprint, races)
+        elif footprint.open or footprint.needs or footprint.awaits:
             awaited = self.writers_of(self.vocabulary.awaited_locations(footprint))
             more = bits(awaited & ~base & ~self.of_process[process])
             self.undecided += dict.fromkeys(
@@ -206,7 +209,25 @@ class Trace:
             )
         else:
             races += candidates
-            self.retakes += retakes
+            self.altered += [(event, index, footprint) for event, _ in retakes]
+
+    def _judge_swap(self, candidates: list[Race], footprint: Footprint, races: list[Race]) -> None:
+        """Sort the races of a compare-and-swap by what it would do before the other event.
+
+        Before a successful compare-and-swap the location has the value that it compared with.
+        """
+        assert footprint.swap is not None
+        location, compared = footprint.swap
+        for race in candidates:
+            other = self.footprints[race[0]]
+            if not self.writers_of([location]) >> race[0] & 1:
+                races.append(race)
+            elif other.swap is None:
+                self.undecided.append(race)
+            elif (other.swap[1] == compared) == footprint.swap_succeeded:
+                races.append(race)
+            else:
+                self.altered.append((*race, self.vocabulary.other_outcome(footprint)))
 
     def writers_of(self, locations: Iterable[int]) -> int:
         """Return the mask of the events that wrote one of these locations."""

@@ -124,22 +124,22 @@ def chain(n: int) -> Program:
 
 def wakeup_stress(n: int) -> Program:
     """Figure 12: `n` processes increment one counter, two more another one, the last after all."""
-    program = Program(f"wakeup_stress({n})", counter1=0, counter2=0)
+    program = Program(f"wakeup_stress({n})", counter1=Counter(), counter2=Counter())
 
     def first(s: Any) -> Process:
         yield
-        s.counter1 += 1
+        s.counter1.next()
 
     def increment(s: Any, i: int) -> Process:
         del i
         yield
-        s.counter2 += 1
+        s.counter2.next()
 
     def last(s: Any) -> Process:
         for i in range(1, n + 1):
             yield s.join(f"increment({i})")
         yield
-        s.counter1 += 1
+        s.counter1.next()
 
     program.process(first)
     for i in range(1, n + 1):
@@ -190,7 +190,7 @@ def filesystem(n: int) -> Program:
 def indexer(n: int) -> Program:
     """Flanagan and Godefroid's indexer (2005): `n` threads insert into one hash table by CAS.
 
-    A compare-and-swap is one step: a read if it fails, a read and a write if it succeeds.
+    A compare-and-swap is one step: a read if it fails, a write if it succeeds.
     """
     size, messages = 128, 4
     program = Program(f"indexer({n})", table=[0] * size)
@@ -200,10 +200,9 @@ def indexer(n: int) -> Program:
             w = m * 11 + tid
             h = w * 7 % size
             yield
-            while s.table[h] != 0:
+            while not s.table.cas(h, 0, w):
                 h = (h + 1) % size
                 yield
-            s.table[h] = w
 
     for tid in range(n):
         program.process(thread, tid)

@@ -49,7 +49,7 @@ class Algorithm(ABC):
         """Whether the default schedule decides from here to the end of the execution."""
         return False
 
-    def left_alone(self, steps: int) -> None:
+    def left_alone(self, steps: int) -> None:  # noqa: B027 - only for those that are ever free
         """Take note of steps that the default schedule took where `is_free`."""
 
     @abstractmethod

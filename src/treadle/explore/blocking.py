@@ -11,11 +11,12 @@ are steps whose enabledness or accesses in another order only a run can tell:
   (7) of definition 3.2 does not hold for it, so the reversed step may be dependent with events of
   `w` that it was independent of.
 
-For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what it
-does. What an open step does may depend on any event of `w`, so its races are judged anew in every
-execution, also where both events are in the unchanged part of the trace. Of all `u` only those matter that leave out events which the step is dependent with, or whose
-writes its condition may read; for each choice of those the largest `u` is enough, because `v` may be
-longer than what has to be covered, never shorter.
+For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what
+it does. What an open step does may depend on any event of `w`, so its races are judged anew in
+every execution, also where both events are in the unchanged part of the trace. Of all `u` only
+those matter that leave out events which the step is dependent with, or whose writes its condition
+may read; for each choice of those the largest `u` is enough, because `v` may be longer than what
+has to be covered, never shorter.
 """
 
 from __future__ import annotations
@@ -59,14 +60,15 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
             yield from _reversals(trace, e, step, after, probe)
 
 
-def retake_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
-    """Yield the reversals of two takes with a give between them (algorithms 3 and 4).
+def altered_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
+    """Yield the reversals whose second event is another one when it comes first.
 
-    In `v` the second take no longer happens after what the give happened after, so it is imagined
-    anew there.
+    Of two takes with a give between them (algorithms 3 and 4), the second no longer happens after
+    what the give happened after; a compare-and-swap turns out the other way. So that event is
+    imagined anew in `v`.
     """
-    for e, index in trace.retakes:
-        process, footprint = trace.processes[index], trace.footprints[index]
+    for e, index, footprint in trace.altered:
+        process = trace.processes[index]
         past = trace.past_of(process, trace.previous[index], footprint)
         w = everything_after(trace, e) & ~after[e]
         last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)

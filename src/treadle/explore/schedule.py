@@ -6,37 +6,49 @@ It changes how many runs `source` and `classic` block, never what they cover.
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from treadle.program import Run
-
-Chooser = Callable[[Run, int], int]
-"""Given a run and the process of its last step (-1 at the start): the next one, -1 if none."""
+from typing import Protocol
 
 
-def stay(run: Run, last: int) -> int:
+class Choices(Protocol):
+    """The part of a `Run` that a schedule looks at."""
+
+    def enabled(self) -> list[int]:
+        """Return the processes to choose from, oldest first."""
+        ...
+
+    def is_enabled(self, process: int) -> bool:
+        """Tell whether a process is one of them."""
+        ...
+
+
+Chooser = Callable[[Choices, int], int]
+"""Given what is enabled and the process of the last step (-1 at the start): the next, or -1."""
+
+
+def stay(choices: Choices, last: int) -> int:
     """Go on with the current process; if it cannot, with the oldest that can."""
-    if run.is_enabled(last):
+    if choices.is_enabled(last):
         return last
-    return oldest(run, last)
+    return oldest(choices, last)
 
 
-def oldest(run: Run, last: int) -> int:
+def oldest(choices: Choices, last: int) -> int:
     """Run the enabled process that was created first."""
     del last
-    enabled = run.enabled()
+    enabled = choices.enabled()
     return enabled[0] if enabled else -1
 
 
-def newest(run: Run, last: int) -> int:
+def newest(choices: Choices, last: int) -> int:
     """Run the enabled process that was created last."""
     del last
-    enabled = run.enabled()
+    enabled = choices.enabled()
     return enabled[-1] if enabled else -1
 
 
-def round_robin(run: Run, last: int) -> int:
+def round_robin(choices: Choices, last: int) -> int:
     """Run the next enabled process after the last one, in a circle."""
-    enabled = run.enabled()
+    enabled = choices.enabled()
     if not enabled:
         return -1
     return min((process for process in enabled if process > last), default=min(enabled))

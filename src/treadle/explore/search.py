@@ -17,7 +17,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
-from treadle.explore.blocking import Reversal, probed_reversals, retake_reversals
+from treadle.explore.blocking import Reversal, altered_reversals, probed_reversals
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser, stay
@@ -67,7 +67,7 @@ class Search:
     # The loop
 
     def explore(self) -> Result:
-        """Run executions until the space is covered, a failure stops the search or a budget ends."""
+        """Run executions until the space is covered, a failure stops it or a budget is used up."""
         self._started = time.perf_counter()
         result = self.result
         try:
@@ -83,7 +83,7 @@ class Search:
         while True:
             run = self.program.start()
             outcome = self._execute(run)
-            if outcome == _DIFFERS:
+            if outcome == _DIFFERS or (not result.events and not self._repeats()):
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
@@ -135,6 +135,15 @@ class Search:
         algorithm.left_alone(trace.complete())
         return ENDED if ended else _STEPS
 
+    def _repeats(self) -> bool:
+        """Run the first execution once more: a program that differs now is not deterministic."""
+        run = self.program.start()
+        differing = run.replay(self.trace.processes, self.trace.codes, len(self.trace))
+        if differing >= 0:
+            self._report_nondeterminism(run, differing)
+        run.close()
+        return differing < 0
+
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
         result, budget = self.result, self.budget
@@ -157,7 +166,7 @@ class Search:
         trace = self.trace
         races = trace.extend()
         probing = trace.undecided or run.blocked()
-        if not (races or trace.retakes or probing):
+        if not (races or trace.altered or probing):
             return
         after = trace.after()
         end = 1 << len(after)
@@ -166,7 +175,7 @@ class Search:
             by_first.setdefault(e, []).append(last)
         for e, lasts in by_first.items():
             yield e, end - (2 << e) & ~after[e], lasts
-        yield from retake_reversals(trace, after)
+        yield from altered_reversals(trace, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
 
@@ -203,7 +212,7 @@ class Search:
 
     def _account(self, run: Run, outcome: int) -> None:
         result = self.result
-        result.events += len(self.trace) - self._new
+        result.events += len(self.trace)
         result.replayed += self._new
         if outcome == BLOCKED:
             result.blocked += 1
@@ -245,8 +254,8 @@ class Search:
         self._report(
             Failure(
                 kind="nondeterminism",
-                message=f"step {index + 1}, by {names[process]}, did not do under the same schedule "
-                f"what it did before ({run.where(process) or 'it ended or is blocked'}): remove "
+                message=f"step {index + 1}, by {names[process]}, did not do under the same "
+                f"schedule what it did before ({run.where(process) or 'it ended or is blocked'}): remove "
                 f"clocks, randomness and state that outlives an execution",
                 process=names[process],
                 step=index,

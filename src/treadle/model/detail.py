@@ -35,7 +35,7 @@ _WORDS = {
 }
 
 
-_SILENT = (Mode.WATCH, Mode.OPEN)
+_SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
 _KIT = str(Path(__file__).parent)
 
 

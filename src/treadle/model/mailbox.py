@@ -8,11 +8,11 @@ that timed out is dependent with the sends whose message it could have taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.model.operations import Operation
+from treadle.model.state import is_plain
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
@@ -56,6 +56,11 @@ class Mailbox:
     __slots__ = ("_head", "_lines", "_messages", "_name", "_run", "_sent", "_tail")
 
     _run: ModelRun
+    _name: str
+    _head: int
+    _tail: int
+    _sent: dict[int, int]
+    _lines: _Lines
 
     def __init__(self) -> None:
         self._messages: list[tuple[int, Any]] = []
@@ -97,7 +102,7 @@ class Mailbox:
         return -1
 
     def _message_location(self, sender: int, number: int, message: Any) -> int:
-        plain = _is_plain(message)
+        plain = is_plain(message)
         location = self._run.locate(
             (self._name, "message", sender, number, type(message), message if plain else None),
             f"{self._name} message {number} of {self._run.name_of(sender)}",
@@ -201,13 +206,6 @@ class _Timed(Operation):
         return f"a message in {self._box._name}, or a time-out"
 
 
-def _is_plain(value: object) -> bool:
-    """Tell whether a value is compared by content, so that it can be part of a stable name."""
-    if isinstance(value, tuple):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, int | float | str | bytes | Enum)
-
-
 def _name_of_match(match: Match | None) -> Hashable | None:
     """Return a value that identifies a predicate in every execution, or None if there is none."""
     if match is None:
@@ -217,4 +215,4 @@ def _name_of_match(match: Match | None) -> Hashable | None:
         return None
     cells = tuple(cell.cell_contents for cell in getattr(match, "__closure__", None) or ())
     defaults = getattr(match, "__defaults__", None)
-    return (body, cells, defaults) if _is_plain(cells) and _is_plain(defaults) else None
+    return (body, cells, defaults) if is_plain(cells) and is_plain(defaults) else None

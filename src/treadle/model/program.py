@@ -106,25 +106,23 @@ class Program:
         if _kind_of(value) == "objects":
             parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
             return lambda run: tuple(part(run) for part in parts)
-        locations = [
-            self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))
-        ]
+        locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
         first = locations[0] if locations else 0
         return lambda run: run.bind_array(name, first, list(value))
 
     @overload
-    def process(self, function: Function, /, *args: Any, name: str = ..., daemon: bool = ...) -> (
-        Function
-    ): ...
+    def process(
+        self, function: Function, /, *args: Any, name: str = ..., daemon: bool = ...
+    ) -> Function: ...
 
     @overload
-    def process(self, /, *, name: str = ..., daemon: bool = ...) -> (
-        Callable[[Function], Function]
-    ): ...
+    def process(
+        self, /, *, name: str = ..., daemon: bool = ...
+    ) -> Callable[[Function], Function]: ...
 
-    def process(self, function: Any = None, /, *args: Any, name: str = "", daemon: bool = False) -> (
-        Any
-    ):
+    def process(
+        self, function: Any = None, /, *args: Any, name: str = "", daemon: bool = False
+    ) -> Any:
         """Add a process that runs `function(state, *args)`; also a decorator.
 
         A daemon may be left waiting at the end; any other waiting process is a deadlock.
@@ -160,7 +158,9 @@ class Program:
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution from the initial state; with `detail`, recorded in words."""
         if not self.declared:
-            raise TreadleError(f"program {self.name!r} has no process: add one with @program.process")
+            raise TreadleError(
+                f"program {self.name!r} has no process: add one with @program.process"
+            )
         return DetailedRun(self) if detail else ModelRun(self)
 
     def prepared(self) -> list[PreparedProcess]:
@@ -172,7 +172,7 @@ class Program:
     def prepare(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> PreparedProcess:
-        """Find out how a process is created: from its first yield, and whether it has open steps."""
+        """Find out how a process is created: from its first yield? with open steps?"""
         steps = self.open_steps(function)
         is_primed = self._begins_with_yield(number, function, args)
         return number, function, args, is_primed, steps if steps.any else None

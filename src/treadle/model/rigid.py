@@ -141,6 +141,12 @@ class _Analysis:
         del statement
         return state
 
+    def _do_delete(self, statement: ast.Delete, state: _State) -> _State:
+        for target in statement.targets:
+            if not isinstance(target, ast.Name):
+                raise _OpaqueError
+        return state
+
     def _do_expr(self, statement: ast.Expr, state: _State) -> _State:
         if isinstance(statement.value, ast.Yield):
             return self._yield(statement.value, state)
@@ -301,7 +307,8 @@ class _Analysis:
     def _parts(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
         """Evaluate the parts of an expression, in order."""
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        return any([self._value(part, origin, path) for part in parts])
+        tainted = [self._value(part, origin, path) for part in parts]
+        return any(tainted)
 
     def _risky(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
         """Evaluate an operation that may raise for some values."""
@@ -340,7 +347,8 @@ class _Analysis:
         operands = [*node.args, *(keyword.value for keyword in node.keywords)]
         if shared:
             operands = [operand for operand in operands if not isinstance(operand, ast.Lambda)]
-        tainted = any([self._value(operand, origin, path) for operand in operands])
+        values = [self._value(operand, origin, path) for operand in operands]
+        tainted = any(values)
         if not shared:
             tainted |= self._value(function, origin, path)
             path.decided |= tainted  # it may raise

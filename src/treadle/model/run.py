@@ -120,9 +120,10 @@ class ModelRun:
     def _note_next(self, process: int, steps: OpenSteps) -> None:
         """Find out whether the next step of a process is open."""
         generator = self._generator(process)
-        if generator is None:
+        frame = generator and generator.gi_frame
+        if not frame:
             return
-        if steps.everywhere or generator.gi_frame.f_lasti in steps.after:
+        if steps.everywhere or frame.f_lasti in steps.after:
             self._next_is_open.add(process)
         else:
             self._next_is_open.discard(process)
@@ -214,8 +215,8 @@ class ModelRun:
             try:
                 if generator is not None:
                     generator.close()
-            except Exception:  # noqa: S112 - the process is over; its clean-up is nobody's step
-                continue
+            except Exception:
+                continue  # the process is over; what its clean-up does is nobody's step
         self._alive.clear()
         self.program.check_untouched(self._log)
 
@@ -248,7 +249,7 @@ class ModelRun:
         is_primed: bool,
         steps: OpenSteps | None,
     ) -> None:
-        """Set a new process up; a primed one starts at its first yield, which precedes any access."""
+        """Set a process up; a primed one starts at its first yield, which precedes any access."""
         if is_primed:
             caller, self.current = self.current, number
             announced = next(generator)
@@ -343,7 +344,7 @@ class ModelRun:
 
     def bind_array(self, name: str, first: int, values: list[Any]) -> Array:
         """Return a shared array over `values`."""
-        return Array(self.append, name, first, values)
+        return Array(self, name, first, values)
 
     def bind_dict(self, name: str, keys: int, values: dict[Hashable, Any]) -> Dict:
         """Return a shared dictionary over `values`."""

@@ -7,6 +7,7 @@ Writers append *after* they have stored, so that a detailed log can look the new
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
@@ -21,13 +22,24 @@ Append = Callable[[int], None]
 class Array:
     """A fixed number of shared elements, each a location of its own."""
 
-    __slots__ = ("_append", "_first", "_name", "_values")
+    __slots__ = ("_append", "_first", "_name", "_run", "_values")
 
-    def __init__(self, append: Append, name: str, first: int, values: list[Any]) -> None:
-        self._append = append
+    def __init__(self, run: ModelRun, name: str, first: int, values: list[Any]) -> None:
+        self._run = run
+        self._append = run.append
         self._name = name
         self._first = first
         self._values = values
+
+    def cas(self, index: int, old: Any, new: Any) -> bool:
+        """Compare and swap: if an element is `old`, make it `new`, and tell whether it was."""
+        swapped = bool(self._values[index] == old)
+        if swapped:
+            self._values[index] = new
+        if index < 0:
+            index += len(self._values)
+        note_swap(self._run, self._first + index, old, swapped)
+        return swapped
 
     def __getitem__(self, index: int) -> Any:
         value = self._values[index]
@@ -54,6 +66,23 @@ class Array:
     def fingerprint_of(self) -> object:
         """Return the values, for the state's fingerprint."""
         return self._values
+
+
+def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
+    """Log a compare-and-swap: a write if it succeeded, else a read."""
+    run.append(code(location, Mode.WRITE if swapped else Mode.READ))
+    if not is_plain(old):
+        run.append(OPEN)
+        return
+    key = ("compared", location, type(old), old)
+    run.append(run.vocabulary.location(key, "(compared)") << 4 | Mode.SWAP)
+
+
+def is_plain(value: object) -> bool:
+    """Tell whether a value is compared by content, so that it can be part of a stable name."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, int | float | str | bytes | Enum)
 
 
 class Dict:
@@ -137,6 +166,9 @@ class Counter:
 
     __slots__ = ("_append", "_location", "_value")
 
+    _append: Append
+    _location: int
+
     def __init__(self, value: float = 0) -> None:
         self._value = value
 
@@ -151,6 +183,12 @@ class Counter:
         """Add to the counter, in an order that nobody can observe."""
         self._value += amount
         self._append(code(self._location, Mode.ADD))
+
+    def next(self, amount: float = 1) -> float:
+        """Add to the counter and return the new value, which tells the order: two are dependent."""
+        self._value += amount
+        self._append(code(self._location, Mode.WRITE))
+        return self._value
 
     @property
     def value(self) -> float:
@@ -187,6 +225,18 @@ class State:
     def until(self, condition: Callable[[], object]) -> object:
         """Block until a condition on shared state holds: `yield s.until(lambda: s.x > 0)`."""
         return self._run.until_operation(condition)
+
+    def cas(self, name: str, old: Any, new: Any) -> bool:
+        """Compare and swap a shared scalar: if it is `old`, make it `new`; tell whether it was."""
+        slot = f"_v_{name}"
+        location = self._run.program.scalars.get(name)
+        if location is None:
+            raise TreadleError(f"s.cas({name!r}, ...) needs the name of a shared scalar")
+        swapped = bool(getattr(self, slot) == old)
+        if swapped:
+            setattr(self, slot, new)
+        note_swap(self._run, location, old, swapped)
+        return swapped
 
     @property
     def me(self) -> str:

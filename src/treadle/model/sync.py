@@ -25,6 +25,8 @@ class Lock(Operation):
     __slots__ = ("_location", "_name", "_owner", "_run")
 
     _run: ModelRun
+    _name: str
+    _location: int
 
     def __init__(self) -> None:
         self._owner = _FREE
@@ -154,6 +156,8 @@ class Semaphore(Operation):
     __slots__ = ("_location", "_name", "_run", "_units")
 
     _run: ModelRun
+    _name: str
+    _location: int
 
     def __init__(self, units: int = 1) -> None:
         if units < 0:
@@ -216,6 +220,10 @@ class Condition:
     __slots__ = ("_location", "_lock", "_name", "_run", "_signals", "_waiting")
 
     _run: ModelRun
+    _name: str
+    _location: int
+    _waiting: deque[int]
+    _signals: set[int]
 
     def __init__(self, lock: Lock | None = None) -> None:
         if isinstance(lock, RLock):
