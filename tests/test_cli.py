@@ -553,7 +553,6 @@ def bad_files(models):
         (["run", "outside.py"], "touched its shared state outside a step: read and write it only"),
         (["run", "stale.py"], "touched its shared state outside a step: read and write it only"),
         (["run", "stranger.py"], r"releases lock 'lock', which is free: .*\(stranger.py:7\)"),
-        (["run", "quits.py"], r"ends Python: remove sys.exit\(\) \(quits.py:9\)"),
         (["run", "functions.py::takes"], "give a function without parameters"),
         (["run", "functions.py::three"], "cannot explore int objects: give a treadle.model"),
         (["run", "functions.py::fails"], r"raises: ValueError: two lines.*\(functions.py:4\)"),
@@ -582,6 +581,14 @@ def test_misuse(call, arguments, message):
     assert (status, out) == (2, "")
     assert re.match(r"treadle: error: .*\n\Z", err), "one line"
     assert re.search(message, err)
+
+
+@pytest.mark.usefixtures("bad_files")
+def test_ending_python_is_a_finding(call):
+    status, out, _ = call("run", "quits.py")
+    assert status == 1
+    assert "SystemExit: 0" in out
+    assert "quits.py:9" in out
 
 
 def test_a_bug_of_treadle_is_no_finding(call, monkeypatch):

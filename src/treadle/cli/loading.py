@@ -37,10 +37,6 @@ class Target:
             yield
         except TreadleError as error:
             raise type(error)(_located(str(error), error, self.path)) from error
-        except SystemExit as error:
-            raise TreadleError(
-                _located("a process of the model ends Python: remove sys.exit()", error, self.path)
-            ) from error
 
 
 def load(text: str) -> Target:

@@ -1,4 +1,4 @@
-"""What an algorithm is: four decisions that the search asks for.
+"""What an algorithm is: the decisions that the search asks for.
 
 The search (`search.py`) runs executions; an algorithm decides which process comes next in a state
 that no execution has reached before, looks at each finished execution, and says where the next one
@@ -41,8 +41,13 @@ class Algorithm(ABC):
         """Return the process that runs next, `ENDED` or `BLOCKED`."""
 
     @abstractmethod
-    def executed(self, process: int, footprint: Footprint) -> bool:
-        """Take note of the step just executed; False if it differs from what was recorded."""
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Take note of the step that was decided on and executed."""
+
+    def follow(self, run: Run) -> int:
+        """Take the steps that are planned here; return the index of one that differed, or -1."""
+        del run
+        return -1
 
     @property
     def is_free(self) -> bool:

@@ -46,7 +46,7 @@ class Backtracking(Algorithm):
         self.backtrack_sets.append(backtrack)
         return process
 
-    def executed(self, process: int, footprint: Footprint) -> bool:
+    def executed(self, process: int, footprint: Footprint) -> None:
         """Pass on to `E.p` what is asleep at `E` and independent of `p`."""
         del process
         sleep = self.sleep[-1]
@@ -55,7 +55,6 @@ class Backtracking(Algorithm):
             if sleep
             else {}
         )
-        return True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Plan nothing: every branch is known from the start."""

@@ -14,8 +14,7 @@ class Exhaustive(Backtracking):
         """Return all enabled processes, the default schedule's choice first."""
         return [process, *(other for other in run.enabled() if other != process)]
 
-    def executed(self, process: int, footprint: Footprint) -> bool:
+    def executed(self, process: int, footprint: Footprint) -> None:
         """Let nothing sleep in the next state."""
         del process, footprint
         self._next_sleep = {}
-        return True

@@ -5,7 +5,8 @@ exploration from `E` is done, with the step each would take, and `wut(E)`, the w
 is still to be explored from `E`. Lists indexed by `len(E)` hold both; None stands for the empty
 ones, which is what they are wherever the default schedule led the way (lemma 7.1).
 
-- `decide`: lines 8 to 19. Follow the wakeup tree if there is one, else the default schedule.
+- `follow`, `decide`: lines 8 to 19. Take the steps of the wakeup tree if there is one; from its
+  leaf on, nothing is asleep and the default schedule decides.
 - `analyse`: lines 2 to 7 at the end of an execution. Each reversible race `(e, e')` gives
   `v = notdep(e, E).e'`, to be explored after `E' = pre(E, e)` unless a process of `sleep(E')` is a
   weak initial of it.
@@ -46,46 +47,51 @@ class Optimal(Algorithm):
 
     # Exploration phase
 
-    def decide(self, run: Run, last: int) -> int:
-        """Choose the next process after the present execution `E`."""
-        tree = self._next_wut
-        if not tree:
-            if self._next_sleep:
-                raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
-            self.sleep.append(None)
-            self.wut.append(None)
-            return self.search.choose(run, last)
-        self.sleep.append(self._next_sleep)
-        self.wut.append(tree)
-        process = tree[0].processes[0]
-        if not run.is_enabled(process):
-            raise TreadleBug("a wakeup tree demands a step of a process that is not enabled")
-        return process
+    def follow(self, run: Run) -> int:
+        """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
+        trace, tree, sleep = self.search.trace, self._next_wut, self._next_sleep
+        self._next_wut = None
+        while tree:
+            branch = tree.pop(0)
+            siblings: Tree | None = tree
+            tree = branch.children
+            last = len(branch.processes) - 1
+            self.nodes -= last + 1
+            for position, process in enumerate(branch.processes):
+                self.wut.append(siblings)
+                self.sleep.append(sleep)
+                siblings = None
+                if not run.is_enabled(process):
+                    raise TreadleBug("a wakeup tree demands a step of a disabled process")
+                footprint = trace.append(process, run.step(process))
+                recorded = branch.footprints[position]
+                # The end of a leaf is the second event of a reversed race: it reads other values.
+                if footprint is not recorded and (
+                    position < last or tree or footprint.own != recorded.own
+                ):
+                    return len(trace) - 1
+                if sleep:
+                    own = footprint.own
+                    sleep = {
+                        q: step for q, step in sleep.items() if step.conflict_set.isdisjoint(own)
+                    }
+        if sleep:
+            raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
+        self._next_sleep = None
+        return -1
 
-    def executed(self, process: int, footprint: Footprint) -> bool:
-        """Pass sleep set and subtree on to `E.p`; tell whether the step was as predicted."""
-        del process
-        sleep, tree = self.sleep[-1], self.wut[-1]
-        self._next_sleep = sleep and {
-            q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
-        }
-        if not tree:
-            self._next_wut = None
-            return True
-        branch = tree.pop(0)
-        self.nodes -= 1
-        predicted = branch.footprints[0]
-        if branch.is_last:
-            as_predicted = footprint.own == predicted.own
-        else:
-            as_predicted = footprint is predicted
-        self._next_wut = branch.behind_first()
-        return as_predicted
+    def decide(self, run: Run, last: int) -> int:
+        """Leave it to the default schedule: what is planned was taken by `follow`."""
+        self.left_alone(1)
+        return self.search.choose(run, last)
+
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Take no note: nothing is asleep here."""
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is asleep and nothing planned, so that the default schedule decides."""
-        return not self._next_wut and not self._next_sleep
+        """Nothing is asleep and nothing planned any more, so the default schedule decides."""
+        return True
 
     def left_alone(self, steps: int) -> None:
         """Take note of steps that the default schedule took where `is_free`."""

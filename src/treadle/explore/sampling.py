@@ -36,10 +36,9 @@ class RandomWalk(Algorithm):
         enabled = run.enabled()
         return self.random.choice(enabled) if enabled else ENDED
 
-    def executed(self, process: int, footprint: Footprint) -> bool:
+    def executed(self, process: int, footprint: Footprint) -> None:
         """Take no note: executions are independent."""
         del process, footprint
-        return True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Plan nothing: executions are independent."""

@@ -115,9 +115,12 @@ class Search:
             differing = run.replay(trace.processes, trace.codes, shared)
             if differing >= 0:
                 return self._report_nondeterminism(run, differing)
-        last = trace.processes[-1] if shared else -1
-        steps = shared
+        differing = algorithm.follow(run)
+        if differing >= 0:
+            return self._report_nondeterminism(run, differing)
         limit = self.budget.max_steps
+        steps = len(trace)
+        last = trace.processes[-1] if steps else -1
         stays = self.choose is stay
         append = trace.append
         while not (stays and algorithm.is_free):
@@ -126,9 +129,7 @@ class Search:
                 return process
             if steps >= limit:
                 return _STEPS
-            footprint = append(process, run.step(process))
-            if not algorithm.executed(process, footprint):
-                return self._report_nondeterminism(run, steps)
+            algorithm.executed(process, append(process, run.step(process)))
             last = process
             steps += 1
         ended = run.finish(last, limit, trace.processes, trace.codes)
@@ -251,12 +252,13 @@ class Search:
         self._failed.clear()
         process = self.trace.processes[index]
         names = self.program.vocabulary.process_names
+        where = run.where(process) or "it ended or is blocked"
         self._report(
             Failure(
                 kind="nondeterminism",
                 message=f"step {index + 1}, by {names[process]}, did not do under the same "
-                f"schedule what it did before ({run.where(process) or 'it ended or is blocked'}): remove "
-                f"clocks, randomness and state that outlives an execution",
+                f"schedule what it did before ({where}): remove clocks, randomness and state that "
+                f"outlives an execution",
                 process=names[process],
                 step=index,
                 schedule=self._schedule(),

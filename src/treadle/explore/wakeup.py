@@ -28,22 +28,9 @@ class Branch:
         self.footprints = footprints
         self.children = children
 
-    def behind_first(self) -> Tree:
-        """Return the tree behind the first step (`subtree(B, p)`); uses this branch up."""
-        if len(self.processes) == 1:
-            return self.children
-        self.processes = self.processes[1:]
-        self.footprints = self.footprints[1:]
-        return [self]
-
     def split(self, position: int) -> None:
         """Make the steps from `position` on a child, so that a sibling can be added there."""
         tail = Branch(self.processes[position:], self.footprints[position:], self.children)
         self.processes = self.processes[:position]
         self.footprints = self.footprints[:position]
         self.children = [tail]
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the first step is the last of a leaf."""
-        return len(self.processes) == 1 and not self.children

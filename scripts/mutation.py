@@ -1,0 +1,224 @@
+"""Break each line that carries soundness or optimality, one at a time: some test must fail.
+
+Each mutant is a copy of `src/` with one piece of code replaced. The tests that are named by
+`TESTS` run against it and stop at the first failure; a mutant that survives them is listed, and
+the script ends with status 1. `python scripts/mutation.py --table` prints the list for
+docs/testing.md, `--only WORD` runs the mutants whose name contains the word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = [
+    "tests/test_trace.py",
+    "tests/test_papers.py",
+    "tests/test_algorithms.py",
+    "tests/test_model_kit.py",
+    "tests/test_rigid.py",
+    "tests/test_examples.py",
+    "tests/test_properties.py",
+]
+TIMEOUT = 900
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change that must not go unnoticed."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+    def apply(self, source: Path) -> None:
+        """Make the change in a copy of `src`."""
+        path = source / "treadle" / self.file
+        text = path.read_text()
+        if text.count(self.old) != 1:
+            raise SystemExit(f"{self.name}: the code to change occurs {text.count(self.old)} times")
+        path.write_text(text.replace(self.old, self.new))
+
+
+MUTANTS = [
+    # Dependence and happens-before
+    Mutant("writes of one location are independent", "events.py",
+           "_WRITER: (_READER, _WRITER, _ADDER),", "_WRITER: (_READER, _ADDER),"),
+    Mutant("a read does not depend on writes", "events.py",
+           "_READER: (_WRITER, _ADDER),", "_READER: (_ADDER,),"),
+    Mutant("commuting updates do not depend on reads", "events.py",
+           "_ADDER: (_READER, _WRITER),", "_ADDER: (_WRITER,),"),
+    Mutant("a time-out does not depend on the messages it could have taken", "events.py",
+           "            keys.update(dict.fromkeys(links.get(own, ())))\n", ""),
+    Mutant("a race is not noticed", "trace.py",
+           "                races.append((event, index))\n                known |= before[event]",
+           "                known |= before[event]"),
+    Mutant("happens-before is not transitive", "trace.py",
+           "                races.append((event, index))\n                known |= before[event]",
+           "                races.append((event, index))\n                known |= 1 << event"),
+    Mutant("a step does not happen after its process's last", "trace.py",
+           "                known = before[last]\n", "                known = 0\n"),
+    Mutant("a process does not happen after its creation", "trace.py",
+           "base = before[creation] if creation >= 0 else 0", "base = 0"),
+    Mutant("a join does not happen after the joined process", "trace.py",
+           "                base |= before[self.latest[ended]]\n", "                pass\n"),
+    Mutant("going back leaves accesses behind", "trace.py",
+           "                touched[key] ^= bit\n", "                pass\n"),
+    # Blocking
+    Mutant("a take can come before the give that enabled it", "trace.py",
+           "                blocking |= self.touched[given] & ~self.touched[taken]\n",
+           "                pass\n"),
+    Mutant("spare units make no difference", "trace.py",
+           "            if not spare:\n", "            if True:\n"),
+    Mutant("two acquisitions of a lock are never reversed", "trace.py",
+           "            self.altered += [(event, index, footprint) for event, _ in retakes]\n", ""),
+    Mutant("a receive can come before its message", "trace.py",
+           "            blocking |= self.touched[needed]\n", "            pass\n"),
+    Mutant("only the latest take may have disabled a receive", "trace.py",
+           "            if takes and not footprint.needs:\n", "            if takes:\n"),
+    Mutant("a reversed compare-and-swap has the same outcome", "trace.py",
+           "                self.altered.append((*race, self.vocabulary.other_outcome(footprint)))\n",
+           "                races.append(race)\n"),
+    Mutant("an imagined step happens after everything", "trace.py",
+           "        dependent &= within & ~known\n", "        dependent &= ~known\n"),
+    Mutant("processes blocked at the end are forgotten", "explore/blocking.py",
+           "    for process, codes in run.blocked():", "    for process, codes in []:"),
+    Mutant("only the whole of w is tried before a blocked step", "explore/blocking.py",
+           "                todo.append(smaller)\n", "                pass\n"),
+    Mutant("what a probe shows to be dependent is not left out", "explore/blocking.py",
+           "                movable |= trace.touched[key]\n", "                pass\n"),
+    Mutant("writers of a condition are not candidates", "trace.py",
+           "            more = bits(awaited & ~base & ~self.of_process[process])\n",
+           "            more: list[int] = []\n"),
+    Mutant("open races are judged only when new", "trace.py",
+           "        self.altered = []\n", "        self.altered, self.undecided = [], []\n"),
+    # Open steps
+    Mutant("no step counts as open", "model/run.py",
+           "            list.append(self._log, OPEN)\n", "            pass\n"),
+    Mutant("a branch on a value read decides nothing", "model/rigid.py",
+           "            path.decided |= tainted[origin]\n", "            pass\n"),
+    Mutant("a location computed from a value read is fixed", "model/rigid.py",
+           "        if computed or path.decided:\n", "        if path.decided:\n"),
+    # Sleep sets, source sets
+    Mutant("dependent processes stay asleep", "explore/backtracking.py",
+           "if not step.conflicts_with(footprint)}", "}"),
+    Mutant("explored processes do not fall asleep", "explore/backtracking.py",
+           "                if process not in sleep:\n",
+           "                if process != trace.processes[depth]:\n"),
+    Mutant("source-DPOR adds no initial", "explore/source.py",
+           "            backtrack.append(initials[0])\n", "            pass\n"),
+    Mutant("source-DPOR adds the racing process, initial or not", "explore/source.py",
+           "            backtrack.append(initials[0])\n",
+           "            backtrack.append(trace.processes[last])\n"),
+    Mutant("source-DPOR takes any process for an initial", "explore/source.py",
+           "            if trace.before[event] & v == 1 << event\n", ""),
+    Mutant("classic DPOR is source-DPOR", "explore/classic.py",
+           "        return self.search.trace.before[last]\n", "        return -1\n"),
+    # Wakeup trees
+    Mutant("optimal-DPOR: dependent processes stay asleep", "explore/optimal.py",
+           "if not step.conflicts_with(footprint)\n", "\n"),
+    Mutant("optimal-DPOR: explored processes do not fall asleep", "explore/optimal.py",
+           "            self._next_sleep = {**(self.sleep[depth] or {}), **done}\n",
+           "            self._next_sleep = {**(self.sleep[depth] or {})}\n"),
+    Mutant("optimal-DPOR: sleeping initials do not count", "explore/optimal.py",
+           "                if needed == first:\n                    return  # q is an initial of w\n",
+           ""),
+    Mutant("optimal-DPOR: sleeping weak initials do not count", "explore/optimal.py",
+           "            if not self._is_redundant(independent, last, keep):\n",
+           "            if True:\n"),
+    Mutant("optimal-DPOR: any sleeper makes a race redundant", "explore/optimal.py",
+           "                independent.append((q, dependent))\n", "                return\n"),
+    Mutant("insertion: an initial is no way down", "explore/optimal.py",
+           "                        if needed == first:\n                            v ^= first\n",
+           "                        if needed != needed:\n                            v ^= first\n"),
+    Mutant("insertion: an independent step is no way down", "explore/optimal.py",
+           "                    if dependent:\n                        if not dependent & keep:\n",
+           "                    if True:\n                        if not dependent & keep:\n"),
+    Mutant("insertion: any step is a way down", "explore/optimal.py",
+           "                    if dependent:\n                        if not dependent & keep:\n",
+           "                    if False:\n                        if not dependent & keep:\n"),
+    Mutant("insertion: a leaf is extended", "explore/optimal.py",
+           "            if not tree:\n                return  # a leaf that is consistent with v\n",
+           ""),
+    Mutant("what wakes a sleeper is not kept", "explore/optimal.py",
+           "                    if not dependent & keep:\n                        keep |= needed\n"
+           "                tree = self.wut[e]\n",
+           "                    pass\n                tree = self.wut[e]\n"),
+    Mutant("what tells a leaf from a sibling is not kept", "explore/optimal.py",
+           "                        if not dependent & keep:\n"
+           "                            keep |= before[(dependent & -dependent).bit_length() - 1] & v\n",
+           "                        pass\n"),
+    Mutant("events that happen before e' are not kept", "explore/optimal.py",
+           "            keep = before[last] & v\n", "            keep = 1 << last\n"),
+    # The search
+    Mutant("replayed steps are not compared", "model/run.py",
+           "                if tuple(log) != codes[index]:\n                    return index\n", ""),
+    Mutant("the first execution is not repeated", "explore/search.py",
+           "(not result.events and not self._repeats())", "False"),
+    Mutant("exhaustive search tries one process only", "explore/exhaustive.py",
+           "        return [process, *(other for other in run.enabled() if other != process)]\n",
+           "        return [process]\n"),
+    Mutant("deadlocks are not reported", "explore/search.py",
+           "            self._report(Failure.of_deadlock(self.program, waits, self._schedule()))\n",
+           "            pass\n"),
+]  # fmt: skip
+
+
+def is_killed(mutant: Mutant) -> tuple[bool, str, float]:
+    """Run the tests against a mutant: was it noticed, by which test, in how many seconds?"""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        source = Path(directory) / "src"
+        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        mutant.apply(source)
+        environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider",
+                   "-m", "not slow", *TESTS]  # fmt: skip
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT
+            )
+        except subprocess.TimeoutExpired:
+            return True, "the tests did not end", time.monotonic() - started
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    name = failed[0].split(" - ")[0].split("::", 1)[-1] if failed else ""
+    return done.returncode != 0, name, time.monotonic() - started
+
+
+def main() -> int:
+    """Run the mutants and report the survivors."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="run mutants whose name contains this")
+    parser.add_argument("--table", action="store_true", help="print a table for the documentation")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if options.only in mutant.name]
+    survivors = 0
+    if options.table:
+        print("| broken on purpose | in | noticed by |\n|---|---|---|")
+    with ThreadPoolExecutor(options.jobs) as pool:
+        results = pool.map(is_killed, chosen)
+        for mutant, (killed, by, seconds) in zip(chosen, results, strict=True):
+            survivors += not killed
+            verdict = f"`{by}`" if killed else "**nobody**"
+            if options.table:
+                print(f"| {mutant.name} | `{mutant.file}` | {verdict} |", flush=True)
+            else:
+                print(f"{'killed  ' if killed else 'SURVIVED'} {seconds:5.0f} s  {mutant.name}"
+                      f"{'  by ' + by if by else ''}", flush=True)  # fmt: skip
+    print(f"\n{len(chosen) - survivors} of {len(chosen)} mutants were noticed", file=sys.stderr)
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
