@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 CORE := events trace program result replay explore model
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast litmus bench speed mutation docs format clean
+.PHONY: help demo test fast litmus bench speed compiled mutation docs format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,14 @@ bench: $(INSTALLED)  ## the paper's tables, ours beside theirs (minutes)
 speed: $(INSTALLED)  ## executions per second, growth and memory (minutes)
 	@$(BIN)/python benchmarks/speed.py
 
+compiled:  ## the core compiled by mypyc: build, test, measure (needs a C compiler)
+	@$(PYTHON) -m venv .venv-compiled
+	@.venv-compiled/bin/python -m pip install -qq --disable-pip-version-check 'setuptools>=77' '.[dev]'
+	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
+		--no-build-isolation --no-deps --force-reinstall .
+	@.venv-compiled/bin/pytest -m "not slow" tests/test_papers.py tests/test_properties.py tests/test_litmus.py
+	@.venv-compiled/bin/python benchmarks/speed.py --quick
+
 mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
 	@$(BIN)/python scripts/mutation.py
 
@@ -53,5 +61,5 @@ format: $(INSTALLED)  ## format the code
 	@$(BIN)/ruff check --fix --quiet
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .venv-3.* build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .venv-3.* .venv-compiled build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

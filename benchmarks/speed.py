@@ -110,18 +110,17 @@ def _rate(measurement: str, measured: Measurement, budget: float) -> Line:
 # The ratio to merely running
 
 
-class _Recording(Optimal):
-    """Optimal-DPOR that notes the schedule of every execution."""
+class _Recording(Search):
+    """A search that notes the schedule of every execution."""
 
-    def prepare(self) -> None:
-        """Begin with no schedule."""
-        super().prepare()
+    def __init__(self, program: Program) -> None:
         self.schedules: list[list[int]] = []
+        super().__init__(program, Optimal, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
 
-    def analyse(self, run: Run, outcome: int) -> None:
-        """Note the schedule, then go on."""
-        self.schedules.append(list(self.search.trace.processes))
-        super().analyse(run, outcome)
+    def finished(self, run: Run, outcome: int) -> None:
+        """Note the schedule."""
+        del run, outcome
+        self.schedules.append(list(self.trace.processes))
 
 
 def ratios(rows: Rows) -> Iterator[Line]:
@@ -143,10 +142,9 @@ def ratios(rows: Rows) -> Iterator[Line]:
 
 def schedules_of(program: Program) -> list[list[int]]:
     """Return the schedule of each execution of an optimal exploration."""
-    search = Search(program, _Recording, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
+    search = _Recording(program)
     search.explore()
-    assert isinstance(search.algorithm, _Recording)
-    return search.algorithm.schedules
+    return search.schedules
 
 
 def run_all(schedules: list[list[int]], program: Program) -> None:

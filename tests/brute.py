@@ -43,7 +43,7 @@ class Everything:
     failures: set[tuple[str, str]] = field(default_factory=set)
 
 
-class TooMany(Exception):  # noqa: N818 - no error, but a program to leave out
+class TooMany(Exception):
     """The program has more interleavings than the caller wants to see."""
 
 

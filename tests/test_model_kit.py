@@ -224,6 +224,23 @@ def test_additions_commute_but_not_with_reading() -> None:
     assert executions(program) == 8
 
 
+def test_the_state_prints_the_same_in_every_execution() -> None:
+    """Else messages that show it, like those of pytest's assertions, would differ too."""
+    printed = set()
+
+    def p(s: Any) -> Process:
+        yield
+        printed.add(repr(s))
+        s.x = 1
+
+    def q(s: Any) -> Process:
+        yield
+        s.x = 2
+
+    treadle.explore(together(p, q, x=0))
+    assert len(printed) == 1
+
+
 def test_a_shared_object_cannot_be_replaced() -> None:
     def p(s: Any) -> Process:
         yield
@@ -581,6 +598,25 @@ def test_a_predicate_with_an_unnamable_closure_meets_every_message() -> None:
 # Processes
 
 
+def test_a_spawned_process_with_open_steps_is_run_again_as_before() -> None:
+    def child(s: Any) -> Process:
+        yield
+        if s.x == 0:
+            s.y = 1
+        yield
+        s.x = 2
+
+    def p(s: Any) -> Process:
+        yield
+        s.spawn(child)
+        yield
+        s.x = 1
+
+    program = together(p, x=0, y=0)
+    assert treadle.explore(program, "exhaustive").ok
+    assert executions(program) == 3
+
+
 def test_processes_are_named_by_their_spawn_path() -> None:
     seen = []
 
@@ -888,6 +924,16 @@ def test_equal_states_have_equal_fingerprints() -> None:
 
 def test_different_locals_differ() -> None:
     assert fingerprint(two_steps(), "p q") != fingerprint(two_steps(), "q p")
+
+
+def test_the_position_in_a_loop_counts() -> None:
+    def p(s: Any) -> Process:
+        for _ in (0, 0):
+            yield
+            s.x = 0
+
+    program = together(p, x=0)
+    assert fingerprint(program, "") != fingerprint(program, "p")
 
 
 def test_different_positions_differ() -> None:

@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "semaphores": ("up", "down", "check"),
     "awaits": ("await", "either", "increment", "check"),
     "mailboxes": ("send", "receive", "select", "poll", "check"),
-    "processes": ("spawn", "join", "check"),
+    "processes": ("spawn", "spawn", "join", "copy-if", "check"),
     "everything": ALL,
 }
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (2, 2, 1), (4, 2), (3, 3), (2, 2, 2)]

@@ -31,8 +31,10 @@ from treadle.trace import Trace, bits
 Probe = Callable[[Sequence[int], int], Footprint | None]
 """Run a sequence of processes and then one more: the footprint of its step, None if disabled."""
 
-Reversal = tuple[int, int, list[int]]
-"""`(e, w, lasts)`: explore `v = w.e'` after `pre(E, e)`, for each event `e'` of `lasts`."""
+Reversal = tuple[int, int, list[int], int]
+"""`(e, w, lasts, seen)`: explore `v = w.e'` after `pre(E, e)`, for each event `e'` of `lasts`.
+
+`seen` is the mask of the events before the race's second one, if that is only imagined now."""
 
 
 def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> Iterator[Reversal]:
@@ -72,7 +74,7 @@ def altered_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
         past = trace.past_of(process, trace.previous[index], footprint)
         w = everything_after(trace, e) & ~after[e]
         last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)
-        yield e, w, [last]
+        yield e, w, [last], (1 << index) - 1
         trace.pop_imagined()
 
 
@@ -117,7 +119,7 @@ def _reversals(
                 movable |= trace.touched[key]
             if footprint.conflicts_with(trace.footprints[e]):
                 last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
-                yield e, u, [last]
+                yield e, u, [last], -1
                 trace.pop_imagined()
         for event in bits(u & movable & ~step.fixed):
             smaller = u & ~(after[event] | 1 << event)

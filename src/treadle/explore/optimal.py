@@ -103,7 +103,7 @@ class Optimal(Algorithm):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended."""
         del outcome
-        for e, w, lasts in self.search.reversals(run):
+        for e, w, lasts, _ in self.search.reversals(run):
             self._reverse(e, w, lasts)
 
     def _reverse(self, e: int, w: int, lasts: list[int]) -> None:

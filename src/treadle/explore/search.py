@@ -87,6 +87,7 @@ class Search:
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
+            self.finished(run, outcome)
             run.close()
             if outcome == _STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"
@@ -160,6 +161,9 @@ class Search:
             return f"timeout = {budget.timeout:g} s"
         return ""
 
+    def finished(self, run: Run, outcome: int) -> None:
+        """Look at an execution that ended with `outcome`; for those who derive from this class."""
+
     # What algorithms ask for
 
     def reversals(self, run: Run) -> Iterator[Reversal]:
@@ -175,7 +179,7 @@ class Search:
         for e, last in races:
             by_first.setdefault(e, []).append(last)
         for e, lasts in by_first.items():
-            yield e, end - (2 << e) & ~after[e], lasts
+            yield e, end - (2 << e) & ~after[e], lasts, -1
         yield from altered_reversals(trace, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)

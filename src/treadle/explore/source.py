@@ -18,10 +18,10 @@ class Source(Backtracking):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""
         del outcome
-        for e, w, lasts in self.search.reversals(run):
+        for e, w, lasts, seen in self.search.reversals(run):
             for last in lasts:
-                # E ends with e' when algorithm 1 looks at the race; an imagined e' is last anyway.
-                self._add_initial(e, last, w & (1 << last) - 1 | 1 << last)
+                # E ends with e' when algorithm 1 looks at the race.
+                self._add_initial(e, last, w & seen & (1 << last) - 1 | 1 << last)
 
     def _add_initial(self, e: int, last: int, v: int) -> None:
         """Make sure that `backtrack(pre(E, e))` has an initial of `v` (lines 8 and 9)."""
