@@ -164,7 +164,7 @@ MUTANTS = [
     Mutant("replayed steps are not compared", "model/run.py",
            "                if tuple(log) != codes[index]:\n                    return index\n", ""),
     Mutant("the first execution is not repeated", "explore/search.py",
-           "(not result.events and not self._repeats())", "False"),
+           "(not result.events and not self._repeats(run))", "False"),
     Mutant("exhaustive search tries one process only", "explore/exhaustive.py",
            "        return [process, *(other for other in run.enabled() if other != process)]\n",
            "        return [process]\n"),

@@ -23,7 +23,7 @@ from treadle.result import Result
 
 WRITES = {Mode.WRITE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}
-NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN}
+NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP}
 
 Step = tuple[str, Codes]
 """The process of a step, and what it accessed."""

@@ -11,9 +11,13 @@ A program is a list of process bodies; a body is a list of instructions, each on
     ("locked", lock, body)  ("down",)  ("up",)  lock and semaphore
     ("await", x, value)  ("either", value)      wait for one variable, or for one of two
     ("try", lock)                               acquire and release if it is free, in one step
+    ("swap", x, old, new)  ("exchange", index, old, new)  compare and swap; acc tells whether it did
+    ("next",)                                   increment the counter and see its value
     ("copy-if", value, new)                     if x == value: y = new, in one step
     ("send", value)  ("receive",)  ("poll",)  ("select", parity)
     ("spawn", body)  ("join",)                  join the last process spawned, if any
+    ("swap", x, old, new)  ("exchange", index, old, new)  compare and swap; acc tells whether it did
+    ("next",)                                   increment the counter and see its value
     ("copy-if", value, new)                     if x == value: y = new
     ("branch", x, y, value, z)                  if x: y = value; else: acc = z; z = value
     ("check", value)                            assert acc != value; part of the next step
@@ -124,8 +128,14 @@ def act(s: Any, instruction: tuple[Any, ...], frame: dict[str, Any]) -> None:
             else:
                 frame["acc"] = getattr(s, args[3])
                 setattr(s, args[3], args[2])
+        case "swap":
+            frame["acc"] = int(s.cas(*args))
+        case "exchange":
+            frame["acc"] = int(s.array.cas(*args))
         case "add":
             s.count.add(args[0])
+        case "next":
+            frame["acc"] = int(s.count.next())
         case "total":
             frame["acc"] = int(s.count.value)
         case "up":
@@ -153,9 +163,9 @@ class Source(Protocol):
     def randint(self, low: int, high: int, /) -> int: ...
 
 
-SIMPLE = ("write", "read", "store", "increment", "put", "get", "cas", "add", "total")
+SIMPLE = ("write", "read", "store", "increment", "put", "get", "cas", "add", "total", "next")
 ALL = (*SIMPLE, "if", "check", "locked", "await", "either", "down", "up", "send", "receive", "poll",
-       "select", "spawn", "join", "atomic", "try", "copy-if")  # fmt: skip
+       "select", "spawn", "join", "atomic", "try", "copy-if", "swap", "exchange")  # fmt: skip
 
 
 def draw_body(rng: Source, kinds: tuple[str, ...], level: int) -> Body:
@@ -175,8 +185,10 @@ def draw_instruction(rng: Source, kinds: tuple[str, ...], level: int) -> tuple[A
             return (operation, rng.choice(VARIABLES))
         case "await":
             return (operation, rng.choice(VARIABLES), value)
-        case "cas":
+        case "cas" | "swap":
             return (operation, rng.choice(VARIABLES), rng.randint(0, 1), value)
+        case "exchange":
+            return (operation, rng.randint(0, 1), rng.randint(0, 1), value)
         case "if":
             inner = [draw_body(rng, kinds, level + 1) for _ in range(2)]
             return (operation, rng.randint(0, 1), *inner)
@@ -295,7 +307,10 @@ _ACTIONS = {
     "cas": ["if s.{0} == {1}:", "    s.{0} = {2}"],
     "copy-if": ["if s.x == {0}:", "    s.y = {1}"],
     "branch": ["if s.{0}:", "    s.{1} = {2}", "else:", "    acc = s.{3}", "    s.{3} = {2}"],
+    "swap": ["acc = int(s.cas('{0}', {1}, {2}))"],
+    "exchange": ["acc = int(s.array.cas({0}, {1}, {2}))"],
     "add": ["s.count.add({0})"],
+    "next": ["acc = int(s.count.next())"],
     "total": ["acc = int(s.count.value)"],
     "up": ["s.semaphore.release()"],
     "send": ["s.box.send({0})"],

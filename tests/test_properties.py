@@ -25,6 +25,7 @@ T = TypeVar("T")
 FAMILIES: dict[str, tuple[str, ...]] = {
     "simple": (*SIMPLE, "if", "check"),
     "data": ("cas", "copy-if", "put", "store"),
+    "swaps": ("swap", "exchange", "cas", "atomic", "if", "check"),
     "atomic": ("atomic", "if", "copy-if"),
     "locks": ("locked", "try", "if", "check"),
     "semaphores": ("up", "down", "check"),

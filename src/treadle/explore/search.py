@@ -83,7 +83,7 @@ class Search:
         while True:
             run = self.program.start()
             outcome = self._execute(run)
-            if outcome == _DIFFERS or (not result.events and not self._repeats()):
+            if outcome == _DIFFERS or (not result.events and not self._repeats(run)):
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
@@ -137,10 +137,13 @@ class Search:
         algorithm.left_alone(trace.complete())
         return ENDED if ended else _STEPS
 
-    def _repeats(self) -> bool:
+    def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
+        trace = self.trace
         run = self.program.start()
-        differing = run.replay(self.trace.processes, self.trace.codes, len(self.trace))
+        differing = run.replay(trace.processes, trace.codes, len(trace))
+        if differing < 0 and len(trace) and _states_differ(run, first):
+            differing = len(trace) - 1
         if differing >= 0:
             self._report_nondeterminism(run, differing)
         run.close()
@@ -307,6 +310,12 @@ class Search:
                 final=final,
             )
         )
+
+
+def _states_differ(run: Run, other: Run) -> bool:
+    """Tell whether two runs are in different states, as far as their states can be compared."""
+    state = run.fingerprint()
+    return state == run.fingerprint() and state != other.fingerprint()
 
 
 class _Only:

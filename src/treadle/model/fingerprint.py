@@ -40,6 +40,16 @@ def freeze(value: Any, seen: _Seen | None = None) -> object:
     return _freeze_object(value, seen)
 
 
+class _Incomparable:
+    """Stands for a value that cannot be looked into: equal to nothing, not even to itself."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 0
+
+
 def _freeze_object(value: Any, seen: _Seen) -> object:
     if isinstance(value, types.GeneratorType):
         return ("generator", *_frames(value, seen))
@@ -51,7 +61,7 @@ def _freeze_object(value: Any, seen: _Seen) -> object:
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     parts = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     parts.update(getattr(value, "__dict__", {}))
-    return (type(value).__qualname__, freeze(parts, seen) if parts else repr(value))
+    return (type(value).__qualname__, freeze(parts, seen) if parts else _Incomparable())
 
 
 def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
