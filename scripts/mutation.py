@@ -165,7 +165,7 @@ MUTANTS = [
            "                if tuple(log) != codes[index]:\n                    return index\n", ""),
     Mutant("the first execution is not repeated", "explore/search.py",
            "(not result.events and not self._repeats(run))", "False"),
-    Mutant("exhaustive search tries one process only", "explore/exhaustive.py",
+    Mutant("sleep sets and exhaustive search try one process only", "explore/sleep.py",
            "        return [process, *(other for other in run.enabled() if other != process)]\n",
            "        return [process]\n"),
     Mutant("deadlocks are not reported", "explore/search.py",

@@ -1281,7 +1281,7 @@ def test_the_state_of_an_earlier_execution_is_not_touched() -> None:
         yield
         s.x = 1
         if kept:
-            kept[0].x = 7
+            kept[0].x  # noqa: B018
         else:
             kept.append(s)
 
@@ -1290,6 +1290,15 @@ def test_the_state_of_an_earlier_execution_is_not_touched() -> None:
         s.x = 2
 
     refused(p, q, match="outside a step", x=0)
+
+
+@pytest.mark.parametrize("make", [object, lambda: iter([1]), lambda: Loose(object())])
+def test_values_made_anew_in_every_execution_are_no_nondeterminism(make: Any) -> None:
+    def p(s: Any) -> Process:
+        yield
+        s.x = make()
+
+    assert treadle.explore(together(p, x=None)).ok
 
 
 def test_the_state_of_a_trial_is_not_touched() -> None:
