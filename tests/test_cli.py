@@ -193,13 +193,12 @@ def test_a_failed_assertion(call):
         f"""\
         Assertion failed in reader at models.py:{line}: half done
 
-                          p                  q                  reader
+                          p                 q                 reader
          1  models.py:{read}  read x = 0
          2  models.py:{write}  write x = 1
-         3  models.py:{read}                     read x = 1
-        >4  models.py:{line}                                        read x = 1
-        >                                                       ! AssertionError:
-        >                                                         half done
+         3  models.py:{read}                    read x = 1
+        >4  models.py:{line}                                      read x = 1
+        >                                                     ! AssertionError
 
         Replay: treadle replay models.py::race 'p*2 q reader'
         """

@@ -81,17 +81,15 @@ def test_an_assertion_is_shown_in_columns_up_to_the_failing_step():
         """
         Assertion failed in audit at bank.py:15: 1 of 2 deposits is lost
 
-                        alice                bob                  audit
+                        alice              bob                audit
          1  bank.py:7   read balance = 0
-         2  bank.py:7                        read balance = 0
-         3  bank.py:9                        write balance = 1
+         2  bank.py:7                      read balance = 0
+         3  bank.py:9                      write balance = 1
          4  bank.py:9   write balance = 1
-         5  bank.py:13                                            join alice
-        >6  bank.py:15                                            join bob
-        >                                                         read balance = 1
-        >                                                         ! AssertionError: 1
-        >                                                           of 2 deposits is
-        >                                                           lost
+         5  bank.py:13                                        join alice
+        >6  bank.py:15                                        join bob
+        >                                                     read balance = 1
+        >                                                     ! AssertionError
 
         Replay: treadle.replay(program, 'alice bob*2 alice audit*2')
         """

@@ -32,8 +32,8 @@ def _groups(name: str, count: int) -> Program:
     program = Program(name, x=[0] * count, y=[0] * count, z=[0] * count)
 
     def p(s: Any, i: int) -> Process:
-        yield
         if s.x[i] == 1 and i + 1 < count:
+            yield
             for function in (q, r, s_):
                 s.spawn(function, i + 1)
 

@@ -12,6 +12,7 @@ the algorithm.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Container, Iterator, Sequence
 
@@ -30,6 +31,7 @@ _STEPS = -3
 _DIFFERS = -4
 """Outcome of an execution whose replayed steps are not the recorded ones."""
 _PROBES_KEPT = 100_000
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Search:
@@ -278,7 +280,7 @@ class Search:
     def _report(self, failure: Failure) -> None:
         """Keep the first failure of each kind and message; count all."""
         self.result.failing += 1
-        key = (failure.kind, failure.message)
+        key = (failure.kind, _ADDRESS.sub("", failure.message))
         if key not in self._failed:
             self._failed.add(key)
             self.result.failures.append(failure)

@@ -391,11 +391,12 @@ class ModelRun:
             # An operation that takes two steps has two halves at one position.
             half = type(self._announced.get(number)).__name__
             processes[self.name_of(number)] = generator and (freeze(generator), half)
-        crashed = {self.name_of(crash.process): repr(crash.exception) for crash in self.crashes}
+        # Not its text, in which an address may stand.
+        crashed = {(self.name_of(crash.process), type(crash.exception)) for crash in self.crashes}
         return (
             freeze(self.program.shared_values(self._state)),
             frozenset(processes.items()),
-            frozenset(crashed.items()),
+            frozenset(crashed),
         )
 
 

@@ -243,6 +243,9 @@ class State:
         """The name of the process that is running."""
         return self._run.current_name
 
+    def __repr__(self) -> str:
+        return "<shared state>"
+
     def fingerprint_of(self) -> object:
         """Stand for the shared state in a process's locals; its content is compared once."""
         return "shared state"

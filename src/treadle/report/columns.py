@@ -126,7 +126,8 @@ def _cell(record: StepRecord, width: int) -> list[str]:
     if sum(len(part) + 2 for part in parts) - 2 <= width:
         parts = ["; ".join(parts)] if parts else []
     if record.error:
-        parts.append(f"! {printable(record.error)}")
+        error = printable(record.error)  # its message is in the headline, if there is no room here
+        parts.append(f"! {error if len(error) + 2 <= width else error.partition(':')[0]}")
     if not parts:
         parts = [printable(f"({record.source or 'no access'})")]
     return [line for part in parts for line in textwrap.wrap(part, width, subsequent_indent="  ")]
