@@ -31,7 +31,7 @@ def cli() -> None:
 
     \b
     Examples:
-      treadle run examples/peterson.py
+      treadle run examples/peterson.py::correct
       treadle run model.py::transfer --keep-going
       treadle replay model.py::transfer 'p*2 q p'
       treadle compare model.py::transfer
