@@ -18,7 +18,7 @@ from treadle.model import Program
 
 ORACLE = Path(__file__).parents[2] / "shared" / "oracle" / "litmus.jsonl"
 SAMPLE_STEP = 40
-LARGEST = 5
+LARGEST = 2
 CHUNKS = 20
 
 needs_oracle = pytest.mark.skipif(

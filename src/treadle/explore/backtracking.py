@@ -9,7 +9,7 @@ adds to it.
 from __future__ import annotations
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import ENDED, Algorithm
+from treadle.explore.algorithm import ENDED, Algorithm, CannotStepError
 from treadle.program import Run
 
 Sleep = dict[int, Footprint]
@@ -37,6 +37,8 @@ class Backtracking(Algorithm):
         if backtrack is not None:
             process = self._next_process
             self._next_backtrack = None
+            if not run.is_enabled(process):
+                raise CannotStepError(process)
         else:
             process = self.search.choose_awake(run, last, self._next_sleep)
             if process < 0:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from treadle.errors import TreadleBug
 from treadle.events import Footprint
-from treadle.explore.algorithm import Algorithm
+from treadle.explore.algorithm import Algorithm, CannotStepError
 from treadle.explore.wakeup import Branch, Tree
 from treadle.program import Run
 from treadle.trace import bits
@@ -62,7 +62,7 @@ class Optimal(Algorithm):
                 self.sleep.append(sleep)
                 siblings = None
                 if not run.is_enabled(process):
-                    raise TreadleBug("a wakeup tree demands a step of a disabled process")
+                    raise CannotStepError(process)
                 footprint = trace.append(process, run.step(process))
                 recorded = branch.footprints[position]
                 # The end of a leaf is the second event of a reversed race: it reads other values.

@@ -17,7 +17,7 @@ import time
 from collections.abc import Container, Iterator, Sequence
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
+from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm, CannotStepError
 from treadle.explore.blocking import Reversal, altered_reversals, probed_reversals
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
@@ -111,6 +111,13 @@ class Search:
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
+        try:
+            return self._run_on(run)
+        except CannotStepError as error:
+            return self._report_nondeterminism(run, len(self.trace), error.process)
+
+    def _run_on(self, run: Run) -> int:
+        """Replay what this execution shares with the previous one, and go on from there."""
         trace, algorithm = self.trace, self.algorithm
         shared = len(trace)
         self._new = shared
@@ -256,10 +263,14 @@ class Search:
             )
         )
 
-    def _report_nondeterminism(self, run: Run, index: int) -> int:
-        """Report that a step was not as recorded under the same schedule."""
+    def _report_nondeterminism(self, run: Run, index: int, process: int = -1) -> int:
+        """Report that a step was not as recorded under the same schedule.
+
+        `process` is only needed for a step that the trace does not have.
+        """
         self._failed.clear()
-        process = self.trace.processes[index]
+        if process < 0:
+            process = self.trace.processes[index]
         names = self.program.vocabulary.process_names
         where = run.where(process) or "it ended or is blocked"
         self._report(

@@ -90,7 +90,8 @@ class DetailedRun(ModelRun):
         error = ""
         if len(self.crashes) > crashes:
             exception = self.crashes[-1].exception
-            error = type(exception).__name__ + (f": {exception}" if str(exception) else "")
+            first_line = str(exception).partition("\n")[0]
+            error = type(exception).__name__ + (f": {first_line}" if first_line else "")
             place = _place_of_exception(exception) or place
         self._records.append(
             StepRecord(

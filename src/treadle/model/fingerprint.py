@@ -6,7 +6,9 @@ steps is its shared values plus, for each process, the position and the locals o
 
 from __future__ import annotations
 
+import gc
 import types
+from collections import deque
 from typing import Any
 
 _Seen = dict[int, tuple[int, Any]]
@@ -31,7 +33,7 @@ def freeze(value: Any, seen: _Seen | None = None) -> object:
     seen[id(value)] = (len(seen), value)
     if hasattr(value, "fingerprint_of"):
         return (type(value).__name__, freeze(value.fingerprint_of(), seen))
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | deque):
         return (type(value).__name__, tuple(freeze(item, seen) for item in value))
     if isinstance(value, dict):
         return ("dict", tuple((freeze(k, seen), freeze(v, seen)) for k, v in value.items()))
@@ -53,6 +55,12 @@ class _Incomparable:
 def _freeze_object(value: Any, seen: _Seen) -> object:
     if isinstance(value, types.GeneratorType):
         return ("generator", *_frames(value, seen))
+    if _is_builtin_iterator(value):
+        return ("iterator", freeze(value.__reduce__(), seen))
+    if isinstance(value, types.ModuleType):
+        return ("module", value.__name__)
+    if isinstance(value, types.BuiltinFunctionType):
+        return ("builtin", value.__qualname__, freeze(value.__self__, seen))
     if isinstance(value, types.FunctionType):
         cells = tuple(freeze(cell.cell_contents, seen) for cell in value.__closure__ or ())
         return ("function", value.__code__, cells, freeze(value.__defaults__, seen))
@@ -64,6 +72,15 @@ def _freeze_object(value: Any, seen: _Seen) -> object:
     return (type(value).__qualname__, freeze(parts, seen) if parts else _Incomparable())
 
 
+def _is_builtin_iterator(value: object) -> bool:
+    """Tell whether a value is an iterator over a container, which can tell what is left of it."""
+    return (
+        hasattr(value, "__next__")
+        and type(value).__module__ == "builtins"
+        and not isinstance(value, types.GeneratorType)
+    )
+
+
 def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
     """Return position and locals of a generator, and of those that it delegates to."""
     if not isinstance(generator, types.GeneratorType):
@@ -71,6 +88,9 @@ def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
     frame = generator.gi_frame
     if frame is None:
         return ("ended",)
-    here = (generator.gi_code, frame.f_lasti, freeze(dict(frame.f_locals), seen))
+    loops = [item for item in gc.get_referents(generator) if _is_builtin_iterator(item)]
+    local = freeze(dict(frame.f_locals), seen)
+    # Where its loops stand is on the stack of the frame, not in a local.
+    here = (generator.gi_code, frame.f_lasti, local, freeze(loops, seen))
     inner = generator.gi_yieldfrom
     return (here,) if inner is None else (here, *_frames(inner, seen))

@@ -26,6 +26,10 @@ class _Timeout:
     def __repr__(self) -> str:
         return "TIMEOUT"
 
+    def fingerprint_of(self) -> object:
+        """Return the name: there is only one."""
+        return "TIMEOUT"
+
 
 TIMEOUT = _Timeout()
 """The value of a timed receive that found no message."""
@@ -106,7 +110,7 @@ class Mailbox:
         location = self._run.locate(
             (self._name, "message", sender, number, type(message), message if plain else None),
             f"{self._name} message {number} of {self._run.name_of(sender)}",
-            lambda: repr(message),
+            lambda: message,
         )
         if location not in self._lines.messages:
             self._lines.messages[location] = message if plain else _ANYTHING

@@ -14,6 +14,7 @@ that may block; the step after it begins with that operation.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections import deque
 from collections.abc import Callable, Hashable
@@ -226,9 +227,11 @@ class Program:
             next(generator)
         except (Exception, SystemExit):  # it will be raised again, and reported, in the real run
             return False
-        generator.close()
+        begins_with_yield = not trial.touched
+        with contextlib.suppress(Exception):  # nor is its clean-up any step
+            generator.close()
         trial.is_over = True
-        return not trial.touched
+        return begins_with_yield
 
     def open_steps(self, function: Callable[..., Any]) -> OpenSteps:
         """Return the steps of a process whose accesses depend on values that they read."""

@@ -286,7 +286,7 @@ class _Analysis:
             return node.id in path.tainted
         if isinstance(node, ast.Attribute | ast.Subscript):
             if self._is_object(node):
-                return isinstance(node, ast.Subscript) and self._value(node.slice, origin, path)
+                raise _OpaqueError  # a shared object as a value: who knows what is done with it
             if self._access_shared(node, origin, path):
                 return True
             return self._risky(node, origin, path)
@@ -296,6 +296,8 @@ class _Analysis:
             return self._choice(node, origin, path)
         if isinstance(node, ast.Compare):
             return self._compare(node, origin, path)
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            return self._risky(node, origin, path)
         if isinstance(node, ast.Tuple | ast.List | ast.JoinedStr | ast.FormattedValue):
             return self._parts(node, origin, path)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -329,9 +331,13 @@ class _Analysis:
 
     def _compare(self, node: ast.Compare, origin: Origin, path: _Path) -> bool:
         tainted = self._value(node.left, origin, path)
-        for operator, operand in zip(node.ops, node.comparators, strict=True):
+        for position, (operator, operand) in enumerate(
+            zip(node.ops, node.comparators, strict=True)
+        ):
+            if position:
+                path.decided |= tainted  # a chain stops at its first comparison that is false
             if isinstance(operator, ast.In | ast.NotIn) and self._is_object(operand):
-                self._note_access(origin, path, tainted)
+                self._note_access(origin, path, tainted | self._base(operand, origin, path))
                 tainted = True
             else:
                 tainted |= self._value(operand, origin, path)
@@ -346,7 +352,7 @@ class _Analysis:
         )
         operands = [*node.args, *(keyword.value for keyword in node.keywords)]
         if shared:
-            operands = [operand for operand in operands if not isinstance(operand, ast.Lambda)]
+            operands = [part for operand in operands for part in _evaluated_parts(operand)]
         values = [self._value(operand, origin, path) for operand in operands]
         tainted = any(values)
         if not shared:
@@ -354,10 +360,9 @@ class _Analysis:
             path.decided |= tainted  # it may raise
             return tainted
         assert isinstance(function, ast.Attribute)
+        tainted |= self._base(function.value, origin, path)
         if function.attr in _ANNOUNCING:
             return False
-        if isinstance(function.value, ast.Subscript):
-            tainted |= self._value(function.value.slice, origin, path)
         self._note_access(origin, path, tainted)
         return True
 
@@ -367,13 +372,18 @@ class _Analysis:
         """Note the access if an expression is a shared location; tell whether it is."""
         if isinstance(node, ast.Attribute):
             if self._kind(node) == "scalar" or self._is_object(node.value):
-                self._note_access(origin, path, False)
+                self._note_access(origin, path, self._base(node.value, origin, path))
                 return True
         elif isinstance(node, ast.Subscript) and self._is_object(node.value):
-            tainted = self._value(node.slice, origin, path)
+            tainted = self._base(node.value, origin, path)
+            tainted |= self._value(node.slice, origin, path)
             self._note_access(origin, path, tainted)
             return True
         return False
+
+    def _base(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
+        """Return whether it depends on a value read which object `s.objects[index]` is."""
+        return isinstance(node, ast.Subscript) and self._value(node.slice, origin, path)
 
     def _note_access(self, origin: Origin, path: _Path, computed: bool) -> None:
         if computed or path.decided:
@@ -398,3 +408,11 @@ class _Analysis:
         """Give up on a local name for a shared object."""
         if self._is_object(node) or self._kind(node) == "objects":
             raise _OpaqueError
+
+
+def _evaluated_parts(operand: ast.expr) -> list[ast.expr]:
+    """Return what is evaluated of an argument at the call: of a function, only its defaults."""
+    if not isinstance(operand, ast.Lambda):
+        return [operand]
+    defaults = operand.args.defaults + operand.args.kw_defaults
+    return [default for default in defaults if default is not None]

@@ -133,10 +133,10 @@ class ModelRun:
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
         )  # fmt: skip
-        log, is_plain = self._log, not self._open
+        log, has_open = self._log, self._open
         for index in range(length):
             process = processes[index]
-            if is_plain and process not in announced and process in alive:
+            if not has_open and process not in announced and process in alive:
                 # The same as `step`, for the case that is nearly always at hand.
                 self.current = process
                 try:
@@ -251,17 +251,25 @@ class ModelRun:
     ) -> None:
         """Set a process up; a primed one starts at its first yield, which precedes any access."""
         if is_primed:
-            caller, self.current = self.current, number
-            announced = next(generator)
-            self.current = caller
-            if announced is not None:
-                self._announce(number, announced)
+            self._prime(number, generator)
         if steps is not None:
             self._open[number] = steps
             if is_primed:
                 self._note_next(number, steps)
             elif steps.at_start:
                 self._next_is_open.add(number)
+
+    def _prime(self, number: int, generator: types.GeneratorType[Any, Any, Any]) -> None:
+        """Run a process up to its first yield, which it reached without an access when tried."""
+        caller, self.current = self.current, number
+        before = len(self._log)
+        announced = next(generator, self)
+        self.current = caller
+        if announced is self or len(self._log) > before:
+            # It is not deterministic. Let it be gone: its next step will be missed, and reported.
+            del self._log[before:], self._alive[number]
+        elif announced is not None:
+            self._announce(number, announced)
 
     def _generator(self, process: int) -> types.GeneratorType[Any, Any, Any] | None:
         """Return the generator of a process that has not ended."""

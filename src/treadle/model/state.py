@@ -74,7 +74,7 @@ def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
     if not is_plain(old):
         run.append(OPEN)
         return
-    key = ("compared", location, type(old), old)
+    key = ("compared", location, old)
     run.append(run.vocabulary.location(key, "(compared)") << 4 | Mode.SWAP)
 
 
