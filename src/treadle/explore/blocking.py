@@ -14,9 +14,10 @@ are steps whose enabledness or accesses in another order only a run can tell:
 For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what
 it does. What an open step does may depend on any event of `w`, so its races are judged anew in
 every execution, also where both events are in the unchanged part of the trace. Of all `u` only
-those matter that leave out events which the step is dependent with, or whose writes its condition
-may read; for each choice of those the largest `u` is enough, because `v` may be longer than what
-has to be covered, never shorter.
+those matter that leave out writes which the step's condition may read; for each choice of those
+the largest `u` is enough, because `v` may be longer than what has to be covered, never shorter. (An
+open step needs no other `u` than `w`: an event of `w` that it turns out to be dependent with is in
+a race with it, once `v` is explored.)
 """
 
 from __future__ import annotations
@@ -47,8 +48,7 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
         step = _Step(
             process=trace.processes[index],
             past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
-            fixed=0 if footprint.awaits else trace.before[index],
-            movable=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
+            watched=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
             tail=after[index] | 1 << index,
         )
         yield from _reversals(trace, e, step, after, probe)
@@ -56,7 +56,7 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
         footprint = trace.vocabulary.footprint(codes)
         base = trace.past_of(process, trace.latest[process], footprint)
         watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
-        step = _Step(process=process, past=base, fixed=0, movable=watched, tail=0)
+        step = _Step(process=process, past=base, watched=watched, tail=0)
         takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
         for e in bits((watched | takes) & ~base & ~trace.of_process[process]):
             yield from _reversals(trace, e, step, after, probe)
@@ -90,10 +90,8 @@ class _Step:
     process: int
     past: int
     """What happens before it whatever it accesses."""
-    fixed: int
-    """What came before it in the trace, and so has to in every order that is looked for."""
-    movable: int
-    """Events that its condition may read, besides those that a probe shows it to depend on."""
+    watched: int
+    """Events that wrote what its condition may read."""
     tail: int
     """Itself and what happened after it."""
 
@@ -113,15 +111,11 @@ def _reversals(
         u = todo.pop()
         schedule = trace.processes[:e] + [trace.processes[event] for event in bits(u)]
         footprint = probe(schedule, step.process)
-        movable = step.movable
-        if footprint is not None:
-            for key in footprint.conflicts:
-                movable |= trace.touched[key]
-            if footprint.conflicts_with(trace.footprints[e]):
-                last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
-                yield e, u, [last], -1
-                trace.pop_imagined()
-        for event in bits(u & movable & ~step.fixed):
+        if footprint is not None and footprint.conflicts_with(trace.footprints[e]):
+            last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
+            yield e, u, [last], -1
+            trace.pop_imagined()
+        for event in bits(u & step.watched):
             smaller = u & ~(after[event] | 1 << event)
             if smaller not in seen and not own & ~smaller:
                 seen.add(smaller)

@@ -1,0 +1,100 @@
+"""Programs that an earlier version got wrong, each the smallest one known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.explore.schedule import SCHEDULES
+from treadle.model import Lock, Mailbox, Program
+
+
+def open_race_in_the_unchanged_part() -> Program:
+    """What p does before r depends on q, which is in no race with either in the first execution."""
+    program = Program(x=0, y=0, z=0)
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield
+        if s.z:
+            s.z = 1
+        else:
+            assert s.x == 0, "q was first"
+            s.x = 1
+        yield
+        if s.y:
+            s.z = 2
+        else:
+            s.x = 2
+
+    @program.process
+    def q(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 11
+
+    @program.process
+    def r(s: Any) -> Iterator[Any]:
+        yield
+        s.z = 21
+
+    return program
+
+
+def receive_disabled_by_an_earlier_take() -> Program:
+    """The message that q waits for was taken by r, not by p, who took one last."""
+    program = Program(box=Mailbox())
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield s.box.receive(timeout=True)
+
+    @program.process
+    def q(s: Any) -> Iterator[Any]:
+        yield
+        s.box.send(2)
+        yield
+        s.box.send(1)
+        yield s.box.receive(lambda message: message == 2)
+
+    @program.process
+    def r(s: Any) -> Iterator[Any]:
+        yield s.box.receive()
+
+    return program
+
+
+def retaken_lock() -> Program:
+    """In the reversed order a lock's taker no longer happens after what its holder did."""
+    program = Program(forks=[Lock(), Lock(), Lock()])
+
+    def philosopher(s: Any, first: int, second: int) -> Iterator[Any]:
+        yield s.forks[first].acquire()
+        yield s.forks[second].acquire()
+        s.forks[first].release()
+        s.forks[second].release()
+
+    for first, second in ((0, 1), (1, 2), (0, 2)):
+        program.process(philosopher, first, second)
+    return program
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("algorithm", ["sleep", "classic", "source", "optimal"])
+@pytest.mark.parametrize(
+    ("make", "classes", "failures"),
+    [
+        (open_race_in_the_unchanged_part, 5, {"assertion"}),
+        (receive_disabled_by_an_earlier_take, 7, {"deadlock"}),
+        (retaken_lock, 6, set()),
+    ],
+)
+def test_once_wrong(
+    make: Callable[[], Program], classes: int, failures: set[str], algorithm: str, schedule: str
+) -> None:
+    result = treadle.explore(make(), algorithm, schedule=schedule, stop_on_failure=False)
+    assert (result.executions, result.complete) == (classes, True)
+    assert {failure.kind for failure in result.failures} == failures
+    assert not result.blocked or algorithm != "optimal"
