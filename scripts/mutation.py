@@ -99,8 +99,8 @@ MUTANTS = [
     Mutant("writers of a condition are not candidates", "trace.py",
            "            more = bits(awaited & ~base & ~self.of_process[process])\n",
            "            more: list[int] = []\n"),
-    Mutant("open races are judged only when new", "trace.py",
-           "        self.altered = []\n", "        self.altered, self.undecided = [], []\n"),
+    Mutant("races of old events are never handled again", "explore/search.py",
+           "        new = 0 if probing else self._new\n", "        new = self._new\n"),
     # Open steps
     Mutant("no step counts as open", "model/run.py",
            "            list.append(self._log, OPEN)\n", "            pass\n"),

@@ -56,11 +56,13 @@ class Trace:
         self.of_process: list[int] = []
         """The mask of each process's analysed events, by process number."""
         self.touched: list[int] = []
+        self.races: list[Race] = []
+        """Reversible races of the analysed events, in the order of their second events."""
         self.altered: list[tuple[int, int, Footprint]] = []
-        """Races of the last `extend` whose second event, when it comes first, is another one: with
-        this footprint, or after less (a take before which another gave back)."""
+        """Races whose second event, when it comes first, is another one: with this footprint, or
+        after less (a take before which another gave back)."""
         self.undecided: list[Race] = []
-        """Races of all analysed events that only a run can judge (see `explore.blocking`)."""
+        """Races that only a run can judge (see `explore.blocking`)."""
 
     def __len__(self) -> int:
         return len(self.processes)
@@ -103,23 +105,20 @@ class Trace:
                 for child in footprint.spawns:
                     if self.created.get(child) == index:
                         del self.created[child]
-        while self.undecided and self.undecided[-1][1] >= length:
-            self.undecided.pop()
+        for judged in (self.races, self.altered, self.undecided):
+            while judged and judged[-1][1] >= length:
+                judged.pop()
         del self.processes[length:], self.codes[length:], self.footprints[length:]
         del self.before[length:], self.previous[length:]
 
-    def extend(self) -> list[Race]:
-        """Analyse the events added since the last call; return the reversible races they close.
-
-        Races whose second event may do something else when it comes first go to `undecided`.
-        """
+    def extend(self) -> None:
+        """Analyse the events added since the last call, and sort out the races they close."""
         touched = self.touched
         self.known_conflicting.clear()
         self._make_room()
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
-        races: list[Race] = []
-        self.altered = []
+        races = self.races
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
@@ -142,7 +141,7 @@ class Trace:
             if footprint.guarded:
                 candidates = races[first_race:]
                 del races[first_race:]
-                self._judge(candidates, index, base, races)
+                self._judge(candidates, index, base)
             bit = 1 << index
             before.append(known | bit)
             for key in footprint.own:
@@ -153,7 +152,6 @@ class Trace:
             if footprint.spawns:
                 for child in footprint.spawns:
                     self.created[child] = index
-        return races
 
     def _make_room(self) -> None:
         """Let the tables grow with the vocabulary."""
@@ -179,7 +177,7 @@ class Trace:
                 base |= before[self.latest[ended]]
         return base
 
-    def _judge(self, candidates: list[Race], index: int, base: int, races: list[Race]) -> None:
+    def _judge(self, candidates: list[Race], index: int, base: int) -> None:
         """Sort the races of a guarded event: impossible to reverse, possible, or undecided.
 
         A take is dependent with the give that made it possible, but cannot come before it; what it
@@ -200,7 +198,7 @@ class Trace:
             if (event, index) not in candidates
         ]
         if footprint.swap is not None:
-            self._judge_swap(candidates, footprint, races)
+            self._judge_swap(candidates, footprint)
         elif footprint.open or footprint.needs or footprint.awaits:
             awaited = self.writers_of(self.vocabulary.awaited_locations(footprint))
             more = bits(awaited & ~base & ~self.of_process[process])
@@ -208,10 +206,10 @@ class Trace:
                 [*candidates, *retakes, *((event, index) for event in more)]
             )
         else:
-            races += candidates
+            self.races += candidates
             self.altered += [(event, index, footprint) for event, _ in retakes]
 
-    def _judge_swap(self, candidates: list[Race], footprint: Footprint, races: list[Race]) -> None:
+    def _judge_swap(self, candidates: list[Race], footprint: Footprint) -> None:
         """Sort the races of a compare-and-swap by what it would do before the other event.
 
         Before a successful compare-and-swap the location has the value that it compared with.
@@ -221,11 +219,11 @@ class Trace:
         for race in candidates:
             other = self.footprints[race[0]]
             if not self.writers_of([location]) >> race[0] & 1:
-                races.append(race)
+                self.races.append(race)
             elif other.swap is None:
                 self.undecided.append(race)
             elif (other.swap[1] == compared) == footprint.swap_succeeded:
-                races.append(race)
+                self.races.append(race)
             else:
                 self.altered.append((*race, self.vocabulary.other_outcome(footprint)))
 

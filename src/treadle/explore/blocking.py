@@ -12,7 +12,7 @@ are steps whose enabledness or accesses in another order only a run can tell:
   `w` that it was independent of.
 
 For both, a *probe*, that is a run of `pre(E, e).u.p`, tells whether `p` is enabled there and what
-it does. What an open step does may depend on any event of `w`, so its races are judged anew in
+it does. What an open step does may depend on any event of `w`, so all races are judged anew in
 every execution, also where both events are in the unchanged part of the trace. Of all `u` only
 those matter that leave out writes which the step's condition may read; for each choice of those
 the largest `u` is enough, because `v` may be longer than what has to be covered, never shorter. (An
@@ -22,7 +22,7 @@ a race with it, once `v` is explored.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treadle.events import Footprint
@@ -62,14 +62,16 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
             yield from _reversals(trace, e, step, after, probe)
 
 
-def altered_reversals(trace: Trace, after: list[int]) -> Iterator[Reversal]:
+def altered_reversals(
+    trace: Trace, altered: Iterable[tuple[int, int, Footprint]], after: list[int]
+) -> Iterator[Reversal]:
     """Yield the reversals whose second event is another one when it comes first.
 
     Of two takes with a give between them (algorithms 3 and 4), the second no longer happens after
     what the give happened after; a compare-and-swap turns out the other way. So that event is
     imagined anew in `v`.
     """
-    for e, index, footprint in trace.altered:
+    for e, index, footprint in altered:
         process = trace.processes[index]
         past = trace.past_of(process, trace.previous[index], footprint)
         w = everything_after(trace, e) & ~after[e]

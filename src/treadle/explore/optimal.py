@@ -18,8 +18,8 @@ Two departures from the letter of the paper, both covered by its specification o
 - The inserted leaf is not all of `v`, only the part that matters: `e'` with what happens before it,
   plus what makes each sleeping process, and each branch passed on the way, no weak initial of it.
   That is a leaf consistent with `v`, disjoint from `sleep(E')`, and much smaller.
-- Races are analysed when their second event is new; those in the prefix that the execution shares
-  with the previous one were analysed then.
+- Races are handled when their second event is new; those in the prefix that the execution shares
+  with the previous one were handled then. (Not so where steps have to be probed, see `blocking`.)
 """
 
 from __future__ import annotations

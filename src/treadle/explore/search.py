@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Container, Iterator, Sequence
+from typing import TypeVar
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm, CannotStepError
@@ -25,6 +26,8 @@ from treadle.explore.schedule import Chooser, stay
 from treadle.program import Program, Run
 from treadle.result import Failure, Result, Schedule
 from treadle.trace import Trace
+
+Closed = TypeVar("Closed", bound=tuple[int, int] | tuple[int, int, Footprint])
 
 _STEPS = -3
 """Outcome of an execution that was cut by the budget on steps."""
@@ -179,20 +182,27 @@ class Search:
     # What algorithms ask for
 
     def reversals(self, run: Run) -> Iterator[Reversal]:
-        """Analyse the new part of the trace; yield what its races ask to explore elsewhere."""
+        """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
+
+        Races of the unchanged part were handled before. Where steps have to be probed, what they do
+        may depend on the new part, and nothing that rests on the order of the old one holds: then
+        all races are handled again.
+        """
         trace = self.trace
-        races = trace.extend()
-        probing = trace.undecided or run.blocked()
-        if not (races or trace.altered or probing):
+        trace.extend()
+        probing = bool(trace.undecided or run.blocked())
+        new = 0 if probing else self._new
+        by_first: dict[int, list[int]] = {}
+        for e, last in _closed_since(trace.races, new):
+            by_first.setdefault(e, []).append(last)
+        altered = _closed_since(trace.altered, new)
+        if not (by_first or altered or probing):
             return
         after = trace.after()
         end = 1 << len(after)
-        by_first: dict[int, list[int]] = {}
-        for e, last in races:
-            by_first.setdefault(e, []).append(last)
         for e, lasts in by_first.items():
             yield e, end - (2 << e) & ~after[e], lasts, -1
-        yield from altered_reversals(trace, after)
+        yield from altered_reversals(trace, altered, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
 
@@ -323,6 +333,14 @@ class Search:
                 final=final,
             )
         )
+
+
+def _closed_since(races: list[Closed], index: int) -> list[Closed]:
+    """Return the races whose second event is at `index` or after it; they are at the end."""
+    start = len(races)
+    while start and races[start - 1][1] >= index:
+        start -= 1
+    return races[start:]
 
 
 def _states_differ(run: Run, other: Run) -> bool:
