@@ -526,7 +526,7 @@ def test_algorithms_that_agree():
         optimal             8        0       0  0.00 s         1  yes
 
         All 2 algorithms that covered the space agree:
-          assertion: AssertionError: 1 of 2 deposits is lost
+          assertion: audit: AssertionError: 1 of 2 deposits is lost
         """
     )
 
@@ -534,7 +534,7 @@ def test_algorithms_that_agree():
 def test_an_algorithm_that_missed_a_failure():
     comparison = compared(named("source"), named("optimal", LOST_UPDATE))
     assert comparison.disagreements() == [
-        "source missed assertion: AssertionError: 1 of 2 deposits is lost"
+        "source missed assertion: audit: AssertionError: 1 of 2 deposits is lost"
     ]
     assert "DISAGREEMENT: source missed" in comparison.in_words()
 

@@ -140,6 +140,8 @@ def _failure_of(program: Program, run: Any, schedule: Schedule) -> Failure | Non
 def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]:
     """Decorate a function that returns a program: calling it explores, and raises on a failure.
 
+    It raises too if a budget ended the search before the space was covered: that is no pass.
+
     >>> import treadle
     >>> @treadle.check(algorithm="source")
     ... def nothing_shared():
@@ -156,7 +158,8 @@ def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]
         @functools.wraps(test)
         def explored() -> Result:
             result = explore(test, **options)
-            if result.failures:
+            covers = ALGORITHMS[result.algorithm].covers
+            if result.failures or (covers and not result.complete):
                 raise CheckFailed(result)
             return result
 
@@ -169,7 +172,7 @@ class CheckFailed(AssertionError):
     """Raised by a test decorated with `check`; carries the whole result."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(f"{result}\n\n{result.failures[0]}")
+        super().__init__("\n\n".join(map(str, [result, *result.failures[:1]])))
         self.result = result
 
 

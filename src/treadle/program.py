@@ -72,6 +72,14 @@ class Ending:
     """Processes that wait for ever; daemons are left out."""
 
 
+class CannotStepError(Exception):
+    """A process cannot take a step that it took, or would have taken, before: not deterministic."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(process)
+        self.process = process
+
+
 class Run(Protocol):
     """One execution of a program, from its initial state, one step at a time."""
 

@@ -20,6 +20,14 @@ _SPECIAL = re.compile(r"[%*\s]")
 _COUNT_DIGITS = 7
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def without_addresses(message: str) -> str:
+    """Return a failure's message without the addresses of objects, which differ in each run."""
+    return _ADDRESS.sub("", message)
+
+
 class Schedule(tuple[str, ...]):
     """An interleaving: the name of the process of each step, in order.
 

@@ -22,14 +22,6 @@ BLOCKED = -2
 """`decide`: all enabled processes are asleep, so everything from here on was explored before."""
 
 
-class CannotStepError(Exception):
-    """A process whose turn it is, by an earlier execution, cannot take its step now."""
-
-    def __init__(self, process: int) -> None:
-        super().__init__(process)
-        self.process = process
-
-
 class Algorithm(ABC):
     """A strategy for `Search`; one small file each."""
 

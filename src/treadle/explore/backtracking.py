@@ -9,8 +9,8 @@ adds to it.
 from __future__ import annotations
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import ENDED, Algorithm, CannotStepError
-from treadle.program import Run
+from treadle.explore.algorithm import ENDED, Algorithm
+from treadle.program import CannotStepError, Run
 
 Sleep = dict[int, Footprint]
 

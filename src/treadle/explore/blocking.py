@@ -25,12 +25,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from treadle.events import Footprint
-from treadle.program import Run
+from treadle.events import Codes, Footprint
+from treadle.program import CannotStepError, Run
 from treadle.trace import Trace, bits
 
-Probe = Callable[[Sequence[int], int], Footprint | None]
-"""Run a sequence of processes and then one more: the footprint of its step, None if disabled."""
+Probe = Callable[[Sequence[int], Sequence[Codes], int], Footprint | None]
+"""Run processes, comparing with these codes, and one more: its footprint, None if disabled."""
 
 Reversal = tuple[int, int, list[int], int]
 """`(e, w, lasts, seen)`: explore `v = w.e'` after `pre(E, e)`, for each event `e'` of `lasts`.
@@ -50,13 +50,14 @@ def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> 
             past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
             watched=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
             tail=after[index] | 1 << index,
+            enabling=_enabling(trace, footprint) & (1 << index) - 1,
         )
         yield from _reversals(trace, e, step, after, probe)
     for process, codes in run.blocked():
         footprint = trace.vocabulary.footprint(codes)
         base = trace.past_of(process, trace.latest[process], footprint)
         watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
-        step = _Step(process=process, past=base, watched=watched, tail=0)
+        step = _Step(process=process, past=base, watched=watched, tail=0, enabling=-1)
         takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
         for e in bits((watched | takes) & ~base & ~trace.of_process[process]):
             yield from _reversals(trace, e, step, after, probe)
@@ -96,6 +97,18 @@ class _Step:
     """Events that wrote what its condition may read."""
     tail: int
     """Itself and what happened after it."""
+    enabling: int
+    """Events on which it may depend whether it is enabled; -1 if it was not."""
+
+
+def _enabling(trace: Trace, footprint: Footprint) -> int:
+    """Return the events on which it may depend whether a step is enabled."""
+    mask = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
+    for taken, given, _ in footprint.takes:
+        mask |= trace.touched[taken] | trace.touched[given]
+    for needed in footprint.needs:
+        mask |= trace.touched[needed]
+    return mask
 
 
 def _reversals(
@@ -111,8 +124,14 @@ def _reversals(
     todo = [w]
     while todo:
         u = todo.pop()
-        schedule = trace.processes[:e] + [trace.processes[event] for event in bits(u)]
-        footprint = probe(schedule, step.process)
+        events = [*range(e), *bits(u)]
+        footprint = probe(
+            [trace.processes[event] for event in events],
+            [trace.codes[event] for event in events],
+            step.process,
+        )
+        if footprint is None and u == w and not step.enabling & (after[e] | 1 << e):
+            raise CannotStepError(step.process)  # what is left out cannot have enabled it
         if footprint is not None and footprint.conflicts_with(trace.footprints[e]):
             last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
             yield e, u, [last], -1

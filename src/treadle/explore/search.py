@@ -12,19 +12,18 @@ the algorithm.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Container, Iterator, Sequence
 from typing import TypeVar
 
-from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm, CannotStepError
+from treadle.events import Codes, Footprint
+from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
 from treadle.explore.blocking import Reversal, altered_reversals, probed_reversals
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser, stay
-from treadle.program import Program, Run
-from treadle.result import Failure, Result, Schedule
+from treadle.program import CannotStepError, Program, Run
+from treadle.result import Failure, Result, Schedule, without_addresses
 from treadle.trace import Trace
 
 Closed = TypeVar("Closed", bound=tuple[int, int] | tuple[int, int, Footprint])
@@ -34,7 +33,6 @@ _STEPS = -3
 _DIFFERS = -4
 """Outcome of an execution whose replayed steps are not the recorded ones."""
 _PROBES_KEPT = 100_000
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Search:
@@ -63,7 +61,7 @@ class Search:
         self._listener = listener
         self._new = 0
         self._probes: dict[tuple[tuple[int, ...], int], Footprint | None] = {}
-        self._failed: set[tuple[str, str]] = set()
+        self._failed: set[tuple[str, str, str]] = set()
         self.result = Result(program.name, name)
         self.algorithm = algorithm(self)
         self._estimator = Estimator(self.algorithm.todo)
@@ -77,6 +75,8 @@ class Search:
         result = self.result
         try:
             result.complete = self._loop() and self.algorithm.covers
+        except CannotStepError as error:
+            self._report_nondeterminism(len(self.trace), error.process, "it ended or is blocked")
         finally:
             result.seconds = time.perf_counter() - self._started
             self._tell(final=True)
@@ -89,6 +89,7 @@ class Search:
             run = self.program.start()
             outcome = self._execute(run)
             if outcome == _DIFFERS or (not result.events and not self._repeats(run)):
+                run.close()
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
@@ -114,23 +115,16 @@ class Search:
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
-        try:
-            return self._run_on(run)
-        except CannotStepError as error:
-            return self._report_nondeterminism(run, len(self.trace), error.process)
-
-    def _run_on(self, run: Run) -> int:
-        """Replay what this execution shares with the previous one, and go on from there."""
         trace, algorithm = self.trace, self.algorithm
         shared = len(trace)
         self._new = shared
         if shared:
             differing = run.replay(trace.processes, trace.codes, shared)
             if differing >= 0:
-                return self._report_nondeterminism(run, differing)
+                return self._report_difference(run, differing)
         differing = algorithm.follow(run)
         if differing >= 0:
-            return self._report_nondeterminism(run, differing)
+            return self._report_difference(run, differing)
         limit = self.budget.max_steps
         steps = len(trace)
         last = trace.processes[-1] if steps else -1
@@ -157,7 +151,7 @@ class Search:
         if differing < 0 and len(trace) and _states_differ(run, first):
             differing = len(trace) - 1
         if differing >= 0:
-            self._report_nondeterminism(run, differing)
+            self._report_difference(run, differing)
         run.close()
         return differing < 0
 
@@ -206,20 +200,20 @@ class Search:
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
 
-    def probe(self, processes: Sequence[int], process: int) -> Footprint | None:
+    def probe(
+        self, processes: Sequence[int], codes: Sequence[Codes], process: int
+    ) -> Footprint | None:
         """Run `processes` and then `process`: its footprint, or None if it is disabled there."""
         key = (tuple(processes), process)
         if key in self._probes:
             return self._probes[key]
         run = self.program.start()
+        differing = run.replay(processes, codes, len(processes))
+        if differing >= 0:
+            raise CannotStepError(processes[differing])
         found = None
-        for earlier in processes:
-            if not run.is_enabled(earlier):
-                break
-            run.step(earlier)
-        else:
-            if run.is_enabled(process):
-                found = self.program.vocabulary.footprint(run.step(process))
+        if run.is_enabled(process):
+            found = self.program.vocabulary.footprint(run.step(process))
         run.close()
         if len(self._probes) >= _PROBES_KEPT:
             self._probes.clear()
@@ -273,35 +267,34 @@ class Search:
             )
         )
 
-    def _report_nondeterminism(self, run: Run, index: int, process: int = -1) -> int:
-        """Report that a step was not as recorded under the same schedule.
-
-        `process` is only needed for a step that the trace does not have.
-        """
-        self._failed.clear()
-        if process < 0:
-            process = self.trace.processes[index]
-        names = self.program.vocabulary.process_names
+    def _report_difference(self, run: Run, index: int) -> int:
+        """Report that a step was not as recorded under the same schedule."""
+        process = self.trace.processes[index]
         where = run.where(process) or "it ended or is blocked"
+        self._report_nondeterminism(index, process, where)
+        return _DIFFERS
+
+    def _report_nondeterminism(self, index: int, process: int, where: str) -> None:
+        """Report that a process does not do the same under the same schedule."""
+        name = self.program.vocabulary.process_names[process]
         self._report(
             Failure(
                 kind="nondeterminism",
-                message=f"step {index + 1}, by {names[process]}, did not do under the same "
-                f"schedule what it did before ({where}): remove clocks, randomness and state that "
-                f"outlives an execution",
-                process=names[process],
+                message=f"step {index + 1}, by {name}, did not do under the same schedule what it "
+                f"did before ({where}): remove clocks, randomness and state that outlives an "
+                f"execution",
+                process=name,
                 step=index,
                 schedule=self._schedule(),
                 _program=self.program,
             )
         )
         self.result.stopped_by = "nondeterminism"
-        return _DIFFERS
 
     def _report(self, failure: Failure) -> None:
-        """Keep the first failure of each kind and message; count all."""
+        """Keep the first failure of each kind, process and message; count all."""
         self.result.failing += 1
-        key = (failure.kind, _ADDRESS.sub("", failure.message))
+        key = (failure.kind, failure.process, without_addresses(failure.message))
         if key not in self._failed:
             self._failed.add(key)
             self.result.failures.append(failure)

@@ -128,11 +128,11 @@ class DetailedRun(ModelRun):
             self._values[first + index] = lambda index=index: values[index]  # type: ignore[misc]
         return super().bind_array(name, first, values)
 
-    def observe(self, condition: Callable[[], object]) -> tuple[object, Codes]:
+    def observe(self, process: int, condition: Callable[[], object]) -> tuple[object, Codes]:
         """Evaluate a condition and return what it read, leaving no trace in the log."""
         log = self._log
         words, where = len(log.words), log.where
-        observed = super().observe(condition)
+        observed = super().observe(process, condition)
         del log.words[words:]
         log.where = where
         return observed

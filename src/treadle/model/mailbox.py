@@ -7,11 +7,12 @@ that timed out is dependent with the sends whose message it could have taken.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from treadle.events import OPEN, Codes, Mode, code
-from treadle.model.operations import Operation
+from treadle.model.operations import Operation, Raised
 from treadle.model.state import is_plain
 
 if TYPE_CHECKING:
@@ -91,19 +92,32 @@ class Mailbox:
 
     def receive(self, match: Match | None = None, *, timeout: bool = False) -> Operation:
         """Take the first (matching) message: to be yielded."""
-        return _Timed(self, match) if timeout else _Receive(self, match)
+        return self._run.offer(_Timed(self, match) if timeout else _Receive(self, match))
 
     def __len__(self) -> int:
         self._run.append(code(self._tail, Mode.READ))
         self._run.append(code(self._head, Mode.READ))
         return len(self._messages)
 
-    def _first(self, match: Match | None) -> int:
-        """Return the index of the first message that matches, or -1."""
+    def _first(self, match: Match | None, process: int) -> int:
+        """Return the index of the first message that a process's receive takes, or -1."""
         for index, (_, message) in enumerate(self._messages):
-            if match is None or match(message):
+            if self._matches(match, message, process):
                 return index
         return -1
+
+    def _matches(self, match: Match | None, message: Any, process: int) -> bool:
+        """Tell whether a receive takes a message: so does one that fails when it looks at it."""
+        return match is None or bool(self._run.as_process(process, match, message))
+
+    def _take(self, index: int, match: Match | None, process: int) -> Any:
+        """Remove a message; its receive fails if `match` does."""
+        message = self._messages.pop(index)[1]
+        if match is not None:
+            matched = self._run.as_process(process, match, message)
+            if isinstance(matched, Raised):
+                matched.again()
+        return message
 
     def _message_location(self, sender: int, number: int, message: Any) -> int:
         plain = is_plain(message)
@@ -115,7 +129,7 @@ class Mailbox:
         if location not in self._lines.messages:
             self._lines.messages[location] = message if plain else _ANYTHING
             for timeout, match in self._lines.timeouts.items():
-                self._link(timeout, match, location, message)
+                self._link(timeout, match, location, self._lines.messages[location])
         return location
 
     def _timeout_location(self, match: Match | None) -> int | None:
@@ -133,7 +147,7 @@ class Mailbox:
         return location
 
     def _link(self, timeout: int, match: Match | None, location: int, message: Any) -> None:
-        if match is None or message is _ANYTHING or match(message):
+        if message is _ANYTHING or self._matches(match, message, self._run.current):
             self._run.vocabulary.link(code(timeout, Mode.READ), code(location, Mode.WRITE))
 
     def fingerprint_of(self) -> object:
@@ -152,20 +166,20 @@ class _Receive(Operation):
 
     def ready(self, process: int) -> bool:
         """Tell whether there is a message to take."""
-        return self._box._first(self._match) >= 0
+        return self._box._first(self._match, process) >= 0
 
     def perform(self, process: int) -> Any:
         """Take the message."""
         box = self._box
-        location, message = box._messages.pop(box._first(self._match))
+        index = box._first(self._match, process)
         box._run.append(code(box._head, Mode.TAKE))
-        box._run.append(code(location, Mode.NEED))
-        return message
+        box._run.append(code(box._messages[index][0], Mode.NEED))
+        return box._take(index, self._match, process)
 
     def pending(self, process: int) -> Codes:
         """Return the taking and the message, or that one has to be sent."""
         box = self._box
-        index = box._first(self._match)
+        index = box._first(self._match, process)
         needed = box._tail if index < 0 else box._messages[index][0]
         return (code(box._head, Mode.TAKE), code(needed, Mode.NEED))
 
@@ -192,13 +206,13 @@ class _Timed(Operation):
         box = self._box
         for access in self.pending(process):
             box._run.append(access)
-        index = box._first(self._match)
-        return TIMEOUT if index < 0 else box._messages.pop(index)[1]
+        index = box._first(self._match, process)
+        return TIMEOUT if index < 0 else box._take(index, self._match, process)
 
     def pending(self, process: int) -> Codes:
         """Return the taking, or the observation that there is nothing to take."""
         box = self._box
-        index = box._first(self._match)
+        index = box._first(self._match, process)
         if index >= 0:
             return (OPEN, code(box._head, Mode.WRITE), code(box._messages[index][0], Mode.READ))
         location = box._timeout_location(self._match)
@@ -214,9 +228,8 @@ def _name_of_match(match: Match | None) -> Hashable | None:
     """Return a value that identifies a predicate in every execution, or None if there is none."""
     if match is None:
         return "any"
-    body = getattr(match, "__code__", None)
-    if body is None:
-        return None
-    cells = tuple(cell.cell_contents for cell in getattr(match, "__closure__", None) or ())
-    defaults = getattr(match, "__defaults__", None)
-    return (body, cells, defaults) if is_plain(cells) and is_plain(defaults) else None
+    if not isinstance(match, types.FunctionType):
+        return None  # a method's object, or a callable one, cannot be compared
+    cells = tuple(cell.cell_contents for cell in match.__closure__ or ())
+    given = (match.__defaults__, tuple(sorted((match.__kwdefaults__ or {}).items())))
+    return (match.__code__, cells, given) if is_plain(cells) and is_plain(given) else None

@@ -7,12 +7,14 @@ is disabled.
 
 from __future__ import annotations
 
+import builtins
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.events import Codes, Mode, code, location_of
+from treadle.model.state import State, is_plain
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
@@ -86,55 +88,82 @@ class Until(Operation):
     that is where the core looks for steps that may have disabled it.
     """
 
-    __slots__ = ("_condition", "_run", "_watched")
+    __slots__ = ("_condition", "_process", "_run", "_watched")
 
     def __init__(self, run: ModelRun, condition: Callable[[], object]) -> None:
         self._run = run
         self._condition = condition
+        self._process = run.current
         self._watched = run.watched_by(condition)
 
     def ready(self, process: int) -> bool:
-        """Evaluate the condition, without a trace in the log."""
-        holds, _ = self._run.observe(self._condition)
+        """Evaluate the condition, without a trace in the log; one that raises does so in a step."""
+        holds, _ = self._run.observe(process, self._condition)
         return bool(holds)
 
     def perform(self, process: int) -> None:
         """Log what the condition reads now that it holds."""
         for access in self.pending(process):
             self._run.append(access)
+        holds, _ = self._run.observe(process, self._condition)
+        if isinstance(holds, Raised):
+            holds.again()
 
     def pending(self, process: int) -> Codes:
         """Return the condition's reads in the present state, and what it watches."""
-        _, reads = self._run.observe(self._condition)
+        _, reads = self._run.observe(process, self._condition)
         awaited = dict.fromkeys(code(location_of(access), Mode.AWAIT) for access in reads)
         return (*awaited, *self._watched)
 
     def describe(self) -> str:
         """Name the variables that the condition reads now."""
-        _, reads = self._run.observe(self._condition)
+        _, reads = self._run.observe(self._process, self._condition)
         names = dict.fromkeys(self._run.location_name(location_of(access)) for access in reads)
         return f"a condition on {', '.join(names) or 'nothing shared'}"
 
 
+class Raised:
+    """What calling a function of the model gave, if it raised: true, and can be raised again."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def again(self) -> NoReturn:
+        """Raise it; not as StopIteration, which would look like the end of the process."""
+        if isinstance(self._error, StopIteration):
+            raise RuntimeError("a condition raised StopIteration") from self._error
+        raise self._error
+
+
+_SAFE_BUILTINS = frozenset(
+    {abs, all, any, bool, enumerate, float, frozenset, int, isinstance, len, list, max, min}
+    | {range, reversed, round, set, sorted, str, sum, tuple, zip}
+)
+"""Built-ins that read no attribute of the state."""
+
+
 def names_in(function: Callable[..., object]) -> set[str] | None:
-    """Return the attribute names that a function's code mentions; None if it calls other code."""
-    start = getattr(function, "__code__", None)
-    if start is None:
+    """Return the attribute names that a function's code mentions.
+
+    None if it can reach shared state by other ways: it calls other code, or was given an object.
+    """
+    if not isinstance(function, types.FunctionType):
         return None
     names: set[str] = set()
-    todo: list[types.CodeType] = [start]
-    cells = {
-        name: cell.cell_contents
-        for name, cell in zip(
-            start.co_freevars, getattr(function, "__closure__", None) or (), strict=False
-        )
-    }
-    scope = {**getattr(function, "__globals__", {}), **cells}
+    todo = [function.__code__]
     while todo:
         body = todo.pop()
         names.update(body.co_names)
         todo += [const for const in body.co_consts if isinstance(const, types.CodeType)]
-    reached = names | set(start.co_freevars)
-    if any(isinstance(scope.get(name), types.FunctionType | types.MethodType) for name in reached):
-        return None
-    return names
+    scope = {**vars(builtins), **function.__globals__}
+    reached = [scope[name] for name in names if name in scope]
+    reached += [cell.cell_contents for cell in function.__closure__ or ()]
+    reached += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return names if all(map(_is_harmless, reached)) else None
+
+
+def _is_harmless(value: object) -> bool:
+    """Tell whether a condition reaches nothing shared through a value, but by naming it."""
+    if isinstance(value, type | types.BuiltinFunctionType) and value in _SAFE_BUILTINS:
+        return True
+    return isinstance(value, State) or is_plain(value)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import types
 from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, overload
@@ -24,9 +25,9 @@ from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import names_in
-from treadle.model.rigid import Kind, OpenSteps, open_steps
+from treadle.model.rigid import EVERYWHERE, Kind, OpenSteps, open_steps
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
-from treadle.model.state import State, check_name, state_class
+from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -82,6 +83,8 @@ class Program:
         for name, value in shared.items():
             check_name(name)
             self._kinds[name] = _kind_of(value)
+            if self._kinds[name] != "objects":
+                _check_shareable(name, value)
             if self._kinds[name] != "scalar":
                 self._builders.append((f"_v_{name}", self._builder(name, value)))
             elif isinstance(value, set | bytearray | deque):
@@ -131,6 +134,7 @@ class Program:
         if function is None:
             return lambda decorated: self.process(decorated, name=name, daemon=daemon)
         self.check_generator(function)
+        _check_arguments(function, args)
         number = self.vocabulary.process(self._free_name(name or _default_name(function, args)))
         self.declared.append((number, function, args))
         if daemon:
@@ -174,7 +178,8 @@ class Program:
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> PreparedProcess:
         """Find out how a process is created: from its first yield? with open steps?"""
-        steps = self.open_steps(function)
+        is_closed = all(map(_is_data, args)) and _is_data(function)
+        steps = self.open_steps(function) if is_closed else EVERYWHERE
         is_primed = self._begins_with_yield(number, function, args)
         return number, function, args, is_primed, steps if steps.any else None
 
@@ -214,14 +219,16 @@ class Program:
         try:
             known = self._beginnings.get((number, function, args))
         except TypeError:
-            return self._try_first_step(function, args)
+            return self._try_first_step(number, function, args)
         if known is None:
-            known = self._try_first_step(function, args)
+            known = self._try_first_step(number, function, args)
             self._beginnings[number, function, args] = known
         return known
 
-    def _try_first_step(self, function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-        trial = _Trial(self)
+    def _try_first_step(
+        self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
+    ) -> bool:
+        trial = _Trial(self, number)
         generator = function(self.build_state(trial), *args)
         try:
             next(generator)
@@ -242,23 +249,70 @@ class Program:
 
     def watched_by(self, condition: Callable[[], object]) -> Codes:
         """Return what a condition's code names, as a watch set."""
-        key = condition.__code__ if hasattr(condition, "__code__") else condition
-        watched = self._watched.get(key)
-        if watched is None:
-            number = self.vocabulary.watch_set(key, names_in(condition))
-            watched = self._watched[key] = (code(number, Mode.WATCH),)
-        return watched
+        names = names_in(condition)
+        number = self.vocabulary.watch_set(None if names is None else frozenset(names), names)
+        return (code(number, Mode.WATCH),)
+
+
+def _check_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Refuse a process that cannot be called with the state and its arguments."""
+    try:
+        inspect.signature(function).bind(None, *args)
+    except TypeError as error:
+        raise TreadleError(
+            f"process {getattr(function, '__name__', function)!r} is called with the shared state "
+            f"and {len(args)} more arguments: {error}"
+        ) from None
+
+
+def _check_shareable(name: str, value: Any) -> None:
+    """Refuse a value whose changes or operations the kit would not see."""
+    if isinstance(value, type) and hasattr(value, "build"):
+        raise TreadleError(f"shared variable {name!r} is a class: write {value.__name__}()")
+    if isinstance(value, dict | tuple | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            if hasattr(item, "build"):
+                raise TreadleError(
+                    f"shared variable {name!r} holds a {type(item).__name__} in a "
+                    f"{type(value).__name__}: use a list of nothing but such objects"
+                )
+
+
+def _is_data(value: object, seen: frozenset[int] = frozenset()) -> bool:
+    """Tell whether a process that was given a value cannot reach shared state through it."""
+    if id(value) in seen:
+        return True
+    seen |= {id(value)}
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(_is_data(item, seen) for item in value)
+    if isinstance(value, dict):
+        return all(_is_data(item, seen) for item in value.values())
+    if isinstance(value, types.FunctionType):
+        return all(_is_data(content, seen) for content in _cell_contents(value))
+    return is_plain(value) or isinstance(
+        value, Handle | type | types.ModuleType | types.BuiltinFunctionType
+    )
+
+
+def _cell_contents(function: types.FunctionType) -> list[object]:
+    """Return what a function closes over, as far as it is bound yet."""
+    contents = []
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):
+            contents.append(cell.cell_contents)
+    return contents
 
 
 class _Trial(ModelRun):
     """A run that only notes whether its shared state was touched."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, process: int) -> None:
         self.touched = self.is_over = False
         self.program = program
         self.vocabulary = program.vocabulary
         self.append = self._touch
-        self.current = 0
+        self.current = process
+        self.offered = None
         self._built_locks = {}
 
     def _touch(self, access: int) -> None:
@@ -281,7 +335,7 @@ class _Trial(ModelRun):
 def _kind_of(value: Any) -> Kind:
     """Tell what a declared value becomes."""
     if isinstance(value, dict):
-        return "array"
+        return "dict"
     if isinstance(value, list):
         nested = value and all(isinstance(item, list) or hasattr(item, "build") for item in value)
         return "objects" if nested else "array"

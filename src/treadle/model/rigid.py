@@ -17,11 +17,11 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Literal
 
-Kind = Literal["scalar", "array", "object", "objects"]
-"""What a shared name is: a scalar, an array or dictionary, an object, or a list of objects."""
+Kind = Literal["scalar", "array", "dict", "object", "objects"]
+"""What a shared name is: a scalar, an array, a dictionary, an object, or a list of objects."""
 
 Origin = tuple[int, int] | None
 """Where a step begins: line and column of a `yield`, None for the start of the process."""
@@ -54,10 +54,12 @@ EVERYWHERE = OpenSteps(at_start=True, after=frozenset(), everywhere=True)
 
 def open_steps(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> OpenSteps:
     """Find the open steps of a process, `kinds` telling what the shared names are."""
-    function = inspect.unwrap(function)
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        return EVERYWHERE  # the source would not be that of what runs, or have other parameters
     try:
         definition, shift = _definition(function)
-        parameters = [argument.arg for argument in definition.args.args]
+        positional = definition.args.posonlyargs + definition.args.args
+        parameters = [argument.arg for argument in positional]
         if not parameters:
             return EVERYWHERE
         analysis = _Analysis(parameters[0], kinds)
@@ -177,6 +179,8 @@ class _Analysis:
 
     def _do_assert(self, statement: ast.Assert, state: _State) -> _State:
         self._decide(self._evaluate(statement.test, state), state)
+        if statement.msg is not None:
+            self._evaluate(statement.msg, _copy(state))
         return state
 
     def _do_return(self, statement: ast.Return, state: _State) -> _State:
@@ -378,6 +382,7 @@ class _Analysis:
             tainted = self._base(node.value, origin, path)
             tainted |= self._value(node.slice, origin, path)
             self._note_access(origin, path, tainted)
+            path.decided |= self._kind(node.value) == "dict"  # the key may be missing
             return True
         return False
 
@@ -402,7 +407,7 @@ class _Analysis:
         """Tell whether an expression is a shared object, which is no access by itself."""
         if isinstance(node, ast.Subscript):
             return self._kind(node.value) == "objects"
-        return self._kind(node) in ("array", "object")
+        return self._kind(node) in ("array", "dict", "object")
 
     def _refuse_alias(self, node: ast.expr) -> None:
         """Give up on a local name for a shared object."""

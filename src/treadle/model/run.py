@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.fingerprint import freeze
-from treadle.model.operations import Join, Operation, Until
+from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import OpenSteps
 from treadle.model.state import Array, Dict, Handle
-from treadle.program import Crash, Ending, StepRecord, Wait
+from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
     from treadle.model.sync import Lock
 
 Kept = TypeVar("Kept")
+Offered = TypeVar("Offered", bound=Operation)
 
 TOUCHED_OUTSIDE = (
     "the model touched its shared state outside a step: read and write it only inside the "
@@ -39,6 +40,8 @@ class ModelRun:
         self.vocabulary = program.vocabulary
         self.crashes: list[Crash] = []
         self.current = -1
+        self.offered: Operation | None = None
+        """An operation that the current step made and has not yielded yet."""
         self._log = self.make_log()
         self.append = self._log.append
         self._steps = 0
@@ -79,19 +82,20 @@ class ModelRun:
             else:
                 value = operation.perform(process)
                 if isinstance(value, Operation):
-                    following = value
+                    following = self.offer(value)
                 else:
                     following = self._alive[process](value)
         except StopIteration:
             del self._alive[process]
+            self._note_yielded(process, None)
         except TreadleError:
             raise
         except (Exception, SystemExit) as error:
             self.crashes.append(Crash(process, self._steps, error))
             del self._alive[process]
         else:
-            if following is not None:
-                self._announce(process, following)
+            if following is not None or self.offered is not None:
+                self._note_yielded(process, following)
         if self._open:
             self._mark_open(process)
         codes = tuple(log)
@@ -99,8 +103,21 @@ class ModelRun:
         self._steps += 1
         return codes
 
-    def _announce(self, process: int, operation: object) -> None:
+    def offer(self, operation: Offered) -> Offered:
+        """Note an operation that was made to be yielded, so that a forgotten yield is noticed."""
+        self.offered = operation
+        return operation
+
+    def _note_yielded(self, process: int, operation: object) -> None:
         """Note what a process yielded."""
+        offered, self.offered = self.offered, None
+        if offered is not None and operation is not offered:
+            raise TreadleError(
+                f"process {self.name_of(process)} asks for {offered.describe()} but does not "
+                f"yield it: write `yield s.lock.acquire()`, `yield s.until(...)` and so on"
+            )
+        if operation is None:
+            return
         if not isinstance(operation, Operation):
             raise TreadleError(
                 f"process {self.name_of(process)} yields {operation!r}: yield nothing, or an "
@@ -143,14 +160,15 @@ class ModelRun:
                     following = alive[process](None)
                 except StopIteration:
                     del alive[process]
+                    self._note_yielded(process, None)
                 except TreadleError:
                     raise
                 except (Exception, SystemExit) as error:
                     self.crashes.append(Crash(process, index, error))
                     del alive[process]
                 else:
-                    if following is not None:
-                        self._announce(process, following)
+                    if following is not None or self.offered is not None:
+                        self._note_yielded(process, following)
                 if tuple(log) != codes[index]:
                     return index
                 log.clear()
@@ -232,6 +250,11 @@ class ModelRun:
         index = self._children[parent] = self._children.get(parent, 0) + 1
         path = f"{self.name_of(parent)}.{index}"
         number = self.vocabulary.process(f"{path}:{name}" if name else path)
+        if number in self._created():
+            raise TreadleError(
+                f"two processes are called {self.name_of(number)!r}, which is how the first ones "
+                f"that {self.name_of(parent)!r} spawns are named: choose another name"
+            )
         self.program.check_generator(function)
         generator = function(self._state, *args)
         self._alive[number] = generator.send
@@ -263,13 +286,17 @@ class ModelRun:
         """Run a process up to its first yield, which it reached without an access when tried."""
         caller, self.current = self.current, number
         before = len(self._log)
-        announced = next(generator, self)
-        self.current = caller
-        if announced is self or len(self._log) > before:
-            # It is not deterministic. Let it be gone: its next step will be missed, and reported.
-            del self._log[before:], self._alive[number]
-        elif announced is not None:
-            self._announce(number, announced)
+        try:
+            announced = next(generator)
+        except TreadleError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise CannotStepError(number) from error
+        finally:
+            self.current = caller
+        if len(self._log) > before:
+            raise CannotStepError(number)
+        self._note_yielded(number, announced)
 
     def _generator(self, process: int) -> types.GeneratorType[Any, Any, Any] | None:
         """Return the generator of a process that has not ended."""
@@ -313,11 +340,23 @@ class ModelRun:
             built = self._built_locks[id(declared)] = declared.build(self, name)
         return built
 
-    def observe(self, condition: Callable[[], object]) -> tuple[object, Codes]:
-        """Evaluate a condition and return what it read, leaving no trace in the log."""
+    def as_process(self, process: int, function: Callable[..., object], *args: Any) -> object:
+        """Call a function of the model as if a process did; an exception is returned, wrapped."""
+        caller, self.current = self.current, process
+        try:
+            return function(*args)
+        except TreadleError:
+            raise
+        except Exception as error:
+            return Raised(error)
+        finally:
+            self.current = caller
+
+    def observe(self, process: int, condition: Callable[[], object]) -> tuple[object, Codes]:
+        """Evaluate a process's condition and return what it read, leaving no trace in the log."""
         log = self._log
         before = len(log)
-        result = condition()
+        result = self.as_process(process, condition)
         reads = tuple(log[before:])
         if any(mode_of(access) is not Mode.READ for access in reads):
             raise TreadleError("a condition given to s.until() must only read shared state")
@@ -331,14 +370,14 @@ class ModelRun:
     def join_operation(self, process: Handle | str) -> Join:
         """Return the operation that waits for a process's end."""
         if isinstance(process, Handle):
-            return Join(self, process.number)
+            return self.offer(Join(self, process.number))
         number = self.vocabulary.process_number(process) if isinstance(process, str) else None
         if number is None or number not in self._created():
             raise TreadleError(
                 f"cannot join {process!r}: give a handle that s.spawn() returned or the name of a "
                 f"process ({', '.join(self.vocabulary.process_names)})"
             )
-        return Join(self, number)
+        return self.offer(Join(self, number))
 
     def _created(self) -> list[int]:
         """Return the processes that exist in this run, ended or not."""
@@ -348,7 +387,7 @@ class ModelRun:
         """Return the operation that waits for a condition."""
         if not callable(condition):
             raise TreadleError("s.until() needs a function: write s.until(lambda: s.x == 1)")
-        return Until(self, condition)
+        return self.offer(Until(self, condition))
 
     def bind_array(self, name: str, first: int, values: list[Any]) -> Array:
         """Return a shared array over `values`."""

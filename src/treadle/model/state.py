@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.errors import TreadleError
 from treadle.events import OPEN, Mode, code
@@ -42,6 +42,8 @@ class Array:
         return swapped
 
     def __getitem__(self, index: int) -> Any:
+        if isinstance(index, slice):
+            self._refuse_slice()
         value = self._values[index]
         if index < 0:
             index += len(self._values)
@@ -49,10 +51,15 @@ class Array:
         return value
 
     def __setitem__(self, index: int, value: Any) -> None:
+        if isinstance(index, slice):
+            self._refuse_slice()
         self._values[index] = value
         if index < 0:
             index += len(self._values)
         self._append(self._first + index << 4 | 1)
+
+    def _refuse_slice(self) -> NoReturn:
+        raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
 
     def __len__(self) -> int:
         return len(self._values)

@@ -44,7 +44,7 @@ class Lock(Operation):
 
     def acquire(self) -> Operation:
         """Wait until the lock is free and take it: to be yielded."""
-        return self
+        return self._run.offer(self)
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it was."""
@@ -174,7 +174,7 @@ class Semaphore(Operation):
 
     def acquire(self) -> Operation:
         """Wait until a unit is there and take it: to be yielded."""
-        return self
+        return self._run.offer(self)
 
     def try_acquire(self) -> bool:
         """Take a unit if one is there, and tell whether there was."""
@@ -250,7 +250,7 @@ class Condition:
 
     def wait(self) -> Operation:
         """Release the lock, wait to be notified and take the lock again: to be yielded."""
-        return _Wait(self)
+        return self._run.offer(_Wait(self))
 
     def notify(self, count: int = 1) -> None:
         """Wake up to `count` waiting processes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.report.json import result_as_dict
-from treadle.result import Failure, Result
+from treadle.result import Failure, Result, without_addresses
 
 COMPARISON_SCHEMA = "treadle.comparison/1"
 
@@ -22,7 +22,7 @@ def finding_of(failure: Failure) -> Finding:
     """Return what is the same in every execution that shows this failure."""
     if failure.kind == "deadlock":  # the order of the waits depends on the execution
         return failure.kind, "; ".join(sorted(map(str, failure.waits)))
-    return failure.kind, failure.message
+    return failure.kind, f"{failure.process}: {without_addresses(failure.message)}"
 
 
 def findings_of(result: Result) -> set[Finding]:
