@@ -125,7 +125,7 @@ MUTANTS = [
            "        return self.search.trace.before[last]\n", "        return -1\n"),
     # Wakeup trees
     Mutant("optimal-DPOR: dependent processes stay asleep", "explore/optimal.py",
-           "if not step.conflicts_with(footprint)\n", "\n"),
+           " if step.conflict_set.isdisjoint(own)\n", "\n"),
     Mutant("optimal-DPOR: explored processes do not fall asleep", "explore/optimal.py",
            "            self._next_sleep = {**(self.sleep[depth] or {}), **done}\n",
            "            self._next_sleep = {**(self.sleep[depth] or {})}\n"),
