@@ -43,6 +43,46 @@ def open_race_in_the_unchanged_part() -> Program:
     return program
 
 
+def plain_race_in_the_unchanged_part() -> Program:
+    """A race of old events asks for something new, because an open step is among the new ones."""
+    program = Program(x=0, y=0, z=0, lock=Lock())
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield
+        s.z = 1
+
+    @program.process
+    def q(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 0
+        yield
+        s.x  # noqa: B018 - a read
+        yield s.lock.acquire()
+        yield
+        s.lock.release()
+
+    @program.process
+    def r(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 2
+
+    @program.process
+    def t(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        yield
+        s.z = 2
+        yield
+        if s.x:
+            s.x = 1
+        else:
+            s.y = s.y + 1
+        yield
+        s.lock.release()
+
+    return program
+
+
 def receive_disabled_by_an_earlier_take() -> Program:
     """The message that q waits for was taken by r, not by p, who took one last."""
     program = Program(box=Mailbox())
@@ -87,6 +127,7 @@ def retaken_lock() -> Program:
     ("make", "classes", "failures"),
     [
         (open_race_in_the_unchanged_part, 5, {"assertion"}),
+        (plain_race_in_the_unchanged_part, 28, set()),
         (receive_disabled_by_an_earlier_take, 7, {"deadlock"}),
         (retaken_lock, 6, set()),
     ],
