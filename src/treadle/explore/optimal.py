@@ -109,29 +109,21 @@ class Optimal(Algorithm):
     def _reverse(self, e: int, w: int, lasts: list[int]) -> None:
         """Make sure that `v = w.e'` will be explored after `pre(E, e)`, for each `e'` of `lasts`.
 
-        What the sleeping processes have to do with `w` is the same for all: one that is an initial
-        of `w` makes all of them redundant; one that is independent of `w`, only those that it is
-        independent of too.
+        What the sleeping processes have to do with `w` is the same for all. One that occurs in `w`
+        was woken there, so it is no initial of `w`; one that is independent of `w` makes those `v`
+        redundant that it is independent of too.
         """
         trace = self.search.trace
-        before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
+        before, known = trace.before, trace.known_conflicting
         woken: list[tuple[int, int]] = []  # events that wake a sleeper; what to keep for it if none
         independent: list[tuple[int, int]] = []  # sleepers that w leaves asleep; what wakes them
         for q, step in (self.sleep[e] or {}).items():
             dependent = known.get(step)
             if dependent is None:
                 dependent = trace.conflicting(step)
-            mine = of_process[q] & w
-            if mine:
-                first = mine & -mine
-                needed = before[first.bit_length() - 1] & w
-                if needed == first:
-                    return  # q is an initial of w
-                woken.append((dependent & w, needed))
-            elif dependent & w:
-                dependent &= w
-                needed = before[(dependent & -dependent).bit_length() - 1] & w
-                woken.append((dependent, needed))
+            wakes = dependent & w
+            if wakes:
+                woken.append((wakes, before[(wakes & -wakes).bit_length() - 1] & w))
             else:
                 independent.append((q, dependent))
         for last in lasts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
@@ -93,6 +93,7 @@ class ModelRun:
         except (Exception, SystemExit) as error:
             self.crashes.append(Crash(process, self._steps, error))
             del self._alive[process]
+            self._note_yielded(process, None)
         else:
             if following is not None or self.offered is not None:
                 self._note_yielded(process, following)
@@ -105,6 +106,8 @@ class ModelRun:
 
     def offer(self, operation: Offered) -> Offered:
         """Note an operation that was made to be yielded, so that a forgotten yield is noticed."""
+        if self.offered is not None:
+            self._refuse_forgotten(self.current, self.offered)
         self.offered = operation
         return operation
 
@@ -112,10 +115,7 @@ class ModelRun:
         """Note what a process yielded."""
         offered, self.offered = self.offered, None
         if offered is not None and operation is not offered:
-            raise TreadleError(
-                f"process {self.name_of(process)} asks for {offered.describe()} but does not "
-                f"yield it: write `yield s.lock.acquire()`, `yield s.until(...)` and so on"
-            )
+            self._refuse_forgotten(process, offered)
         if operation is None:
             return
         if not isinstance(operation, Operation):
@@ -124,6 +124,12 @@ class ModelRun:
                 f"operation such as s.lock.acquire(), s.box.receive() or s.until(...)"
             )
         self._announced[process] = operation
+
+    def _refuse_forgotten(self, process: int, offered: Operation) -> NoReturn:
+        raise TreadleError(
+            f"process {self.name_of(process)} asks for {offered.describe()} but does not yield "
+            f"it: write `yield s.lock.acquire()`, `yield s.until(...)` and so on"
+        )
 
     def _mark_open(self, process: int) -> None:
         """Say that the step just taken was open, if it was, and find out about the next one."""
@@ -166,6 +172,7 @@ class ModelRun:
                 except (Exception, SystemExit) as error:
                     self.crashes.append(Crash(process, index, error))
                     del alive[process]
+                    self._note_yielded(process, None)
                 else:
                     if following is not None or self.offered is not None:
                         self._note_yielded(process, following)
