@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import Program, Run, StepRecord
+from treadle.program import CannotStepError, Program, Run, StepRecord
 from treadle.result import Schedule
 
 
 def follow(program: Program, schedule: Schedule, *, detail: bool) -> Run:
     """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot."""
+    try:
+        return _follow(program, schedule, detail)
+    except CannotStepError as error:
+        raise ScheduleMismatch(
+            f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
+            f"does not always begin alike; remove state that outlives an execution"
+        ) from error
+
+
+def _follow(program: Program, schedule: Schedule, detail: bool) -> Run:
     run = program.start(detail=detail)
     vocabulary = program.vocabulary
     for index, name in enumerate(schedule):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from treadle.events import OPEN, Codes, Mode, code
-from treadle.model.operations import Operation, Raised
+from treadle.model.operations import Operation, Raised, closed_over
 from treadle.model.state import is_plain
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Mailbox:
     def _message_location(self, sender: int, number: int, message: Any) -> int:
         plain = is_plain(message)
         location = self._run.locate(
-            (self._name, "message", sender, number, type(message), message if plain else None),
+            (self._name, "message", sender, number, *((message, repr(message)) if plain else ())),
             f"{self._name} message {number} of {self._run.name_of(sender)}",
             lambda: message,
         )
@@ -230,6 +230,8 @@ def _name_of_match(match: Match | None) -> Hashable | None:
         return "any"
     if not isinstance(match, types.FunctionType):
         return None  # a method's object, or a callable one, cannot be compared
-    cells = tuple(cell.cell_contents for cell in match.__closure__ or ())
-    given = (match.__defaults__, tuple(sorted((match.__kwdefaults__ or {}).items())))
-    return (match.__code__, cells, given) if is_plain(cells) and is_plain(given) else None
+    given = closed_over(match)
+    if given is None or not all(map(is_plain, given)):
+        return None
+    names = tuple(match.__kwdefaults__ or ())
+    return (match.__code__, names, tuple(given), repr(given))  # 1, 1.0 and True are equal

@@ -157,9 +157,20 @@ def names_in(function: Callable[..., object]) -> set[str] | None:
         todo += [const for const in body.co_consts if isinstance(const, types.CodeType)]
     scope = {**vars(builtins), **function.__globals__}
     reached = [scope[name] for name in names if name in scope]
-    reached += [cell.cell_contents for cell in function.__closure__ or ()]
-    reached += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return names if all(map(_is_harmless, reached)) else None
+    given = closed_over(function)
+    return names if given is not None and all(map(_is_harmless, reached + given)) else None
+
+
+def closed_over(function: types.FunctionType) -> list[object] | None:
+    """Return what a function was given when it was made: what it closes over, and its defaults.
+
+    None if it closes over a name that is not bound yet, and may become anything.
+    """
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:
+        return None
+    return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
 def _is_harmless(value: object) -> bool:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar, overload
 from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
 from treadle.model.detail import DetailedRun
-from treadle.model.operations import names_in
+from treadle.model.operations import closed_over, names_in
 from treadle.model.rigid import EVERYWHERE, Kind, OpenSteps, open_steps
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, check_name, is_plain, state_class
@@ -288,19 +288,11 @@ def _is_data(value: object, seen: frozenset[int] = frozenset()) -> bool:
     if isinstance(value, dict):
         return all(_is_data(item, seen) for item in value.values())
     if isinstance(value, types.FunctionType):
-        return all(_is_data(content, seen) for content in _cell_contents(value))
+        contents = closed_over(value)
+        return contents is not None and all(_is_data(content, seen) for content in contents)
     return is_plain(value) or isinstance(
         value, Handle | type | types.ModuleType | types.BuiltinFunctionType
     )
-
-
-def _cell_contents(function: types.FunctionType) -> list[object]:
-    """Return what a function closes over, as far as it is bound yet."""
-    contents = []
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):
-            contents.append(cell.cell_contents)
-    return contents
 
 
 class _Trial(ModelRun):

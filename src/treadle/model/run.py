@@ -88,7 +88,7 @@ class ModelRun:
         except StopIteration:
             del self._alive[process]
             self._note_yielded(process, None)
-        except TreadleError:
+        except (TreadleError, CannotStepError):
             raise
         except (Exception, SystemExit) as error:
             self.crashes.append(Crash(process, self._steps, error))
@@ -167,7 +167,7 @@ class ModelRun:
                 except StopIteration:
                     del alive[process]
                     self._note_yielded(process, None)
-                except TreadleError:
+                except (TreadleError, CannotStepError):
                     raise
                 except (Exception, SystemExit) as error:
                     self.crashes.append(Crash(process, index, error))
@@ -295,7 +295,7 @@ class ModelRun:
         before = len(self._log)
         try:
             announced = next(generator)
-        except TreadleError:
+        except (TreadleError, CannotStepError):
             raise
         except (Exception, SystemExit) as error:
             raise CannotStepError(number) from error
@@ -352,7 +352,7 @@ class ModelRun:
         caller, self.current = self.current, process
         try:
             return function(*args)
-        except TreadleError:
+        except (TreadleError, CannotStepError):
             raise
         except Exception as error:
             return Raised(error)
