@@ -144,10 +144,6 @@ MUTANTS = [
     Mutant("insertion: a leaf is extended", "explore/optimal.py",
            "            if not tree:\n                return  # a leaf that is consistent with v\n",
            ""),
-    Mutant("what wakes a sleeper is not kept", "explore/optimal.py",
-           "                    if not dependent & keep:\n                        keep |= needed\n"
-           "                tree = self.wut[e]\n",
-           "                    pass\n                tree = self.wut[e]\n"),
     Mutant("what tells a leaf from a sibling is not kept", "explore/optimal.py",
            "                        if not dependent & keep:\n"
            "                            keep |= before[(dependent & -dependent).bit_length() - 1] & v\n",

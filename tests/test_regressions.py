@@ -106,6 +106,32 @@ def receive_disabled_by_an_earlier_take() -> Program:
     return program
 
 
+def leaf_beside_a_sibling() -> Program:
+    """A leaf of the wakeup tree has to keep what tells it from a branch explored before it."""
+    program = Program(x=0, lock=Lock())
+
+    def write(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 1
+
+    def read(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        yield
+        s.lock.release()
+        yield
+        s.x  # noqa: B018 - a read
+
+    def stick(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        yield s.lock.acquire()
+
+    program.process(write, name="p")
+    program.process(read, name="q")
+    program.process(stick, name="r")
+    program.process(write, name="t")
+    return program
+
+
 def retaken_lock() -> Program:
     """In the reversed order a lock's taker no longer happens after what its holder did."""
     program = Program(forks=[Lock(), Lock(), Lock()])
@@ -129,6 +155,7 @@ def retaken_lock() -> Program:
         (open_race_in_the_unchanged_part, 5, {"assertion"}),
         (plain_race_in_the_unchanged_part, 28, set()),
         (receive_disabled_by_an_earlier_take, 7, {"deadlock"}),
+        (leaf_beside_a_sibling, 8, {"deadlock"}),
         (retaken_lock, 6, set()),
     ],
 )
