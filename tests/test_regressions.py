@@ -166,3 +166,32 @@ def test_once_wrong(
     assert (result.executions, result.complete) == (classes, True)
     assert {failure.kind for failure in result.failures} == failures
     assert not result.blocked or algorithm != "optimal"
+
+
+RUNS: list[int] = []
+
+
+@pytest.mark.parametrize("algorithm", ["exhaustive", "sleep", "classic", "source", "optimal"])
+def test_a_step_that_differs_when_it_is_replayed_is_reported(algorithm: str) -> None:
+    """The first execution and its repetition agree; the second one replays p, which differs."""
+    RUNS.clear()
+    program = Program(x=0, a=[0, 0])
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield
+        RUNS.append(0)
+        s.a[int(len(RUNS) > 2)] = 1
+
+    def write(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 1
+
+    program.process(write, name="q")
+    program.process(write, name="r")
+    assert not program.open_steps(p).any
+    result = treadle.explore(program, algorithm)
+    assert [(failure.kind, failure.process) for failure in result.failures] == [
+        ("nondeterminism", "p")
+    ]
+    assert not result.complete
