@@ -27,7 +27,8 @@ test: $(INSTALLED)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest $(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
+	@$(BIN)/pytest -m "not slow" $(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
+	@$(BIN)/pytest -m "slow and not minutes"
 	@sh scripts/other-pythons.sh
 
 fast: $(INSTALLED)  ## the tests that take seconds
