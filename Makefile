@@ -48,7 +48,7 @@ compiled:  ## the core compiled by mypyc: build, test, measure (needs a C compil
 	@.venv-compiled/bin/python -m pip install -qq --disable-pip-version-check 'setuptools>=77' '.[dev]'
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
-	@.venv-compiled/bin/pytest -m "not slow" tests/test_papers.py tests/test_properties.py tests/test_litmus.py
+	@.venv-compiled/bin/pytest -m "not slow" tests/test_papers.py tests/test_regressions.py tests/test_examples.py tests/test_litmus.py
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
 
 mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
