@@ -16,6 +16,9 @@ from treadle.program import Run
 if TYPE_CHECKING:
     from treadle.explore.search import Search
 
+Sleep = dict[int, Footprint]
+"""A sleep set: processes with the step each would take."""
+
 ENDED = -1
 """`decide`: no process is enabled."""
 BLOCKED = -2

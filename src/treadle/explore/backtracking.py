@@ -9,10 +9,8 @@ adds to it.
 from __future__ import annotations
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import ENDED, Algorithm
+from treadle.explore.algorithm import ENDED, Algorithm, Sleep
 from treadle.program import CannotStepError, Run
-
-Sleep = dict[int, Footprint]
 
 
 class Backtracking(Algorithm):

@@ -26,12 +26,10 @@ from __future__ import annotations
 
 from treadle.errors import TreadleBug
 from treadle.events import Footprint
-from treadle.explore.algorithm import Algorithm
+from treadle.explore.algorithm import Algorithm, Sleep
 from treadle.explore.wakeup import Branch, Tree
 from treadle.program import CannotStepError, Run
 from treadle.trace import bits
-
-Sleep = dict[int, Footprint]
 
 
 class Optimal(Algorithm):

@@ -18,7 +18,12 @@ from typing import TypeVar
 
 from treadle.events import Codes, Footprint
 from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
-from treadle.explore.blocking import Reversal, altered_reversals, probed_reversals
+from treadle.explore.blocking import (
+    Reversal,
+    altered_reversals,
+    everything_after,
+    probed_reversals,
+)
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser, stay
@@ -193,9 +198,8 @@ class Search:
         if not (by_first or altered or probing):
             return
         after = trace.after()
-        end = 1 << len(after)
         for e, lasts in by_first.items():
-            yield e, end - (2 << e) & ~after[e], lasts, -1
+            yield e, everything_after(trace, e) & ~after[e], lasts, -1
         yield from altered_reversals(trace, altered, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)

@@ -67,7 +67,6 @@ class Program:
         self.daemons: frozenset[int] = frozenset()
         self._beginnings: dict[Hashable, bool] = {}
         self._prepared: list[PreparedProcess] = []
-        self._watched: dict[Hashable, Codes] = {}
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._declare(shared)
