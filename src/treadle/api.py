@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from treadle.errors import TreadleError
@@ -20,9 +20,10 @@ from treadle.explore.search import Search
 from treadle.explore.sleep import SleepSets
 from treadle.explore.source import Source
 from treadle.model import Program as ModelProgram
-from treadle.program import Program
+from treadle.program import Program, Restart
 from treadle.replay import follow
 from treadle.result import Failure, Result, Schedule
+from treadle.threads.program import ThreadProgram
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "exhaustive": Exhaustive,
@@ -42,13 +43,16 @@ SAMPLES = 1000
 
 
 def explore(
-    test: Program | Callable[[], Program],
+    test: Program | Callable[[], object],
     algorithm: str = "optimal",
     *,
     stop_on_failure: bool = True,
     max_executions: int | None = None,
     max_steps: int = MAX_STEPS,
     timeout: float | None = None,
+    granularity: str = "access",
+    instrument: Iterable[str] = (),
+    races: bool = False,
     schedule: str = "stay",
     seed: int = 0,
     depth: int = 3,
@@ -56,9 +60,14 @@ def explore(
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
 
-    `test` is a `treadle.model.Program`, or a function that returns one. `schedule` is the default
-    schedule: `stay`, `oldest`, `newest` or `round-robin`. `seed` and `depth` (the bug depth) are
-    for `random` and `pct`.
+    `test` is an ordinary function without parameters that uses threads, or a
+    `treadle.model.Program`, or a function that returns one. `schedule` is the default schedule:
+    `stay`, `oldest`, `newest` or `round-robin`. `seed` and `depth` (the bug depth) are for `random`
+    and `pct`.
+
+    For threads: `instrument` names packages whose code is under test besides the user's own;
+    `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch only
+    where an interpreter with a global lock hands over); `races` makes a data race a failure.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -76,31 +85,38 @@ def explore(
     >>> result.executions, result.complete, result.failures
     (4, True, [])
     """
-    program = as_program(test)
     chosen = _lookup("algorithm", algorithm, ALGORITHMS)
     choose = _lookup("schedule", schedule, SCHEDULES)
     if not isinstance(depth, int) or depth < 1:
         raise TreadleError(f"depth must be 1 or more, not {depth!r}")
     if not chosen.covers and max_executions is None and timeout is None:
         max_executions = SAMPLES
-    search = Search(
-        program,
-        chosen,
-        algorithm,
-        budget=Budget(max_executions, max_steps, timeout),
-        choose=choose,
-        stop_on_failure=stop_on_failure,
-        seed=seed,
-        depth=depth,
-        listener=listener,
-    )
-    result = search.explore()
+    budget = Budget(max_executions, max_steps, timeout)
+    program = as_program(test, granularity=granularity, instrument=instrument, races=races)
+    with program.controlled():
+        while True:
+            search = Search(
+                program,
+                chosen,
+                algorithm,
+                budget=budget,
+                choose=choose,
+                stop_on_failure=stop_on_failure,
+                seed=seed,
+                depth=depth,
+                listener=listener,
+            )
+            try:
+                result = search.explore()
+            except Restart:
+                continue
+            break
     if isinstance(search.algorithm, Optimal):
         result.peak_nodes = search.algorithm.peak_nodes
     return result
 
 
-def replay(test: Program | Callable[[], Program], schedule: Sequence[str] | str) -> Failure | None:
+def replay(test: Program | Callable[[], object], schedule: Sequence[str] | str) -> Failure | None:
     """Run exactly one interleaving; return the failure it shows, or None.
 
     >>> import treadle
@@ -123,9 +139,10 @@ def replay(test: Program | Callable[[], Program], schedule: Sequence[str] | str)
     """
     program = as_program(test)
     steps = Schedule.parse(schedule) if isinstance(schedule, str) else Schedule(schedule)
-    run = follow(program, steps, detail=False)
-    found = _failure_of(program, run, steps)
-    run.close()
+    with program.controlled():
+        run = follow(program, steps, detail=False)
+        found = _failure_of(program, run, steps)
+        run.close()
     return found
 
 
@@ -176,29 +193,52 @@ class CheckFailed(AssertionError):
         self.result = result
 
 
-def as_program(test: object) -> Program:
-    """Return the program that `test` is, or that it returns."""
-    if callable(test) and not hasattr(test, "start"):
-        if inspect.iscoroutinefunction(test):
-            raise TreadleError("coroutine functions are not supported yet")
-        if inspect.isgeneratorfunction(test):
-            name = getattr(test, "__name__", "it")
-            raise TreadleError(
-                f"{name!r} is a process, not a program: add it to a treadle.model.Program"
-            )
-        try:
-            inspect.signature(test).bind()
-        except TypeError:
-            raise TreadleError(
-                "the test must take no arguments: give a function without parameters"
-            ) from None
-        test = test()
-    if not isinstance(test, ModelProgram):
+def as_program(
+    test: object,
+    *,
+    granularity: str = "access",
+    instrument: Iterable[str] = (),
+    races: bool = False,
+) -> Program:
+    """Return the program that `test` is, or that it returns, or that runs it with its threads."""
+    if isinstance(test, ModelProgram | ThreadProgram):
+        return test
+    if not callable(test):
         raise TreadleError(
-            f"cannot explore {type(test).__name__} objects: give a treadle.model.Program, or a "
-            f"function that returns one"
+            f"cannot explore {type(test).__name__} objects: give a function without parameters "
+            f"that uses threads, or a treadle.model.Program"
         )
-    return test
+    _refuse_other_functions(test)
+    threads = ThreadProgram(
+        test,
+        getattr(test, "__name__", "test"),
+        instrument=tuple(instrument),
+    )
+    made = threads.try_out()
+    if isinstance(made, ModelProgram):
+        again = test()  # not under control this time
+        assert isinstance(again, ModelProgram)
+        return again
+    return threads
+
+
+def _refuse_other_functions(test: Callable[..., object]) -> None:
+    """Refuse functions that are no test, saying why."""
+    if inspect.iscoroutinefunction(test):
+        raise TreadleError(
+            "coroutine functions are not supported yet: asyncio will be; give a plain function"
+        )
+    if inspect.isgeneratorfunction(test):
+        name = getattr(test, "__name__", "it")
+        raise TreadleError(
+            f"{name!r} is a process, not a program: add it to a treadle.model.Program"
+        )
+    try:
+        inspect.signature(test).bind()
+    except TypeError:
+        raise TreadleError(
+            "the test must take no arguments: give a function without parameters"
+        ) from None
 
 
 def _lookup(what: str, name: str, known: dict[str, _Known]) -> _Known:

@@ -7,6 +7,7 @@ Processes are numbers of the program's `Vocabulary`, steps are tuples of access 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -80,6 +81,13 @@ class CannotStepError(Exception):
         self.process = process
 
 
+class Restart(Exception):  # noqa: N818 - it is no error
+    """A run showed that what its program regards as a step was too coarse: begin anew.
+
+    Raised by `Run.close` or `Program.start`; the program knows better from then on.
+    """
+
+
 class Run(Protocol):
     """One execution of a program, from its initial state, one step at a time."""
 
@@ -139,6 +147,10 @@ class Program(Protocol):
 
     name: str
     vocabulary: Vocabulary
+
+    def controlled(self) -> AbstractContextManager[object]:
+        """Return the context in which executions can be started; entering it twice is harmless."""
+        ...
 
     def start(self, *, detail: bool = False) -> Run:
         """Begin an execution; with `detail`, each step is also recorded in words."""

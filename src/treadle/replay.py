@@ -37,7 +37,8 @@ def _follow(program: Program, schedule: Schedule, detail: bool) -> Run:
 
 def record(program: Program, schedule: Schedule) -> list[StepRecord]:
     """Return the steps of a schedule in words."""
-    run = follow(program, schedule, detail=True)
-    records = run.records()
-    run.close()
+    with program.controlled():
+        run = follow(program, schedule, detail=True)
+        records = run.records()
+        run.close()
     return records

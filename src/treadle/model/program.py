@@ -159,6 +159,10 @@ class Program:
 
     # Running
 
+    def controlled(self) -> contextlib.nullcontext[None]:
+        """Return the context in which executions can be started: any."""
+        return contextlib.nullcontext()
+
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution from the initial state; with `detail`, recorded in words."""
         if not self.declared:

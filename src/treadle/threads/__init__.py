@@ -1,0 +1,1 @@
+"""Plain Python threads under control: the front end for ordinary test functions."""

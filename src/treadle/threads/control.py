@@ -1,0 +1,93 @@
+"""What primitives need to know of the execution that they are part of.
+
+A primitive operation is one event. It announces itself, may have to wait, and acts when it is
+scheduled:
+
+    task = control.announce(operation)     # returns when it is this task's turn
+    self._owner = task                     # the operation itself
+    task.doing = (code(location, Mode.TAKE),)   # what the step accessed
+
+`control.locate` gives the location of a primitive, or None while nobody else can reach it: then the
+operation is no event, unless it has to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from treadle.errors import TreadleBug
+from treadle.events import Codes, Mode, code
+from treadle.threads import hooks
+from treadle.threads.task import Operation, Task
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+program: ThreadProgram | None = None
+"""The program that is being explored; None outside of an exploration."""
+
+
+def current() -> Task | None:
+    """Return the controlled thread that is running, or None outside of an execution."""
+    if program is None:
+        return None
+    task: Task | None = program.scheduler.me
+    return task
+
+
+def task() -> Task:
+    """Return the controlled thread that is running."""
+    found = current()
+    if found is None:
+        raise TreadleBug("a controlled primitive was used outside of an execution")
+    return found
+
+
+def the_program() -> ThreadProgram:
+    """Return the program that is being explored."""
+    if program is None:
+        raise TreadleBug("a controlled primitive was used outside of an exploration")
+    return program
+
+
+def announce(doing: Operation | Codes) -> Task:
+    """End the current step; return the current task when it is to perform what it announced.
+
+    As long as the test has started no thread, what need not wait is no event.
+    """
+    running = the_program()
+    me: Task = running.scheduler.me
+    if hooks.announce is hooks.nothing and (
+        not isinstance(doing, Operation) or doing.ready(me)
+    ):
+        return me
+    running.scheduler.announce(doing)
+    return me
+
+
+def locate(obj: Any, facet: Hashable = "", name: str = "") -> int | None:
+    """Return a location of a published object, or None while nobody else can reach it.
+
+    `facet` tells several locations of one object apart; `name` is put after the object's name.
+    """
+    table = hooks.published.get(id(obj))
+    if table is None:
+        return None
+    return table.shared.location((table.key, "facet", facet), table.label + name)
+
+
+def label_of(obj: Any, otherwise: str) -> str:
+    """Return the name of an object for people."""
+    table = hooks.published.get(id(obj))
+    return otherwise if table is None else table.label
+
+
+def accesses(location: int | None, mode: Mode) -> Codes:
+    """Return the codes of one access; empty if there is no location."""
+    return () if location is None else (code(location, mode),)
+
+
+def publish(value: Any, label: str) -> None:
+    """Make a value known as reachable for others, on behalf of the current task."""
+    the_program().hand_out(value, label)

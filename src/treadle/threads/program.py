@@ -1,0 +1,124 @@
+"""A test function as a program: patched, instrumented, and started again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from treadle.errors import TreadleError
+from treadle.events import Vocabulary
+from treadle.explore.budget import MAX_STEPS
+from treadle.program import Restart
+from treadle.threads import control, hooks
+from treadle.threads.modules import Instrumentation
+from treadle.threads.patches import Installer
+from treadle.threads.primitives import PATCHES
+from treadle.threads.run import ThreadRun
+from treadle.threads.scheduler import Scheduler
+from treadle.threads.shared import ATOMS, Shared
+from treadle.threads.task import Task
+
+_TRIALS = 10
+"""Natural executions that may be needed to learn what matters in them."""
+
+
+class ThreadProgram:
+    """A test that uses threads; implements `treadle.program.Program`.
+
+    It can be started only inside `with program.controlled():`, which instruments the code under
+    test and replaces the primitives.
+    """
+
+    def __init__(
+        self, test: Callable[[], Any], name: str, *, instrument: tuple[str, ...] = ()
+    ) -> None:
+        self.test = test
+        self.name = name
+        self.vocabulary = Vocabulary()
+        self.scheduler = Scheduler()
+        self.shared = Shared(self.vocabulary, hooks.published)
+        self.returned: object = None
+        """What the test returned in the last execution."""
+        self._run: ThreadRun | None = None
+        self._installer = Installer()
+        self._instrumentation = Instrumentation(test, instrument)
+
+    # In control, or not
+
+    @contextmanager
+    def controlled(self) -> Iterator[None]:
+        """Take control of the code under test and of the primitives; undo it whatever happens."""
+        if control.program is self:
+            yield
+            return
+        if control.program is not None:
+            raise TreadleError(
+                f"{control.program.name} is being explored: explorations cannot be nested"
+            )
+        control.program = self
+        hooks.hand_out = self.hand_out
+        try:
+            self._instrumentation.install(self.shared)
+            self._installer.install(PATCHES)
+            yield
+        finally:
+            try:
+                self.abandon()
+            finally:
+                self._installer.undo()
+                self._instrumentation.undo()
+                hooks.published.clear()
+                control.program = None
+
+    def try_out(self) -> object:
+        """Learn from the natural execution what matters, and return what the test returns."""
+        with self.controlled():
+            for _ in range(_TRIALS):
+                run = self.start()
+                run.finish(-1, MAX_STEPS, [], [])
+                returned = self.returned
+                try:
+                    run.close()
+                except Restart:
+                    continue
+                break
+        return returned
+
+    # Executions
+
+    def start(self, *, detail: bool = False) -> ThreadRun:
+        """Begin an execution."""
+        self.abandon()
+        self.scheduler.reset()
+        self.shared.reset()
+        self._run = run = ThreadRun(self)
+        self.returned = None
+        main = Task(self.vocabulary.process("main"), "main", self._main)
+        self.scheduler.begin(main, None)
+        return run
+
+    def _main(self) -> None:
+        self.returned = self.test()
+
+    def abandon(self) -> None:
+        """Unwind what is left of the last execution."""
+        if self._run is not None:
+            self._run = None
+            if self.scheduler.alive:
+                self.scheduler.abort()
+            hooks.announce = hooks.nothing
+
+    def end_run(self) -> None:
+        """End an execution; begin anew if it showed something that matters."""
+        self.abandon()
+        if self.shared.learn():
+            raise Restart
+
+    def hand_out(self, value: Any, label: str) -> None:
+        """Publish a value on behalf of the current task."""
+        if value.__class__ in ATOMS or id(value) in hooks.published:
+            return
+        me = self.scheduler.me
+        me.published += 1
+        self.shared.publish(value, label, (me.number, me.published))

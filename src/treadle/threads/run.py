@@ -1,0 +1,90 @@
+"""One execution of a test with threads; implements `treadle.program.Run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from treadle.errors import TreadleBug
+from treadle.events import Codes
+from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
+from treadle.threads.scheduler import is_ready
+from treadle.threads.task import Operation, Task
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+
+class ThreadRun:
+    """An execution of a test; its processes are the controlled threads."""
+
+    def __init__(self, program: ThreadProgram) -> None:
+        self.program = program
+        self.scheduler = program.scheduler
+        self.crashes: list[Crash] = self.scheduler.crashes
+
+    def step(self, process: int) -> Codes:
+        """Let a task take one step and return what it accessed."""
+        return self.scheduler.step(self._task(process))
+
+    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+        return self.scheduler.replay(processes, codes, length)
+
+    def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
+        """Go on by the natural schedule to the end of the run, up to `limit` steps in all."""
+        self.scheduler.finish(self.scheduler.alive.get(last), limit, processes, codes)
+        return not any(map(is_ready, self.scheduler.alive.values()))
+
+    def enabled(self) -> list[int]:
+        """Return the tasks that can take a step, oldest first."""
+        return [task.number for task in self.scheduler.alive.values() if is_ready(task)]
+
+    def is_enabled(self, process: int) -> bool:
+        """Tell whether a task can take a step."""
+        task = self.scheduler.alive.get(process)
+        return task is not None and is_ready(task)
+
+    def blocked(self) -> list[tuple[int, Codes]]:
+        """Return the tasks that wait, with the accesses that their next step begins with."""
+        return [
+            (task.number, task.doing.pending(task))
+            for task in self.scheduler.alive.values()
+            if isinstance(task.doing, Operation) and not task.doing.ready(task)
+        ]
+
+    def ending(self) -> Ending:
+        """Describe the final state of a run that has no enabled task."""
+        waits = []
+        for task in self.scheduler.alive.values():
+            operation = task.doing
+            if not isinstance(operation, Operation):
+                raise TreadleBug(f"{task.name} is enabled at the end of a run")
+            if not task.daemon:
+                holders = tuple(holder.name for holder in operation.holders())
+                waits.append(
+                    Wait(task.name, operation.describe(), holders, self.where(task.number))
+                )
+        return Ending(self.crashes, waits)
+
+    def where(self, process: int) -> str:
+        """Return `file:line` of where a task stands."""
+        return ""
+
+    def records(self) -> list[StepRecord]:
+        """Refuse: only a detailed run records its steps in words."""
+        raise TreadleBug("records() of a run that was started without detail")
+
+    def fingerprint(self) -> object:
+        """Return a comparable value of the state."""
+        return None
+
+    def close(self) -> None:
+        """End the run: unwind the threads that are left."""
+        self.program.end_run()
+
+    def _task(self, process: int) -> Task:
+        task = self.scheduler.alive.get(process)
+        if task is None:
+            raise CannotStepError(process)
+        return task

@@ -1,0 +1,326 @@
+"""Who runs next: greenlets that hand over to each other at visible operations.
+
+A guided tour. Every controlled thread runs in a greenlet (`Fiber`) of one pool. Rewritten code and
+primitives call `announce` before each visible operation. That ends the task's step, and the
+scheduler decides who goes on, in one of three modes that the exploration (the *hub*) chose:
+
+- *replaying*: the next process of a recorded execution; each step is compared with the record;
+- *finishing*: the same task, as long as it can, then the oldest one that can;
+- *stepping*: nobody; back to the hub.
+
+A hand-over goes straight from greenlet to greenlet; a task that goes on does not switch at all.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from greenlet import getcurrent, greenlet
+
+from treadle.errors import TreadleBug, TreadleError
+from treadle.events import Codes
+from treadle.program import CannotStepError, Crash
+from treadle.threads.task import Operation, Task
+
+_PATIENCE = 1000
+"""Aborts that a task may swallow before it is abandoned."""
+
+
+class Abort(BaseException):
+    """Unwinds the threads of an execution that is over."""
+
+
+class Scheduler:
+    """The tasks of one execution; reused for the next one after `reset`."""
+
+    __slots__ = (
+        "alive", "aborting", "codes", "crashes", "done", "fatal", "finishing", "hub", "idle",
+        "length", "limit", "me", "on_crash", "on_switch", "patience", "position", "processes",
+        "starting", "steps", "zombies",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.idle: list[greenlet] = []
+        """The pool: greenlets that wait for a task."""
+        self.zombies: list[greenlet] = []
+        """Greenlets of tasks that would not end."""
+        self.on_crash: Callable[[Task, BaseException], bool] | None = None
+        """Asked whether an exception that ended a task is a finding."""
+        self.on_switch: Callable[[Task | None, Task], None] | None = None
+        """Told of every hand-over, if there is per-thread state to exchange."""
+        self.hub: Any = None
+        self.starting: Any = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last execution."""
+        self.alive: dict[int, Task] = {}
+        """Tasks that have not ended, oldest first."""
+        self.me: Any = None
+        self.crashes: list[Crash] = []
+        self.fatal: BaseException | None = None
+        self.aborting = False
+        self.patience = _PATIENCE
+        self.steps = 0
+        """Steps of the execution that are done."""
+        self.position = self.length = 0
+        self.finishing = False
+        self.processes: Any = ()
+        self.codes: Any = ()
+        self.limit = 0
+        self.done: Codes | None = None
+        """What the step accessed that the hub asked for."""
+
+    # Called by threads
+
+    def announce(self, doing: Codes | Operation) -> None:
+        """End the current task's step; return when the task is to perform what it announced."""
+        me = self.me
+        done = me.doing
+        me.doing = doing
+        position = self.position
+        if position < self.length:
+            if done == self.codes[position]:
+                self.position = position = position + 1
+                self.steps += 1
+                if (
+                    position < self.length
+                    and self.processes[position] == me.number
+                    and doing.__class__ is tuple
+                ):
+                    return
+                self._next_replayed()
+            else:
+                self._announce_specially(me, done)
+        elif self.finishing and done is not None:
+            self.codes.append(done)
+            self.processes.append(me.number)
+            self.steps += 1
+            if doing.__class__ is tuple and self.steps < self.limit:
+                return
+            self._next_natural()
+        else:
+            self._announce_specially(me, done)
+
+    def _announce_specially(self, me: Task, done: Any) -> None:
+        """The cases of `announce` that are not frequent."""
+        if self.aborting:
+            self._go_on_unwinding(me)
+        elif done is None:  # it has just begun: nobody else may see it in between
+            if me.parent is None:
+                self._to_hub()
+            else:
+                self._switch_to(me.parent)
+        elif self.position < self.length:
+            self._to_hub()  # it differs from the record: `position` says where
+        else:
+            self.done = done
+            self.steps += 1
+            self._to_hub()
+
+    def _go_on_unwinding(self, me: Task) -> None:
+        """Let an aborted task clean up, but never wait; abandon it if it does not end."""
+        self.patience -= 1
+        if self.patience <= 0:
+            self.zombies.append(getcurrent())
+            while True:
+                self.hub.switch()
+        if not is_ready(me):
+            raise Abort
+
+    def _next_replayed(self) -> None:
+        """Hand over to the next process of the record, or to the hub at its end."""
+        if self.position < self.length:
+            task = self.alive.get(self.processes[self.position])
+            if task is not None and is_ready(task):
+                self._switch_to(task)
+                return
+        self._to_hub()
+
+    def _next_natural(self) -> None:
+        """Hand over to the task that goes on by the natural schedule, or to the hub."""
+        task = self.natural(self.me) if self.steps < self.limit else None
+        if task is None:
+            self._to_hub()
+        else:
+            self._switch_to(task)
+
+    def natural(self, last: Task | None) -> Task | None:
+        """Return who goes on: the last one, else the oldest; those who wait for a time-out last."""
+        if last is not None and last.number in self.alive and is_eager(last):
+            return last
+        patient: list[tuple[float, int, Task]] = []
+        for task in self.alive.values():
+            if is_eager(task):
+                return task
+            if is_ready(task):
+                assert isinstance(task.doing, Operation)
+                patient.append((task.doing.deadline(task) or 0.0, task.number, task))
+        return min(patient)[2] if patient else None
+
+    def _switch_to(self, task: Task) -> None:
+        me = self.me
+        if task is me:
+            return
+        if self.on_switch is not None:
+            self.on_switch(me, task)
+        self.me = task
+        assert task.fiber is not None
+        task.fiber.switch()
+        if self.aborting:
+            raise Abort
+
+    def _to_hub(self) -> None:
+        self.hub.switch()
+        if self.aborting:
+            raise Abort
+
+    def _end(self, task: Task) -> None:
+        """Note that the current task has ended, and let another go on."""
+        done = task.doing
+        del self.alive[task.number]
+        if self.aborting or self.fatal is not None:
+            self.hub.switch()
+        elif done is None:
+            if task.parent is None:
+                self.hub.switch()
+            else:
+                self._switch_to(task.parent)
+        elif self.position < self.length:
+            if done == self.codes[self.position]:
+                self.position += 1
+                self.steps += 1
+                self._next_replayed()
+            else:
+                self.hub.switch()
+        elif self.finishing:
+            self.codes.append(done)
+            self.processes.append(task.number)
+            self.steps += 1
+            self._next_natural()
+        else:
+            self.done = done
+            self.steps += 1
+            self.hub.switch()
+
+    def begin(self, task: Task, parent: Task | None) -> None:
+        """Run a new task up to its first announcement; `parent` is the task that starts it."""
+        self.alive[task.number] = task
+        task.parent = parent
+        self.starting = task
+        fiber = task.fiber = self.idle.pop() if self.idle else greenlet(self._work)
+        fiber.gr_context = contextvars.Context() if parent else contextvars.copy_context()
+        if parent is None:
+            self.hub = getcurrent()
+        if self.on_switch is not None:
+            self.on_switch(parent, task)
+        self.me = task
+        fiber.switch()
+        self.me = parent
+        if parent is None:
+            self._raise_fatal()
+        elif self.aborting:
+            raise Abort
+
+    def _work(self) -> None:
+        """What a greenlet of the pool does: one task after the other."""
+        while True:
+            task: Task = self.starting
+            try:
+                task.target()
+            except Abort:
+                pass
+            except (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt) as error:
+                self.fatal = self.fatal or error
+            except BaseException as error:
+                self._note_crash(task, error)
+            assert task.fiber is not None
+            self.idle.append(task.fiber)
+            try:
+                self._end(task)
+            except Abort:
+                raise TreadleBug("a task that had ended was aborted") from None
+
+    def _note_crash(self, task: Task, error: BaseException) -> None:
+        if not self.aborting and (self.on_crash is None or self.on_crash(task, error)):
+            self.crashes.append(Crash(task.number, self.steps, error))
+
+    # Called by the hub
+
+    def step(self, task: Task) -> Codes:
+        """Let a task take one step, and return what it accessed."""
+        self.length = 0
+        self.finishing = False
+        self._enter(task)
+        assert self.done is not None
+        return self.done
+
+    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+        self.processes, self.codes, self.length = processes, codes, length
+        self.position = 0
+        self.finishing = False
+        task = self.alive.get(processes[0]) if length else None
+        if task is not None and is_ready(task):
+            self._enter(task)
+        differs = self.position if self.position < length else -1
+        self.length = 0
+        return differs
+
+    def finish(
+        self, last: Task | None, limit: int, processes: list[int], codes: list[Codes]
+    ) -> None:
+        """Go on by the natural schedule until nobody can, up to `limit` steps in all."""
+        self.processes, self.codes, self.limit = processes, codes, limit
+        self.length = 0
+        task = self.natural(last) if self.steps < limit else None
+        if task is not None:
+            self.finishing = True
+            self._enter(task)
+            self.finishing = False
+
+    def _enter(self, task: Task) -> None:
+        """Hand over from the hub to a task; return when somebody hands back."""
+        self.hub = getcurrent()
+        if self.on_switch is not None:
+            self.on_switch(self.me, task)
+        self.me = task
+        assert task.fiber is not None
+        task.fiber.switch()
+        self._raise_fatal()
+
+    def _raise_fatal(self) -> None:
+        if self.fatal is not None:
+            raise self.fatal
+
+    def abort(self) -> None:
+        """End the execution: unwind every task that is left."""
+        self.hub = getcurrent()
+        self.aborting = True
+        self.length = 0
+        self.finishing = False
+        for task in list(self.alive.values()):
+            fiber = task.fiber
+            if fiber is None:
+                continue
+            self.me = task
+            if self.on_switch is not None:
+                self.on_switch(None, task)
+            fiber.throw(Abort)
+            self.alive.pop(task.number, None)
+
+
+def is_ready(task: Task) -> bool:
+    """Tell whether a task can take a step."""
+    doing = task.doing
+    return doing.__class__ is tuple or (isinstance(doing, Operation) and doing.ready(task))
+
+
+def is_eager(task: Task) -> bool:
+    """Tell whether a task can take a step and would not rather wait for a time-out."""
+    doing = task.doing
+    if doing.__class__ is tuple:
+        return True
+    return isinstance(doing, Operation) and doing.ready(task) and doing.deadline(task) is None

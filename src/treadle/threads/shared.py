@@ -1,0 +1,463 @@
+"""Which objects are shared, and how their locations are called: names by publication.
+
+An object that only its creator can reach is nobody else's business: accesses to it are no events.
+It is *published* when it becomes reachable for others: captured by a thread that is started, stored
+in something published, handed over by a queue. At that moment everything newly reachable from it is
+entered in `published`, each object with the `Table` of its locations. Names follow the publishing
+event: the task, how often it has published so far, and the position in the walk. So they mean the
+same in every execution, whoever touches the object first.
+
+A location whose content never changes after its publication makes no difference, and reading it is
+no event. What does change is *learned*: the first execution that writes to a new kind of location
+(`Feature`) is the last of its exploration, and the exploration begins anew with that knowledge
+(`treadle.program.Restart`).
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from treadle.events import Codes, Mode, Vocabulary, code
+
+Feature = tuple[str, Hashable]
+"""A sort of objects (a class, or where a container hangs) and what happens to them."""
+
+ATOMS = frozenset(
+    {
+        int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
+        range, slice, types.BuiltinFunctionType, types.ModuleType, types.CodeType,
+        types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
+        types.MemberDescriptorType, types.MethodWrapperType, types.MappingProxyType,
+        staticmethod, classmethod, property,
+    }
+)  # fmt: skip
+"""Types whose values are immutable, or never looked into."""
+
+Children = Iterator[tuple[Any, str]]
+"""What an object refers to, each with its name for people."""
+
+
+class Shared:
+    """The published objects of an execution, and what the exploration knows about locations."""
+
+    def __init__(self, vocabulary: Vocabulary, published: dict[int, Table]) -> None:
+        self.vocabulary = vocabulary
+        self.published = published
+        """Tables by `id`, of objects that `kept` keeps alive."""
+        self.features: set[Feature] = set()
+        """What happens to published objects, as far as earlier executions have shown."""
+        self.learned: set[Feature] = set()
+        """What this execution has shown beyond that."""
+        self._kept: list[Any] = []
+        self._tables: dict[Hashable, Table] = {}
+        self._static: dict[int, Table] = {}
+        self._static_kept: list[Any] = []
+        self.follows: Callable[[type], bool] = lambda kind: False
+        """Tells whether a class is of code under test, so that its attributes may be shared."""
+
+    # An execution's life
+
+    def seal(self) -> None:
+        """Remember what is published now as published in every execution."""
+        self._static = dict(self.published)
+        self._static_kept = self._kept
+        self._kept = []
+
+    def reset(self) -> None:
+        """Forget the objects of the last execution."""
+        self.published.clear()
+        self.published.update(self._static)
+        self._kept = []
+
+    def learn(self) -> bool:
+        """Take over what was learned; tell whether there was something."""
+        if not self.learned:
+            return False
+        self.features |= self.learned
+        self.learned = set()
+        for table in [*self._tables.values(), *self._static.values()]:
+            table.forget()
+        return True
+
+    # Publication
+
+    def publish(self, root: Any, label: str, key: Hashable) -> None:
+        """Enter everything newly reachable from an object, in a fixed order."""
+        published = self.published
+        todo = [(root, label)]
+        index = 0
+        while todo:
+            value, name = todo.pop()
+            kind = value.__class__
+            if kind in ATOMS or id(value) in published:
+                continue
+            if isinstance(value, type) and not self.follows(value):
+                continue
+            children = _CHILDREN.get(kind) or _children_of_kind(kind)
+            make = _TABLES.get(kind) or _table_of_kind(kind)
+            if make is not None:
+                index += 1
+                published[id(value)] = self._table(make, (key, index), value, name)
+                self._kept.append(value)
+            found = list(children(value, name))
+            found.reverse()
+            todo += found
+
+    def _table(self, make: type[Table], key: Hashable, value: Any, label: str) -> Table:
+        """Return the table of an object; the one it had in earlier executions, if it is alike."""
+        table = self._tables.get(key)
+        sort = make.sort_of(value, label)
+        if table is None or table.sort != sort:
+            table = self._tables[key, sort] if (key, sort) in self._tables else None
+            if table is None:
+                table = make(self, key if key not in self._tables else (key, sort), label, sort)
+                self._tables[table.key] = table
+        table.begin(value)
+        return table
+
+    def is_published(self, value: Any) -> bool:
+        """Tell whether an object is reachable for others."""
+        return id(value) in self.published
+
+    # Locations
+
+    def location(self, key: Hashable, name: str) -> int:
+        """Return the number of a location."""
+        return self.vocabulary.location(key, name)
+
+    def happens(self, sort: str, what: Hashable) -> bool:
+        """Tell whether something happens to published objects of a sort."""
+        return (sort, what) in self.features
+
+    def note(self, sort: str, what: Hashable) -> bool:
+        """Note that something happens; tell whether that was known before this execution."""
+        if (sort, what) in self.features:
+            return True
+        self.learned.add((sort, what))
+        return False
+
+
+class Table(dict[Any, Codes]):
+    """The locations of one published object: codes of reading an attribute, item or key."""
+
+    __slots__ = ("key", "label", "shared", "sort", "writes")
+
+    def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
+        super().__init__()
+        self.shared = shared
+        self.key = key
+        self.label = label
+        self.sort = sort
+        self.writes: dict[Any, Codes] = _Writes(self)
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Return the sort of an object: what is learned about it holds for all of its sort."""
+        del label
+        return f"{value.__class__.__module__}.{value.__class__.__qualname__}"
+
+    def begin(self, value: Any) -> None:
+        """Take note of the state in which the object is published."""
+
+    def forget(self) -> None:
+        """Forget codes that depend on what was learned."""
+        self.clear()
+        self.writes.clear()
+
+    def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of one location of the object; its name follows the object's."""
+        location = self.shared.location((self.key, what), self.label + name)
+        return code(location, mode)
+
+    def __missing__(self, what: Any) -> Codes:
+        codes = self[what] = self.read(what)
+        return codes
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading something; empty if that never changes."""
+        raise NotImplementedError
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of writing something."""
+        raise NotImplementedError
+
+
+class _Writes(dict[Any, Codes]):
+    """The codes of writing, filled as they are asked for."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, what: Any) -> Codes:
+        codes = self[what] = self.table.write(what)
+        return codes
+
+
+class ObjectTable(Table):
+    """Attributes of an instance."""
+
+    __slots__ = ("kind",)
+
+    def begin(self, value: Any) -> None:
+        """Remember the class."""
+        self.kind = value.__class__
+
+    def read(self, what: Any) -> Codes:
+        """Return the attribute's location, and those of classes that hold it, if they change."""
+        shared = self.shared
+        codes = []
+        if shared.happens(self.sort, what):
+            codes.append(self.at(what, Mode.READ, f".{what}"))
+        for owner in self.kind.__mro__:
+            if shared.happens(*class_feature(owner, what)):
+                codes.append(class_attribute(shared, owner, what, Mode.READ))
+        return tuple(codes)
+
+    def write(self, what: Any) -> Codes:
+        """Return the attribute's location; none if the class turns the assignment into a call."""
+        if self.kind.__setattr__ is not object.__setattr__ or _is_computed(self.kind, what):
+            return ()
+        return self.stored(what)
+
+    def stored(self, what: Any) -> Codes:
+        """Return the codes of really storing an attribute."""
+        if not self.shared.note(self.sort, what):
+            return ()
+        return (self.at(what, Mode.WRITE, f".{what}"),)
+
+
+def _is_computed(kind: type, name: str) -> bool:
+    """Tell whether assigning an attribute calls a descriptor's code."""
+    for owner in kind.__mro__:
+        if name in owner.__dict__:
+            found = owner.__dict__[name]
+            return hasattr(type(found), "__set__") and not isinstance(
+                found, types.MemberDescriptorType | types.GetSetDescriptorType
+            )
+    return False
+
+
+def class_feature(owner: type, name: str) -> Feature:
+    """Return the feature of a class attribute that is assigned."""
+    return (f"class {owner.__module__}.{owner.__qualname__}", name)
+
+
+def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
+    """Return the code of a class attribute."""
+    sort, _ = class_feature(owner, name)
+    return code(shared.location((sort, name), f"{owner.__qualname__}.{name}"), mode)
+
+
+class ClassTable(Table):
+    """Attributes of a class."""
+
+    __slots__ = ("kind",)
+
+    def begin(self, value: Any) -> None:
+        """Remember the class."""
+        self.kind = value
+
+    def read(self, what: Any) -> Codes:
+        """Return the locations of the classes that may hold the attribute, if they change."""
+        return tuple(
+            class_attribute(self.shared, owner, what, Mode.READ)
+            for owner in self.kind.__mro__
+            if self.shared.happens(*class_feature(owner, what))
+        )
+
+    def write(self, what: Any) -> Codes:
+        """Return the location of the class's own attribute."""
+        if not self.shared.note(*class_feature(self.kind, what)):
+            return ()
+        return (class_attribute(self.shared, self.kind, what, Mode.WRITE),)
+
+
+class CellTable(Table):
+    """A variable that functions close over."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Variables are told apart by name."""
+        return f"variable {label}"
+
+    def read(self, what: Any) -> Codes:
+        """Return the variable's location, if it is assigned."""
+        if not self.shared.happens(self.sort, "assigned"):
+            return ()
+        return (self.at("cell", Mode.READ),)
+
+    def write(self, what: Any) -> Codes:
+        """Return the variable's location."""
+        if not self.shared.note(self.sort, "assigned"):
+            return ()
+        return (self.at("cell", Mode.WRITE),)
+
+
+# What an object refers to
+
+
+def _no_children(value: Any, label: str) -> Children:
+    del value, label
+    return iter(())
+
+
+def _children_of_list(value: Any, label: str) -> Children:
+    return ((item, f"{label}[{index}]") for index, item in enumerate(list.__iter__(value)))
+
+
+def _children_of_sequence(value: Any, label: str) -> Children:
+    return ((item, f"{label}[{index}]") for index, item in enumerate(value))
+
+
+def _children_of_dict(value: Any, label: str) -> Children:
+    for key, item in list(dict.items(value)):
+        yield item, f"{label}[{key!r}]" if key.__class__ in ATOMS else f"{label}[...]"
+        if key.__class__ not in ATOMS:
+            yield key, f"key of {label}"
+
+
+def _children_of_set(value: Any, label: str) -> Children:
+    return ((item, f"element of {label}") for item in value if item.__class__ not in ATOMS)
+
+
+def _children_of_function(value: Any, label: str) -> Children:
+    for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+        yield cell, name
+    for index, default in enumerate(value.__defaults__ or ()):
+        yield default, f"default {index} of {value.__name__}"
+    for name, default in (value.__kwdefaults__ or {}).items():
+        yield default, f"default {name} of {value.__name__}"
+    for name, item in value.__dict__.items():
+        yield item, f"{value.__name__}.{name}"
+
+
+def _children_of_cell(value: Any, label: str) -> Children:
+    try:
+        yield value.cell_contents, label
+    except ValueError:
+        return
+
+
+def _children_of_method(value: Any, label: str) -> Children:
+    yield value.__self__, _short_name(value.__self__) if label.startswith("target") else label
+    yield value.__func__, label
+
+
+def _children_of_partial(value: Any, label: str) -> Children:
+    yield value.func, label
+    for index, item in enumerate(value.args):
+        yield item, f"argument {index} of {label}"
+    for name, item in value.keywords.items():
+        yield item, name
+
+
+def _children_of_generator(value: Any, label: str) -> Children:
+    frame = value.gi_frame
+    return iter([] if frame is None else list(frame.f_locals.items())[:0] or _locals_of(frame))
+
+
+def _locals_of(frame: types.FrameType) -> list[tuple[Any, str]]:
+    return [(item, name) for name, item in frame.f_locals.items()]
+
+
+def _children_of_class(value: Any, label: str) -> Children:
+    for name, item in list(vars(value).items()):
+        if not name.startswith("__"):
+            yield item, f"{value.__qualname__}.{name}"
+
+
+def _children_of_instance(value: Any, label: str) -> Children:
+    for name, item in list(getattr(value, "__dict__", {}).items()):
+        yield item, f"{label}.{name}"
+    for owner in value.__class__.__mro__:
+        slots = owner.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                mangled = _mangled(owner, name)
+                try:
+                    yield object.__getattribute__(value, mangled), f"{label}.{name}"
+                except AttributeError:
+                    continue
+    yield value.__class__, value.__class__.__qualname__
+
+
+def _mangled(owner: type, name: str) -> str:
+    if name.startswith("__") and not name.endswith("__"):
+        return f"_{owner.__name__.lstrip('_')}{name}"
+    return name
+
+
+def _short_name(value: Any) -> str:
+    """Return a name for an object that has no better one."""
+    name: str = value.__class__.__name__
+    return name[:1].lower() + name[1:]
+
+
+_CHILDREN: dict[type, Callable[[Any, str], Children]] = {
+    list: _children_of_list,
+    tuple: _children_of_sequence,
+    dict: _children_of_dict,
+    set: _children_of_set,
+    frozenset: _children_of_set,
+    types.FunctionType: _children_of_function,
+    types.CellType: _children_of_cell,
+    types.MethodType: _children_of_method,
+    types.GeneratorType: _children_of_generator,
+    functools.partial: _children_of_partial,
+}
+_TABLES: dict[type, type[Table] | None] = {
+    tuple: None,
+    frozenset: None,
+    types.FunctionType: ObjectTable,
+    types.CellType: CellTable,
+    types.MethodType: None,
+    functools.partial: None,
+}
+
+
+def _children_of_kind(kind: type) -> Callable[[Any, str], Children]:
+    """Find, once per class, how to walk its instances."""
+    if issubclass(kind, type):
+        walk: Callable[[Any, str], Children] = _children_of_class
+    else:
+        walk = _children_of_instance
+        for base, inner in list(_CHILDREN.items()):
+            if base is not types.FunctionType and issubclass(kind, base):
+                walk = functools.partial(_both, inner)
+                break
+    _CHILDREN[kind] = walk
+    return walk
+
+
+def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
+    yield from inner(value, label)
+    yield from _children_of_instance(value, label)
+
+
+def _table_of_kind(kind: type) -> type[Table] | None:
+    """Find, once per class, which table its instances have."""
+    if kind in _TABLES:
+        return _TABLES[kind]
+    made: type[Table] | None = ClassTable if issubclass(kind, type) else ObjectTable
+    for base, table in list(_TABLES.items()):
+        if table is not None and base not in (types.FunctionType,) and issubclass(kind, base):
+            made = table
+            break
+    _TABLES[kind] = made
+    return made
+
+
+def register(
+    kind: type, table: type[Table] | None, children: Callable[[Any, str], Children] | None = None
+) -> None:
+    """Say how instances of a class are named and walked."""
+    _TABLES[kind] = table
+    _CHILDREN[kind] = children or _no_children
