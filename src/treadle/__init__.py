@@ -8,6 +8,7 @@ from treadle import model
 from treadle.api import ALGORITHMS, CheckFailed, check, explore, replay
 from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.result import Failure, Result, Schedule
+from treadle.threads.choice import assume, atomic, choose
 
 __version__ = "0.1.0"
 
@@ -20,7 +21,10 @@ __all__ = [
     "ScheduleMismatch",
     "TreadleBug",
     "TreadleError",
+    "assume",
+    "atomic",
     "check",
+    "choose",
     "explore",
     "model",
     "replay",

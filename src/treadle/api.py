@@ -213,6 +213,7 @@ def as_program(
         test,
         getattr(test, "__name__", "test"),
         instrument=tuple(instrument),
+        is_coarse=_lookup("granularity", granularity, {"access": False, "gil": True}),
     )
     made = threads.try_out()
     if isinstance(made, ModelProgram):

@@ -48,6 +48,8 @@ class Wait:
     resource: str
     holders: tuple[str, ...] = ()
     where: str = ""
+    spins: bool = False
+    """Whether it loops instead of blocking."""
 
     def __str__(self) -> str:
         held = f", held by {', '.join(self.holders)}" if self.holders else ""
@@ -71,6 +73,8 @@ class Ending:
     crashes: list[Crash] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     """Processes that wait for ever; daemons are left out."""
+    is_cut: bool = False
+    """Whether the program said that this execution is of no interest."""
 
 
 class CannotStepError(Exception):

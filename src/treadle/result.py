@@ -116,7 +116,7 @@ class Failure:
     def of_deadlock(cls, program: Program, waits: list[Wait], schedule: Schedule) -> Failure:
         """Describe processes that wait for ever."""
         return cls(
-            kind="deadlock",
+            kind="livelock" if any(wait.spins for wait in waits) else "deadlock",
             message="; ".join(map(str, waits)),
             schedule=schedule,
             step=len(schedule),
@@ -149,6 +149,8 @@ class Result:
     """Complete executions."""
     blocked: int = 0
     """Executions begun and then found redundant."""
+    cut: int = 0
+    """Executions that the test itself cut with `treadle.assume`."""
     complete: bool = False
     """Whether the whole space was covered: with no failure, that is a proof."""
     failures: list[Failure] = field(default_factory=list)

@@ -27,7 +27,7 @@ from treadle.explore.blocking import (
 from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser, stay
-from treadle.program import CannotStepError, Program, Run
+from treadle.program import CannotStepError, Ending, Program, Run
 from treadle.result import Failure, Result, Schedule, without_addresses
 from treadle.trace import Trace
 
@@ -168,7 +168,7 @@ class Search:
             self._tell()
             self._next_tell = now + self._listener.interval
         if budget.max_executions is not None and (
-            result.executions + result.blocked >= budget.max_executions
+            result.executions + result.blocked + result.cut >= budget.max_executions
         ):
             return f"max_executions = {budget.max_executions}"
         if budget.timeout is not None and now - self._started >= budget.timeout:
@@ -243,14 +243,17 @@ class Search:
             result.blocked += 1
         elif outcome == _STEPS:
             self._report_budget(run)
+        elif (ending := run.ending()).is_cut:
+            result.cut += 1
+            return
         else:
             result.executions += 1
-            self._report_deadlock(run)
+            self._report_deadlock(run, ending)
         for crash in run.crashes:
             self._report(Failure.of_crash(self.program, crash, self._schedule()))
 
-    def _report_deadlock(self, run: Run) -> None:
-        waits = run.ending().waits
+    def _report_deadlock(self, run: Run, ending: Ending) -> None:
+        waits = ending.waits
         if waits and not run.crashes:  # after a crash, others may wait only because of it
             self._report(Failure.of_deadlock(self.program, waits, self._schedule()))
 

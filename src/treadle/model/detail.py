@@ -8,32 +8,25 @@ from __future__ import annotations
 
 import linecache
 import sys
-import types
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.events import Codes, Mode, location_of, mode_of
-from treadle.model.run import ModelRun, in_words
+from treadle.model.run import ModelRun
 from treadle.model.state import Array
 from treadle.program import Access, StepRecord
+from treadle.words import (
+    OPERATIONS,
+    brief,
+    exception_in_words,
+    place_in_words,
+    place_of_exception,
+    place_of_frame,
+)
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
-
-_WORDS = {
-    Mode.READ: "read",
-    Mode.WRITE: "write",
-    Mode.ADD: "add to",
-    Mode.TAKE: "acquire",
-    Mode.SPARE: "acquire",
-    Mode.GIVE: "release",
-    Mode.NEED: "take",
-    Mode.AWAIT: "await",
-    Mode.SPAWN: "spawn",
-    Mode.JOIN: "join",
-}
-
 
 _SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
 _KIT = str(Path(__file__).parent)
@@ -55,7 +48,7 @@ class _DetailedLog(list[int]):
             return
         self.words.append(self.run.access_in_words(mode_of(access), location_of(access)))
         if self.where is None:
-            self.where = _place_of_model_code()
+            self.where = place_of_frame(sys._getframe(1), _is_kit)
 
 
 class DetailedRun(ModelRun):
@@ -90,14 +83,13 @@ class DetailedRun(ModelRun):
         error = ""
         if len(self.crashes) > crashes:
             exception = self.crashes[-1].exception
-            first_line = str(exception).partition("\n")[0]
-            error = type(exception).__name__ + (f": {first_line}" if first_line else "")
-            place = _place_of_exception(exception) or place
+            error = exception_in_words(exception)
+            place = place_of_exception(exception, _is_kit) or place
         self._records.append(
             StepRecord(
                 self.name_of(process),
                 tuple(log.words),
-                in_words(place) if place else "",
+                place_in_words(place),
                 linecache.getline(*place).strip() if place else "",
                 error,
             )
@@ -111,10 +103,10 @@ class DetailedRun(ModelRun):
     def access_in_words(self, mode: Mode, location: int) -> Access:
         """Return one access for a report, with the location's present value."""
         if mode in (Mode.SPAWN, Mode.JOIN):
-            return Access(_WORDS[mode], self.name_of(location))
+            return Access(OPERATIONS[mode], self.name_of(location))
         look_up = self._values.get(location)
-        value = "" if look_up is None or mode in (Mode.TAKE, Mode.GIVE) else _brief(look_up())
-        return Access(_WORDS[mode], self.location_name(location), value)
+        value = "" if look_up is None or mode in (Mode.TAKE, Mode.GIVE) else brief(look_up())
+        return Access(OPERATIONS[mode], self.location_name(location), value)
 
     def locate(self, key: Hashable, name: str, value: Callable[[], object]) -> int:
         """Return the number of a location, and remember how to look its value up."""
@@ -138,29 +130,6 @@ class DetailedRun(ModelRun):
         return observed
 
 
-def _brief(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _place_of_model_code() -> tuple[str, int] | None:
-    """Return file and line of the innermost frame outside the model kit."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not filename.startswith((_KIT, "<string>")):
-            return filename, frame.f_lineno
-        frame = frame.f_back
-    return None
-
-
-def _place_of_exception(error: BaseException) -> tuple[str, int] | None:
-    """Return file and line of the innermost frame of the model in a traceback."""
-    place = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        filename = traceback.tb_frame.f_code.co_filename
-        if not filename.startswith((_KIT, "<string>")):
-            place = (filename, traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return place
+def _is_kit(filename: str) -> bool:
+    """Tell whether a file is of the model kit, or has no source."""
+    return filename.startswith((_KIT, "<string>"))

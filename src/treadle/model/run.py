@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from treadle.errors import TreadleBug, TreadleError
@@ -18,6 +17,7 @@ from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import OpenSteps
 from treadle.model.state import Array, Dict, Handle
 from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
+from treadle.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -421,8 +421,7 @@ class ModelRun:
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
-        place = self.place_of(process)
-        return "" if place is None else in_words(place)
+        return place_in_words(self.place_of(process))
 
     def place_of(self, process: int) -> tuple[str, int] | None:
         """Return file and line of where a process stands, inside what it delegates to."""
@@ -452,13 +451,3 @@ class ModelRun:
             frozenset(processes.items()),
             frozenset(crashed),
         )
-
-
-def in_words(place: tuple[str, int]) -> str:
-    """Return a place as `file:line`, relative to the working directory if it is below it."""
-    path = Path(place[0])
-    try:
-        path = path.relative_to(Path.cwd())
-    except ValueError:
-        return f"{place[0]}:{place[1]}"
-    return f"{path}:{place[1]}"

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from treadle.errors import TreadleBug
-from treadle.events import Codes, Mode, code
+from treadle.errors import TreadleBug, TreadleError
+from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.threads import hooks
 from treadle.threads.task import Operation, Task
 
@@ -58,10 +58,15 @@ def announce(doing: Operation | Codes) -> Task:
     """
     running = the_program()
     me: Task = running.scheduler.me
+    if collected is not None:
+        _collect_operation(me, doing)
+        return me
     if hooks.announce is hooks.nothing and (
         not isinstance(doing, Operation) or doing.ready(me)
     ):
         return me
+    if running.is_coarse:
+        close_coarse_step(me)
     running.scheduler.announce(doing)
     return me
 
@@ -91,3 +96,79 @@ def accesses(location: int | None, mode: Mode) -> Codes:
 def publish(value: Any, label: str) -> None:
     """Make a value known as reachable for others, on behalf of the current task."""
     the_program().hand_out(value, label)
+
+
+# Several accesses in one step
+
+collected: list[int] | None = None
+"""What the present atomic block has accessed so far; None outside of one."""
+depth = 0
+"""How many atomic blocks the present one is nested in, itself included."""
+
+
+def begin_collecting() -> None:
+    """From now on, what the current task does belongs to one step."""
+    global collected
+    collected = []
+    if hooks.announce is not hooks.nothing:
+        hooks.announce = collect
+
+
+def end_collecting() -> None:
+    """The step is complete."""
+    global collected
+    me = task()
+    assert collected is not None
+    assert isinstance(me.doing, tuple | None)
+    if hooks.announce is collect:
+        hooks.announce = the_program().announce_access
+    codes = dict.fromkeys([*collected, *(me.doing or ())])
+    collected = None
+    if codes:
+        me.doing = (*codes, OPEN)
+
+
+def collect(codes: Codes) -> None:
+    """Add an access to the current task's step."""
+    me = task()
+    me.doing = (*(me.doing or ()), *codes)  # type: ignore[misc]
+
+
+def _collect_operation(me: Task, doing: Operation | Codes) -> None:
+    """Begin an operation inside an atomic block; it sets `doing` when it has happened."""
+    assert collected is not None
+    if isinstance(me.doing, tuple):
+        collected.extend(me.doing)
+    if isinstance(doing, Operation):
+        if not doing.ready(me):
+            raise TreadleError(
+                f"{me.name} has to wait for {doing.describe()} inside treadle.atomic(): "
+                f"a block that is one step cannot wait"
+            )
+        me.doing = ()
+    else:
+        me.doing = doing
+
+
+def point() -> None:
+    """A place where an interpreter with a global lock may hand over to another thread.
+
+    Only used with `granularity="gil"`: there, accesses collect until the next such place.
+    """
+    running = program
+    if running is None or collected is not None or not running.is_coarse:
+        return
+    me = running.scheduler.me
+    if me is None or not me.doing or hooks.announce is hooks.nothing:
+        return
+    close_coarse_step(me)
+    running.scheduler.announce(())
+
+
+def close_coarse_step(me: Task) -> None:
+    """Say that a step of several accesses may access others when it reads other values."""
+    codes = me.doing
+    if isinstance(codes, tuple) and OPEN not in codes and any(
+        mode_of(access) is Mode.READ for access in codes
+    ):
+        me.doing = (*dict.fromkeys(codes), OPEN)

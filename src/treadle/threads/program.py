@@ -11,6 +11,7 @@ from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
 from treadle.program import Restart
 from treadle.threads import control, hooks
+from treadle.threads.detail import RecordingScheduler
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
 from treadle.threads.primitives import PATCHES
@@ -31,13 +32,22 @@ class ThreadProgram:
     """
 
     def __init__(
-        self, test: Callable[[], Any], name: str, *, instrument: tuple[str, ...] = ()
+        self,
+        test: Callable[[], Any],
+        name: str,
+        *,
+        instrument: tuple[str, ...] = (),
+        is_coarse: bool = False,
     ) -> None:
         self.test = test
         self.name = name
         self.vocabulary = Vocabulary()
-        self.scheduler = Scheduler()
+        self.scheduler = self._plain_scheduler = Scheduler()
         self.shared = Shared(self.vocabulary, hooks.published)
+        self.is_coarse = is_coarse
+        """Whether threads switch only where an interpreter with a global lock hands over."""
+        self.is_cut = False
+        """Whether `treadle.assume` did not hold in this execution."""
         self.returned: object = None
         """What the test returned in the last execution."""
         self._run: ThreadRun | None = None
@@ -90,10 +100,12 @@ class ThreadProgram:
     def start(self, *, detail: bool = False) -> ThreadRun:
         """Begin an execution."""
         self.abandon()
+        self.scheduler = RecordingScheduler(self.vocabulary) if detail else self._plain_scheduler
         self.scheduler.reset()
         self.shared.reset()
         self._run = run = ThreadRun(self)
         self.returned = None
+        self.is_cut = False
         main = Task(self.vocabulary.process("main"), "main", self._main)
         self.scheduler.begin(main, None)
         return run
@@ -122,3 +134,8 @@ class ThreadProgram:
         me = self.scheduler.me
         me.published += 1
         self.shared.publish(value, label, (me.number, me.published))
+
+    @property
+    def announce_access(self) -> Callable[[Any], None]:
+        """How hooks announce an access, once threads have been started."""
+        return control.collect if self.is_coarse else self.scheduler.announce

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
+from treadle.threads.detail import RecordingScheduler, is_foreign
 from treadle.threads.scheduler import is_ready
 from treadle.threads.task import Operation, Task
+from treadle.words import place_in_words, place_of_frame
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -63,17 +65,28 @@ class ThreadRun:
             if not task.daemon:
                 holders = tuple(holder.name for holder in operation.holders())
                 waits.append(
-                    Wait(task.name, operation.describe(), holders, self.where(task.number))
+                    Wait(
+                        task.name,
+                        operation.describe(),
+                        holders,
+                        self.where(task.number),
+                        operation.spins,
+                    )
                 )
-        return Ending(self.crashes, waits)
+        return Ending(self.crashes, waits, is_cut=self.program.is_cut)
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a task stands."""
-        return ""
+        task = self.scheduler.alive.get(process)
+        if task is None or task.fiber is None:
+            return ""
+        return place_in_words(place_of_frame(task.fiber.gr_frame, is_foreign))
 
     def records(self) -> list[StepRecord]:
-        """Refuse: only a detailed run records its steps in words."""
-        raise TreadleBug("records() of a run that was started without detail")
+        """Return the steps so far, in words; only of a run that was started with detail."""
+        if not isinstance(self.scheduler, RecordingScheduler):
+            raise TreadleBug("records() of a run that was started without detail")
+        return self.scheduler.records
 
     def fingerprint(self) -> object:
         """Return a comparable value of the state."""

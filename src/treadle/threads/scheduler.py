@@ -32,13 +32,17 @@ class Abort(BaseException):
     """Unwinds the threads of an execution that is over."""
 
 
+class Cut(BaseException):
+    """Ends a task of an execution that the test does not want to look at."""
+
+
 class Scheduler:
     """The tasks of one execution; reused for the next one after `reset`."""
 
     __slots__ = (
         "alive", "aborting", "codes", "crashes", "done", "fatal", "finishing", "hub", "idle",
         "length", "limit", "me", "on_crash", "on_switch", "patience", "position", "processes",
-        "starting", "steps", "zombies",
+        "starting", "steps", "trail", "zombies",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -65,6 +69,8 @@ class Scheduler:
         self.patience = _PATIENCE
         self.steps = 0
         """Steps of the execution that are done."""
+        self.trail: list[Any] | None = None
+        """The steps so far with their tasks, once somebody asked for it."""
         self.position = self.length = 0
         self.finishing = False
         self.processes: Any = ()
@@ -80,6 +86,8 @@ class Scheduler:
         me = self.me
         done = me.doing
         me.doing = doing
+        if self.trail is not None and done is not None:
+            self.trail.append((me, done))
         position = self.position
         if position < self.length:
             if done == self.codes[position]:
@@ -180,6 +188,8 @@ class Scheduler:
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
         done = task.doing
+        if self.trail is not None and done is not None:
+            self.trail.append((task, done))
         del self.alive[task.number]
         if self.aborting or self.fatal is not None:
             self.hub.switch()
@@ -230,7 +240,7 @@ class Scheduler:
             task: Task = self.starting
             try:
                 task.target()
-            except Abort:
+            except (Abort, Cut):
                 pass
             except (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt) as error:
                 self.fatal = self.fatal or error
