@@ -92,7 +92,7 @@ def explore(
     if not chosen.covers and max_executions is None and timeout is None:
         max_executions = SAMPLES
     budget = Budget(max_executions, max_steps, timeout)
-    program = as_program(test, granularity=granularity, instrument=instrument, races=races)
+    program = as_program(test, granularity=granularity, instrument=instrument)
     with program.controlled():
         while True:
             search = Search(
@@ -104,6 +104,7 @@ def explore(
                 stop_on_failure=stop_on_failure,
                 seed=seed,
                 depth=depth,
+                races=races,
                 listener=listener,
             )
             try:
@@ -198,7 +199,6 @@ def as_program(
     *,
     granularity: str = "access",
     instrument: Iterable[str] = (),
-    races: bool = False,
 ) -> Program:
     """Return the program that `test` is, or that it returns, or that runs it with its threads."""
     if isinstance(test, ModelProgram | ThreadProgram):

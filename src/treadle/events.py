@@ -209,6 +209,8 @@ class Vocabulary:
     def __init__(self) -> None:
         self.process_names: list[str] = []
         self.location_names: list[str] = []
+        self.data: set[int] = set()
+        """Locations that hold data of the program and synchronise nothing."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from treadle.errors import ScheduleMismatch
 from treadle.program import Crash, Program, StepRecord, Wait
+from treadle.trace import Trace
 
 Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
 
@@ -95,6 +96,8 @@ class Failure:
     process: str = ""
     exception: BaseException | None = None
     waits: tuple[Wait, ...] = ()
+    pair: tuple[int, int] | None = None
+    """The two events of a data race, by index."""
     _program: Program | None = field(default=None, repr=False, compare=False)
     _trace: list[StepRecord] | None = field(default=None, repr=False, compare=False)
 
@@ -121,6 +124,26 @@ class Failure:
             schedule=schedule,
             step=len(schedule),
             waits=tuple(waits),
+            _program=program,
+        )
+
+    @classmethod
+    def of_race(
+        cls, program: Program, trace: Trace, pair: tuple[int, int], schedule: Schedule
+    ) -> Failure:
+        """Describe two accesses that no synchronisation orders."""
+        names = program.vocabulary.process_names
+        first, second = (names[trace.processes[event]] for event in pair)
+        one, other = (trace.footprints[event] for event in pair)
+        place = min(key >> 2 for key in one.own if key in other.conflict_set)
+        return cls(
+            kind="race",
+            message=f"{first} and {second} access {program.vocabulary.location_names[place]}, "
+            f"at least one of them writes it, and no synchronisation orders them",
+            schedule=schedule,
+            step=pair[1],
+            process=second,
+            pair=pair,
             _program=program,
         )
 

@@ -25,6 +25,7 @@ from treadle.explore.blocking import (
     probed_reversals,
 )
 from treadle.explore.budget import Budget
+from treadle.explore.races import data_races
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.schedule import Chooser, stay
 from treadle.program import CannotStepError, Ending, Program, Run
@@ -54,6 +55,7 @@ class Search:
         stop_on_failure: bool = True,
         seed: int = 0,
         depth: int = 3,
+        races: bool = False,
         listener: Listener | None = None,
     ) -> None:
         self.program = program
@@ -63,6 +65,7 @@ class Search:
         self.seed = seed
         self.depth = depth
         self._stop_on_failure = stop_on_failure
+        self._races = races
         self._listener = listener
         self._new = 0
         self._probes: dict[tuple[tuple[int, ...], int], Footprint | None] = {}
@@ -249,6 +252,8 @@ class Search:
         else:
             result.executions += 1
             self._report_deadlock(run, ending)
+        if self._races:
+            self._report_races()
         for crash in run.crashes:
             self._report(Failure.of_crash(self.program, crash, self._schedule()))
 
@@ -256,6 +261,10 @@ class Search:
         waits = ending.waits
         if waits and not run.crashes:  # after a crash, others may wait only because of it
             self._report(Failure.of_deadlock(self.program, waits, self._schedule()))
+
+    def _report_races(self) -> None:
+        for first, second in data_races(self.trace):
+            self._report(Failure.of_race(self.program, self.trace, (first, second), self._schedule()))
 
     def _report_budget(self, run: Run) -> None:
         names = self.program.vocabulary.process_names

@@ -84,6 +84,8 @@ def failure_in_words(failure: Failure, *, target: str = "", rows: int | None = R
     parts = [_headline(failure, steps)]
     if failure.waits:
         parts.append(_waits_in_words(failure.waits))
+    if failure.pair is not None and steps:
+        parts.append(_pair_in_words(failure.pair, steps))
     if steps:
         parts.append("\n".join(trace_in_columns(steps, failure.step, rows=rows)))
     parts.append(f"Replay: {replay_command(failure, target)}")
@@ -107,8 +109,8 @@ def _headline(failure: Failure, steps: Sequence[StepRecord]) -> str:
         text = f"Assertion failed in {failure.process}{where}: {why or source}"
     elif failure.kind == "exception":
         text = f"Exception in {failure.process}{where}: {failure.message}"
-    elif failure.kind == "deadlock":
-        text = f"Deadlock after {failure.step} steps: {_who_waits(failure.waits)}"
+    elif failure.kind in ("deadlock", "livelock"):
+        text = f"{failure.kind.capitalize()} after {failure.step} steps: {_who_waits(failure.waits)}"
     else:
         text = f"{failure.kind.capitalize()}: {failure.message}"
     return _wrapped(text)
@@ -118,6 +120,17 @@ def _wrapped(text: str) -> str:
     return "\n".join(
         textwrap.wrap(printable(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     )
+
+
+def _pair_in_words(pair: tuple[int, int], steps: Sequence[StepRecord]) -> str:
+    """Return the two accesses of a data race, each with its source line."""
+    lines = []
+    for event in pair:
+        step = steps[event]
+        accesses = "; ".join(map(str, step.accesses))
+        lines.append(_wrapped(f"  {step.process} at {step.where}: {accesses}"))
+        lines.append(f"    {printable(step.source)}"[:WIDTH])
+    return "\n".join(lines)
 
 
 # Deadlocks

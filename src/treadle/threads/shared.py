@@ -128,6 +128,12 @@ class Shared:
         """Return the number of a location."""
         return self.vocabulary.location(key, name)
 
+    def data_location(self, key: Hashable, name: str) -> int:
+        """Return the number of a location that holds data of the program."""
+        location = self.vocabulary.location(key, name)
+        self.vocabulary.data.add(location)
+        return location
+
     def happens(self, sort: str, what: Hashable) -> bool:
         """Tell whether something happens to published objects of a sort."""
         return (sort, what) in self.features
@@ -169,8 +175,7 @@ class Table(dict[Any, Codes]):
 
     def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of one location of the object; its name follows the object's."""
-        location = self.shared.location((self.key, what), self.label + name)
-        return code(location, mode)
+        return code(self.shared.data_location((self.key, what), self.label + name), mode)
 
     def __missing__(self, what: Any) -> Codes:
         codes = self[what] = self.read(what)
@@ -251,7 +256,7 @@ def class_feature(owner: type, name: str) -> Feature:
 def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
     """Return the code of a class attribute."""
     sort, _ = class_feature(owner, name)
-    return code(shared.location((sort, name), f"{owner.__qualname__}.{name}"), mode)
+    return code(shared.data_location((sort, name), f"{owner.__qualname__}.{name}"), mode)
 
 
 class ClassTable(Table):
