@@ -14,6 +14,7 @@ from treadle.explore.classic import Classic
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.optimal import Optimal
 from treadle.explore.progress import Listener
+from treadle.explore.races import data_races
 from treadle.explore.sampling import Pct, RandomWalk
 from treadle.explore.schedule import SCHEDULES
 from treadle.explore.search import Search
@@ -24,6 +25,7 @@ from treadle.program import Program, Restart
 from treadle.replay import follow
 from treadle.result import Failure, Result, Schedule
 from treadle.threads.program import ThreadProgram
+from treadle.trace import Trace
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "exhaustive": Exhaustive,
@@ -117,8 +119,17 @@ def explore(
     return result
 
 
-def replay(test: Program | Callable[[], object], schedule: Sequence[str] | str) -> Failure | None:
+def replay(
+    test: Program | Callable[[], object],
+    schedule: Sequence[str] | str,
+    *,
+    granularity: str = "access",
+    instrument: Iterable[str] = (),
+    races: bool = False,
+) -> Failure | None:
     """Run exactly one interleaving; return the failure it shows, or None.
+
+    The options are those that found the failure (see `explore`).
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -138,13 +149,25 @@ def replay(test: Program | Callable[[], object], schedule: Sequence[str] | str) 
     >>> treadle.replay(program, "q p") is None
     True
     """
-    program = as_program(test)
-    steps = Schedule.parse(schedule) if isinstance(schedule, str) else Schedule(schedule)
+    program = as_program(test, granularity=granularity, instrument=instrument)
+    if isinstance(schedule, str):
+        schedule = Schedule.parse(schedule)
+    steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
     with program.controlled():
-        run = follow(program, steps, detail=False)
+        trace = Trace(program.vocabulary)
+        run = follow(program, steps, detail=False, trace=trace)
         found = _failure_of(program, run, steps)
         run.close()
+    if found is None and races:
+        found = _race_of(program, trace, steps)
+    if found is not None:
+        found.granularity, found.options = program.granularity, program.options
     return found
+
+
+def _race_of(program: Program, trace: Trace, schedule: Schedule) -> Failure | None:
+    pair = next(data_races(trace), None)
+    return None if pair is None else Failure.of_race(program, trace, pair, schedule)
 
 
 def _failure_of(program: Program, run: Any, schedule: Schedule) -> Failure | None:

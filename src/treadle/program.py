@@ -85,7 +85,7 @@ class CannotStepError(Exception):
         self.process = process
 
 
-class Restart(Exception):  # noqa: N818 - it is no error
+class Restart(Exception):
     """A run showed that what its program regards as a step was too coarse: begin anew.
 
     Raised by `Run.close` or `Program.start`; the program knows better from then on.
@@ -151,6 +151,28 @@ class Program(Protocol):
 
     name: str
     vocabulary: Vocabulary
+
+    @property
+    def granularity(self) -> str:
+        """What a step is, if the program can be run with different ones."""
+        ...
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options that it takes to run the program in the same way again."""
+        ...
+
+    def knowledge(self) -> tuple[str, ...]:
+        """Return what was learned beyond the natural execution and decides what is a step."""
+        ...
+
+    def know(self, knowledge: Sequence[str]) -> None:
+        """Take over what an earlier exploration had learned."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Return what users should know about the executions so far."""
+        ...
 
     def controlled(self) -> AbstractContextManager[object]:
         """Return the context in which executions can be started; entering it twice is harmless."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from treadle.errors import ScheduleMismatch
 from treadle.program import CannotStepError, Program, Run, StepRecord
 from treadle.result import Schedule
+from treadle.trace import Trace
 
 
-def follow(program: Program, schedule: Schedule, *, detail: bool) -> Run:
-    """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot."""
+def follow(
+    program: Program, schedule: Schedule, *, detail: bool, trace: Trace | None = None
+) -> Run:
+    """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
+
+    The steps are added to `trace`, if one is given.
+    """
     try:
-        return _follow(program, schedule, detail)
+        return _follow(program, schedule, detail, trace)
     except CannotStepError as error:
         raise ScheduleMismatch(
             f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
@@ -18,7 +24,8 @@ def follow(program: Program, schedule: Schedule, *, detail: bool) -> Run:
         ) from error
 
 
-def _follow(program: Program, schedule: Schedule, detail: bool) -> Run:
+def _follow(program: Program, schedule: Schedule, detail: bool, trace: Trace | None) -> Run:
+    program.know(schedule.knowledge)
     run = program.start(detail=detail)
     vocabulary = program.vocabulary
     for index, name in enumerate(schedule):
@@ -31,7 +38,9 @@ def _follow(program: Program, schedule: Schedule, detail: bool) -> Run:
                 f"the schedule does not fit the program: step {index + 1} is for {name!r}, but "
                 f"{reason} (enabled: {able}); explore again to get a new schedule"
             )
-        run.step(process)
+        codes = run.step(process)
+        if trace is not None:
+            trace.append(process, codes)
     return run
 
 

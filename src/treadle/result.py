@@ -41,13 +41,21 @@ class Schedule(tuple[str, ...]):
     True
     >>> str(Schedule(["move(1, 2)"]))
     'move(1,%202)'
+
+    `knowledge` is what the program had learned about itself, which decides what is a step.
     """
 
-    __slots__ = ()
+    knowledge: tuple[str, ...]
 
-    def __new__(cls, processes: Iterable[str] = ()) -> Schedule:
+    def __new__(cls, processes: Iterable[str] = (), knowledge: Iterable[str] = ()) -> Schedule:
         """Make a schedule of the names of processes."""
-        return super().__new__(cls, processes)
+        schedule = super().__new__(cls, processes)
+        schedule.knowledge = tuple(knowledge)
+        return schedule
+
+    def upto(self, length: int) -> Schedule:
+        """Return the first steps."""
+        return Schedule(self[:length], self.knowledge)
 
     def __str__(self) -> str:
         runs: list[tuple[str, int]] = []
@@ -56,17 +64,19 @@ class Schedule(tuple[str, ...]):
                 runs[-1] = (process, runs[-1][1] + 1)
             else:
                 runs.append((process, 1))
-        return " ".join(
-            _SPECIAL.sub(lambda found: quote(found[0], safe=""), process)
-            + (f"*{count}" if count > 1 else "")
-            for process, count in runs
-        )
+        words = [f"+{_quoted(known)}" for known in self.knowledge]
+        words += [_quoted(process) + (f"*{count}" if count > 1 else "") for process, count in runs]
+        return " ".join(words)
 
     @classmethod
     def parse(cls, text: str) -> Schedule:
         """Read a schedule that `str` wrote."""
         processes: list[str] = []
+        knowledge: list[str] = []
         for part in text.split():
+            if part.startswith("+"):
+                knowledge.append(unquote(part[1:]))
+                continue
             name, star, count = part.rpartition("*")
             if not star:
                 processes.append(unquote(part))
@@ -76,12 +86,16 @@ class Schedule(tuple[str, ...]):
                 raise ScheduleMismatch(
                     f"cannot read {part!r} in the schedule: write `name`, or `name*3` for 3 steps"
                 )
-        return cls(processes)
+        return cls(processes, knowledge)
 
     @property
     def switches(self) -> int:
         """How often another process goes on than the one before."""
         return sum(a != b for a, b in itertools.pairwise(self))
+
+
+def _quoted(name: str) -> str:
+    return _SPECIAL.sub(lambda found: quote(found[0], safe=""), name)
 
 
 @dataclass(slots=True)
@@ -96,6 +110,10 @@ class Failure:
     process: str = ""
     exception: BaseException | None = None
     waits: tuple[Wait, ...] = ()
+    granularity: str = ""
+    """How often threads had to be able to switch: `access` or `gil`; empty for models."""
+    options: dict[str, object] = field(default_factory=dict)
+    """Options that are needed to replay it, beyond the schedule."""
     pair: tuple[int, int] | None = None
     """The two events of a data race, by index."""
     _program: Program | None = field(default=None, repr=False, compare=False)
@@ -191,6 +209,8 @@ class Result:
     seconds: float = 0.0
     stopped_by: str = ""
     """Why the search ended early, if it did."""
+    notes: list[str] = field(default_factory=list)
+    """What else users should know, in words."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
 

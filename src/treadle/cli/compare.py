@@ -10,7 +10,13 @@ from rich.console import Console
 
 from treadle.api import ALGORITHMS, SAMPLES, explore
 from treadle.cli.loading import Target, load
-from treadle.cli.options import ALGORITHM, json_option, search_options, target_argument
+from treadle.cli.options import (
+    ALGORITHM,
+    json_option,
+    search_options,
+    target_argument,
+    thread_options,
+)
 from treadle.cli.status import BUG, FAILED, INCOMPLETE, INTERRUPTED, VERIFIED
 from treadle.report.colour import print_words
 from treadle.report.comparison import Comparison
@@ -30,6 +36,7 @@ _DOUBT = (
     "--algorithm", "algorithms", type=ALGORITHM, multiple=True, help="Only this one (repeatable)."
 )
 @search_options
+@thread_options
 @click.option(
     "--timeout",
     type=float,
@@ -39,7 +46,14 @@ _DOUBT = (
     help="Time for each algorithm.",
 )
 @json_option
-def compare(target: str, algorithms: tuple[str, ...], as_json: bool, **options: Any) -> int:
+def compare(
+    target: str,
+    algorithms: tuple[str, ...],
+    as_json: bool,
+    granularity: str,
+    instrument: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Run every algorithm on one program and check that they find the same failures.
 
     Algorithms that cover the space must agree; `random` and `pct` may miss failures, but must not
@@ -54,7 +68,7 @@ def compare(target: str, algorithms: tuple[str, ...], as_json: bool, **options: 
     Exit status: 0 verified by all, 1 a failure was found, 2 usage or input error, 3 no algorithm
     covered the space, 70 they disagree.
     """
-    chosen = load(target)
+    chosen = load(target, granularity=granularity, instrument=instrument)
     results: list[Result] = []
     interrupted = False
     try:

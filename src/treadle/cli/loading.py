@@ -39,7 +39,7 @@ class Target:
             raise type(error)(_located(str(error), error, self.path)) from error
 
 
-def load(text: str) -> Target:
+def load(text: str, *, granularity: str = "access", instrument: tuple[str, ...] = ()) -> Target:
     """Import the file of `FILE.py::name`, or `FILE.py`, and return the program in it."""
     file, _, name = text.partition("::")
     path = Path(file)
@@ -49,7 +49,7 @@ def load(text: str) -> Target:
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     with _user_code(path, f"{name!r} of {path} raises"):
-        program = as_program(getattr(module, name))
+        program = as_program(getattr(module, name), granularity=granularity, instrument=instrument)
     return Target(path, name, program)
 
 
@@ -129,7 +129,10 @@ def _only_program(module: ModuleType, path: Path) -> str:
     if len(names) == 1:
         return names[0]
     if not names:
-        raise TreadleError(f"{path} has no program: define a treadle.model.Program in it")
+        raise TreadleError(
+            f"{path} has no program: define a function without parameters that uses threads, "
+            f"or a treadle.model.Program"
+        )
     raise TreadleError(
         f"{path} has {len(names)} programs: choose one of "
         + ", ".join(f"{path}::{name}" for name in names)

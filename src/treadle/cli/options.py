@@ -44,6 +44,32 @@ _SEARCH_OPTIONS = (
 )
 
 
+_THREAD_OPTIONS = (
+    click.option(
+        "--granularity",
+        type=click.Choice(["access", "gil"]),
+        default="access",
+        show_default=True,
+        help="Where threads may switch: between any two accesses, or only where a global "
+        "interpreter lock is handed over.",
+    ),
+    click.option(
+        "--instrument",
+        multiple=True,
+        metavar="PACKAGE",
+        help="A package whose code is under test too; may be given more than once.",
+    ),
+    click.option("--races", is_flag=True, help="Report data races of threads as failures."),
+)
+
+
+def thread_options(command: Command) -> Command:
+    """Add the options for tests that use threads."""
+    for option in reversed(_THREAD_OPTIONS):
+        command = option(command)
+    return command
+
+
 def search_options(command: Command) -> Command:
     """Add the options that an exploration takes."""
     for option in reversed(_SEARCH_OPTIONS):

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from treadle import api
 from treadle.cli.loading import Target, load
-from treadle.cli.options import json_option, target_argument
+from treadle.cli.options import json_option, target_argument, thread_options
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.program import StepRecord
 from treadle.replay import follow
@@ -23,8 +23,16 @@ from treadle.result import Failure, Schedule
 @click.command()
 @target_argument
 @click.argument("schedule")
+@thread_options
 @json_option
-def replay(target: str, schedule: str, as_json: bool) -> int:
+def replay(
+    target: str,
+    schedule: str,
+    granularity: str,
+    instrument: tuple[str, ...],
+    races: bool,
+    as_json: bool,
+) -> int:
     """Run one interleaving again and show all its steps.
 
     SCHEDULE names the process of each step, in order; `p*3` is three steps of p. It is printed
@@ -38,10 +46,10 @@ def replay(target: str, schedule: str, as_json: bool) -> int:
     Exit status: 0 no failure, 1 the failure showed again, 2 the schedule does not fit the program,
     3 the schedule ends before the program does.
     """
-    chosen = load(target)
+    chosen = load(target, granularity=granularity, instrument=instrument)
     with chosen.running():
         steps = Schedule.parse(schedule)
-        failure = api.replay(chosen.program, steps)
+        failure = api.replay(chosen.program, steps, races=races)
         if failure is not None:
             _show_failure(failure, chosen, as_json=as_json)
             return FAILED
@@ -70,8 +78,10 @@ def _show_success(target: Target, steps: Schedule, *, as_json: bool) -> int:
 
 def _follow(target: Target, steps: Schedule) -> tuple[list[StepRecord], list[str]]:
     """Return the steps in words, and the processes that could go on."""
-    run = follow(target.program, steps, detail=True)
-    names = target.program.vocabulary.process_names
-    able = [names[process] for process in run.enabled()]
-    run.close()
-    return run.records(), able
+    with target.program.controlled():
+        run = follow(target.program, steps, detail=True)
+        names = target.program.vocabulary.process_names
+        able = [names[process] for process in run.enabled()]
+        records = run.records()
+        run.close()
+    return records, able

@@ -10,7 +10,13 @@ from rich.console import Console
 
 from treadle.api import explore
 from treadle.cli.loading import Target, load
-from treadle.cli.options import ALGORITHM, json_option, search_options, target_argument
+from treadle.cli.options import (
+    ALGORITHM,
+    json_option,
+    search_options,
+    target_argument,
+    thread_options,
+)
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.report.colour import print_words
 from treadle.report.json import result_as_dict
@@ -23,18 +29,29 @@ from treadle.result import Result
 @target_argument
 @click.option("--algorithm", type=ALGORITHM, default="optimal", show_default=True)
 @search_options
+@thread_options
 @click.option("--timeout", type=float, metavar="SECONDS", help="Stop after this time.")
 @click.option("--keep-going", is_flag=True, help="Find all failures, not only the first.")
 @json_option
 @click.option("--quiet", is_flag=True, help="Print the verdict only.")
-def run(target: str, keep_going: bool, as_json: bool, quiet: bool, **options: Any) -> int:
+def run(
+    target: str,
+    keep_going: bool,
+    as_json: bool,
+    quiet: bool,
+    granularity: str,
+    instrument: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Explore a program: find a failing interleaving, or prove that there is none.
 
-    NAME is a treadle.model.Program of the file, or a function without parameters that returns one;
-    it can be left out if the file has only one.
+    NAME is a function of the file without parameters that uses threads, or a treadle.model.Program,
+    or a function that returns one; it can be left out if the file has only one.
 
     \b
     Examples:
+      treadle run test_bank.py::test_transfer
+      treadle run test_bank.py::test_transfer --instrument cachetools --races
       treadle run model.py
       treadle run model.py::transfer --keep-going
       treadle run model.py::transfer --algorithm source --schedule oldest
@@ -44,7 +61,7 @@ def run(target: str, keep_going: bool, as_json: bool, quiet: bool, **options: An
     Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget
     before the space was covered.
     """
-    chosen = load(target)
+    chosen = load(target, granularity=granularity, instrument=instrument)
     live = LiveLine(Console(stderr=True, quiet=quiet))
     try:
         with chosen.running():

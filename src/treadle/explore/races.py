@@ -48,7 +48,8 @@ def data_races(trace: Trace) -> Iterator[tuple[int, int]]:
 
 def _conflicts(footprint: Footprint, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
     """Return the mask keys that a footprint conflicts with: of data, and of synchronisation."""
-    data, synchronising = [], []
+    data: list[int] = []
+    synchronising: list[int] = []
     for key in footprint.conflicts:
         (data if key >> 2 in vocabulary.data else synchronising).append(key)
     return data, synchronising

@@ -25,8 +25,8 @@ from treadle.explore.blocking import (
     probed_reversals,
 )
 from treadle.explore.budget import Budget
-from treadle.explore.races import data_races
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
+from treadle.explore.races import data_races
 from treadle.explore.schedule import Chooser, stay
 from treadle.program import CannotStepError, Ending, Program, Run
 from treadle.result import Failure, Result, Schedule, without_addresses
@@ -88,6 +88,9 @@ class Search:
         finally:
             result.seconds = time.perf_counter() - self._started
             self._tell(final=True)
+        result.notes = self.program.notes()
+        if result.cut and not result.executions:
+            result.notes.append("treadle.assume() cut every execution: nothing was checked")
         return result
 
     def _loop(self) -> bool:
@@ -264,7 +267,9 @@ class Search:
 
     def _report_races(self) -> None:
         for first, second in data_races(self.trace):
-            self._report(Failure.of_race(self.program, self.trace, (first, second), self._schedule()))
+            self._report(
+                Failure.of_race(self.program, self.trace, (first, second), self._schedule())
+            )
 
     def _report_budget(self, run: Run) -> None:
         names = self.program.vocabulary.process_names
@@ -313,11 +318,17 @@ class Search:
         key = (failure.kind, failure.process, without_addresses(failure.message))
         if key not in self._failed:
             self._failed.add(key)
+            failure.granularity = self.program.granularity
+            failure.options = self.program.options
+            if failure.kind == "race":
+                failure.options["races"] = True
             self.result.failures.append(failure)
 
     def _schedule(self) -> Schedule:
         names = self.program.vocabulary.process_names
-        return Schedule(names[process] for process in self.trace.processes)
+        return Schedule(
+            (names[process] for process in self.trace.processes), self.program.knowledge()
+        )
 
     # Progress
 

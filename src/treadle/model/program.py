@@ -18,8 +18,8 @@ import contextlib
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar, TypeVar, overload
 
 from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
@@ -158,6 +158,22 @@ class Program:
             )
 
     # Running
+
+    granularity = ""
+    """Steps are what the model says they are."""
+    options: ClassVar[dict[str, object]] = {}
+    """There are none."""
+
+    def knowledge(self) -> tuple[str, ...]:
+        """Return nothing: a model has nothing to learn about itself."""
+        return ()
+
+    def know(self, knowledge: Sequence[str]) -> None:
+        """Take nothing over."""
+
+    def notes(self) -> list[str]:
+        """Return nothing: a model has no surprises."""
+        return []
 
     def controlled(self) -> contextlib.nullcontext[None]:
         """Return the context in which executions can be started: any."""

@@ -4,12 +4,14 @@ A result (`schema` is `treadle.result/1`):
 
     schema, program, algorithm   what was explored, and how; `target` too if the command line did it
     verdict                      "verified", "failed" or "incomplete"
-    executions, blocked          complete executions; those begun and found redundant
+    executions, blocked, cut     complete executions; those begun and found redundant; those that
+                                 the test cut
     complete                     whether the whole space was covered
     events, replayed, probes     steps on new paths, steps taken again, extra runs for conditions
     seconds                      wall time
     stopped_by, estimate         why it ended early and the estimated size of the space, or null
     failing                      findings in all, repetitions included
+    notes                        what else users should know, each a string
     failures                     the different ones, each as below
 
 A failure (`schema` is `treadle.failure/1`):
@@ -17,7 +19,9 @@ A failure (`schema` is `treadle.failure/1`):
     schema, kind, message        as in `treadle.Failure`
     process, step                whose step failed, and its index (from 0)
     schedule                     as one string, which `treadle replay` takes
-    waits                        for a deadlock: process, resource, holders, where
+    granularity, options         for threads: `access` or `gil`; what else a replay needs
+    pair                         for a data race: the indices of the two steps, else null
+    waits                        for a deadlock: process, resource, holders, where, spins
     trace                        one object per step: process, where, source, error, and accesses,
                                  each with operation, location, value
 
@@ -47,6 +51,7 @@ def result_as_dict(result: Result, *, target: str = "") -> dict[str, Any]:
         "verdict": verdict(result).lower(),
         "executions": result.executions,
         "blocked": result.blocked,
+        "cut": result.cut,
         "complete": result.complete,
         "events": result.events,
         "replayed": result.replayed,
@@ -55,6 +60,7 @@ def result_as_dict(result: Result, *, target: str = "") -> dict[str, Any]:
         "stopped_by": result.stopped_by or None,
         "estimate": result.estimate,
         "failing": result.failing,
+        "notes": result.notes,
         "failures": [failure_as_dict(failure) for failure in result.failures],
     }
 
@@ -68,6 +74,9 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "process": failure.process,
         "step": failure.step,
         "schedule": str(failure.schedule),
+        "granularity": failure.granularity,
+        "options": failure.options,
+        "pair": failure.pair,
         "waits": [asdict(wait) for wait in failure.waits],
         "trace": _trace_of(failure),
     }

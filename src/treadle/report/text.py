@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from treadle.errors import ScheduleMismatch
 from treadle.program import StepRecord, Wait
 from treadle.report.columns import WIDTH, printable, trace_in_columns
-from treadle.result import Failure, Result, Schedule
+from treadle.result import Failure, Result
 
 ROWS = 40
 """Steps of a long trace that are shown unless all are asked for."""
+
+
+_GRANULARITY = {
+    "access": "Granularity: access. Threads switch between any two accesses, as the language\n"
+    "  allows and free-threaded Python does.",
+    "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
+}
 
 
 # Results
@@ -58,8 +65,11 @@ def result_in_words(result: Result, *, target: str = "") -> str:
             f"about {result.estimate:,.0f} executions in all or more, "
             f"{result.executions / result.estimate:.1%} of them done or less"
         )
+    if result.cut:
+        rows["cut"] = f"{result.cut:,} executions, by treadle.assume"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
-    return "\n".join([verdict_in_words(result, target=target), *figures])
+    notes = [_wrapped(f"  note        {note}", indent=14) for note in result.notes]
+    return "\n".join([verdict_in_words(result, target=target), *figures, *notes])
 
 
 def _rate(result: Result) -> str:
@@ -88,16 +98,31 @@ def failure_in_words(failure: Failure, *, target: str = "", rows: int | None = R
         parts.append(_pair_in_words(failure.pair, steps))
     if steps:
         parts.append("\n".join(trace_in_columns(steps, failure.step, rows=rows)))
+    if failure.granularity:
+        parts.append(_GRANULARITY[failure.granularity])
     parts.append(f"Replay: {replay_command(failure, target)}")
     return "\n\n".join(parts)
 
 
 def replay_command(failure: Failure, target: str = "") -> str:
     """Return the command that replays a failure; without a target, the call that does."""
-    schedule = str(Schedule(failure.schedule[: failure.step + 1]))
+    schedule = str(failure.schedule.upto(failure.step + 1))
     if target:
-        return f"treadle replay {shlex.quote(target)} {shlex.quote(schedule)}"
-    return f"treadle.replay(program, {schedule!r})"
+        flags = "".join(f" {flag}" for flag in _flags(failure.options))
+        return f"treadle replay {shlex.quote(target)} {shlex.quote(schedule)}{flags}"
+    called = "test" if failure.granularity else "program"
+    options = "".join(f", {name}={value!r}" for name, value in failure.options.items())
+    return f"treadle.replay({called}, {schedule!r}{options})"
+
+
+def _flags(options: dict[str, object]) -> Iterator[str]:
+    """Yield the options of a replay as the command line takes them."""
+    for name, value in options.items():
+        if value is True:
+            yield f"--{name}"
+        else:
+            for one in value if isinstance(value, tuple) else (value,):
+                yield f"--{name} {one}"
 
 
 def _headline(failure: Failure, steps: Sequence[StepRecord]) -> str:
@@ -110,15 +135,19 @@ def _headline(failure: Failure, steps: Sequence[StepRecord]) -> str:
     elif failure.kind == "exception":
         text = f"Exception in {failure.process}{where}: {failure.message}"
     elif failure.kind in ("deadlock", "livelock"):
-        text = f"{failure.kind.capitalize()} after {failure.step} steps: {_who_waits(failure.waits)}"
+        text = (
+            f"{failure.kind.capitalize()} after {failure.step} steps: {_who_waits(failure.waits)}"
+        )
     else:
         text = f"{failure.kind.capitalize()}: {failure.message}"
     return _wrapped(text)
 
 
-def _wrapped(text: str) -> str:
+def _wrapped(text: str, indent: int = 2) -> str:
     return "\n".join(
-        textwrap.wrap(printable(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        textwrap.wrap(
+            printable(text), WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False
+        )
     )
 
 

@@ -60,6 +60,8 @@ def choose(options: Sequence[Value]) -> Value:
     me = control.current()
     if me is None or len(options) == 1:
         return options[0]
+    if control.collected is not None:
+        raise TreadleError("treadle.choose() cannot be used inside treadle.atomic(): choose before")
     return options[_toss(me, len(options))]
 
 
@@ -69,6 +71,7 @@ def _toss(me: Task, sides: int) -> int:
     me.children += 1
     name = f"{me.name}?{me.children}"
     location = program.vocabulary.location((name, "choice"), f"choice {me.children} of {me.name}")
+    program.branches = True
     outcome = 0
 
     def coin() -> None:
@@ -79,9 +82,9 @@ def _toss(me: Task, sides: int) -> int:
 
     task = Task(program.vocabulary.process(name), name, coin)
     task.daemon = True
-    program.scheduler.announce((code(task.number, Mode.SPAWN),))
+    control.step((code(task.number, Mode.SPAWN),))
     program.scheduler.begin(task, me)
-    program.scheduler.announce((code(location, Mode.READ),))
+    control.step((code(location, Mode.READ),))
     return outcome
 
 

@@ -7,33 +7,64 @@ shares a location with whatever changes that.
 A list that is published with `n` elements has `n` item locations, one for its *length* (and all
 elements beyond), one for the *order*, written by whatever moves elements about, and one for *all*,
 to which item assignments add and which whole reads (`sum(x)`, `x == y`) read. Dictionaries and sets
-have one location per key, one for *every* key at once and one for *all*. Whether the summary
-locations are needed at all is learned (see `shared`).
+have one location per key, one for *every* key at once, one for which *keys* there are and in what
+order, and one for all *values*. Whether the summary locations are needed at all is learned (see
+`shared`).
 """
 
 from __future__ import annotations
 
+import enum
+import types
+from array import array
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from treadle.events import Codes, Mode
 from treadle.threads import shared as names
-from treadle.threads.shared import ATOMS, Table
+from treadle.threads.shared import ATOMS, ClassTable, ObjectTable, Table, class_feature
 
 READ, WRITE, ADD = Mode.READ, Mode.WRITE, Mode.ADD
 
+HandOut = Callable[[Any, str], None]
+
+instrumented: set[int] = set()
+"""`id` of the namespaces of modules whose functions announce what they do themselves."""
+_EXACT = frozenset({list, dict, set, deque, bytearray, array})
+
+
+def is_overridden(kind: type, method: str) -> bool:
+    """Tell whether a container's method is written in Python, by the code under test."""
+    if kind in _EXACT:
+        return False
+    found = getattr(kind, method, None)
+    return isinstance(found, types.FunctionType) and id(found.__globals__) in instrumented
+
 
 class ContainerTable(Table):
-    """What all containers have in common."""
+    """What all containers have in common. As a mapping: attributes, which subclasses may have."""
 
-    __slots__ = ("base",)
+    __slots__ = ("base", "items_read", "items_written")
+
+    counts = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.items_read: dict[Any, Codes] = {}
+        self.items_written: dict[Any, Codes] = {}
 
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
         """Containers are told apart by where they hang, whatever the index."""
         shape = "".join(c for c in label if not c.isdigit())
         return f"{value.__class__.__name__} {shape}"
+
+    def forget(self) -> None:
+        """Forget codes that depend on what was learned."""
+        super().forget()
+        self.items_read.clear()
+        self.items_written.clear()
 
     def happens(self, *what: str) -> bool:
         """Tell whether one of these things happens to such containers."""
@@ -42,6 +73,56 @@ class ContainerTable(Table):
     def learn(self, *what: str) -> bool:
         """Note that these things happen; tell whether all were known."""
         return all([self.shared.note(self.sort, thing) for thing in what])
+
+    # Attributes of subclasses
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading an attribute."""
+        return ObjectTable.read(self, what)  # type: ignore[arg-type]
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of assigning an attribute."""
+        return ObjectTable.write(self, what)  # type: ignore[arg-type]
+
+    def stored(self, what: Any) -> Codes:
+        """Return the codes of really storing an attribute."""
+        return ObjectTable.stored(self, what)  # type: ignore[arg-type]
+
+    # Content
+
+    def item(self, key: Any) -> Codes:
+        """Return the codes of reading an element."""
+        if key.__class__ not in ATOMS or key.__class__ is slice:
+            return self.read_item(key)
+        codes = self.items_read.get(key)
+        if codes is None:
+            codes = self.items_read[key] = self.read_item(key)
+        return codes
+
+    def item_write(self, key: Any) -> Codes:
+        """Return the codes of assigning an element."""
+        if key.__class__ not in ATOMS or key.__class__ is slice:
+            return self.write_item(key)
+        codes = self.items_written.get(key)
+        if codes is None:
+            codes = self.items_written[key] = self.write_item(key)
+        return codes
+
+    def item_delete(self, key: Any) -> Codes:
+        """Return the codes of removing an element."""
+        return self.whole_write()
+
+    def read_item(self, key: Any) -> Codes:
+        """Return the codes of reading an element, found out anew."""
+        return self.whole_read()
+
+    def write_item(self, key: Any) -> Codes:
+        """Return the codes of assigning an element, found out anew."""
+        return self.whole_write()
+
+    def membership(self, item: Any) -> Codes:
+        """Return the codes of looking for an element."""
+        return self.whole_read()
 
     def whole_read(self) -> Codes:
         """Return the codes of reading the whole content."""
@@ -55,9 +136,29 @@ class ContainerTable(Table):
         """Return the codes of reading the number of elements."""
         return self.whole_read()
 
-    def attribute(self, name: str) -> int:
-        """Return the code of reading an attribute of a container's subclass."""
-        return self.at(("attribute", name), READ, f".{name}")
+    def keys_read(self) -> Codes:
+        """Return the codes of going through the elements, one after the other."""
+        return self.whole_read()
+
+    def extend(self, value: Any) -> Codes:
+        """Return the codes of adding all elements of something."""
+        return self.whole_write()
+
+    # What becomes reachable with it
+
+    def hand_out(self, value: Any, publish: HandOut, key: Any = None) -> None:
+        """Publish a value that is about to be put in."""
+        if value.__class__ not in ATOMS:
+            place = f"[{key!r}]" if key.__class__ in ATOMS and key is not None else "[...]"
+            publish(value, self.label + place)
+
+    def hand_out_all(self, values: Any, publish: HandOut) -> None:
+        """Publish the elements of something that are about to be put in."""
+        if isinstance(values, dict):
+            values = [*dict.keys(values), *dict.values(values)]
+        if isinstance(values, list | tuple | set | frozenset | deque):
+            for value in values:
+                self.hand_out(value, publish)
 
 
 class ListTable(ContainerTable):
@@ -72,7 +173,7 @@ class ListTable(ContainerTable):
             self.forget()
         self.base = length
 
-    def item(self, index: int, mode: Mode) -> int:
+    def place(self, index: int, mode: Mode) -> int:
         """Return the code of one element."""
         return self.at(index, mode, f"[{index}]")
 
@@ -80,27 +181,32 @@ class ListTable(ContainerTable):
         """Return the code that conflicts with moving elements, if that happens."""
         return [self.at("order", READ, " order")] if self.happens("moved") else []
 
-    def read(self, what: Any) -> Codes:
+    def read_item(self, key: Any) -> Codes:
         """Return the codes of reading one element."""
-        if what.__class__ is int and 0 <= what < self.base:
-            item = [self.item(what, READ)] if self.happens("assigned") else []
+        if key.__class__ is int and 0 <= key < self.base:
+            item = [self.place(key, READ)] if self.happens("assigned") else []
             return (*item, *self.in_order())
-        if what.__class__ is int and what < 0 and not self.happens("moved", "grown"):
-            return self[what + self.base] if -self.base <= what else ()
-        if what.__class__ is int and what >= self.base:
+        if key.__class__ is int and key < 0 and not self.happens("moved", "grown"):
+            return self.item(key + self.base) if -self.base <= key else ()
+        if key.__class__ is int and key >= self.base:
             return self.size()
         return self.whole_read()
 
-    def write(self, what: Any) -> Codes:
+    def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning one element."""
-        if what.__class__ is int and what < 0 and not self.happens("moved", "grown"):
-            what += self.base
-        if what.__class__ is int and 0 <= what < self.base:
+        if key.__class__ is int and key < 0 and not self.happens("moved", "grown"):
+            key += self.base
+        if key.__class__ is int and 0 <= key < self.base:
             if not self.learn("assigned"):
                 return ()
             whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
-            return (self.item(what, WRITE), *self.in_order(), *whole)
-        return self.grow() if what.__class__ is int and what >= self.base else self.whole_write()
+            return (self.place(key, WRITE), *self.in_order(), *whole)
+        return self.grow() if key.__class__ is int and key >= self.base else self.whole_write()
+
+    def next_item(self, index: int) -> Codes:
+        """Return the codes of an iterator's step: the element, and whether there is one."""
+        size = self.size()
+        return (*self.item(index), *size) if index < self.base else size
 
     def grow(self) -> Codes:
         """Return the codes of adding elements at the end."""
@@ -108,6 +214,10 @@ class ListTable(ContainerTable):
             return ()
         whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
         return (self.at("length", WRITE, " length"), *whole)
+
+    def extend(self, value: Any) -> Codes:
+        """Return the codes of adding all elements of something."""
+        return self.grow() if not isinstance(value, int) else self.whole_write()
 
     def whole_write(self) -> Codes:
         """Return the codes of moving elements about."""
@@ -135,7 +245,7 @@ class ListTable(ContainerTable):
 class DictTable(ContainerTable):
     """A dictionary: one location per key."""
 
-    __slots__ = ()
+    __slots__ = ("inserts_missing",)
 
     def begin(self, value: Any) -> None:
         """Take note of the keys: assigning one of them later inserts nothing."""
@@ -143,49 +253,90 @@ class DictTable(ContainerTable):
         if getattr(self, "base", base) != base:
             self.forget()
         self.base = base
+        self.inserts_missing = getattr(value, "default_factory", None) is not None
 
     def place(self, key: Any, mode: Mode) -> int:
         """Return the code of one key."""
         named = name_of_key(self, key)
         return self.at(("key", named[0]), mode, named[1])
 
-    def read(self, what: Any) -> Codes:
+    def is_old(self, key: Any) -> bool:
+        """Tell whether a key is there from publication on."""
+        return key.__class__ in ATOMS and key in self.base and not self.happens("deleted")
+
+    def membership(self, item: Any) -> Codes:
         """Return the codes of looking a key up, whether it is there or not."""
         every = [self.at("every", READ, " keys")] if self.happens("replaced") else []
         if not self.happens("assigned", "inserted", "deleted"):
             return tuple(every)
-        return (self.place(what, READ), *every)
+        return (self.place(item, READ), *every)
 
-    def write(self, what: Any) -> Codes:
+    def read_item(self, key: Any) -> Codes:
+        """Return the codes of `d[key]`, which a `defaultdict` may answer by inserting it."""
+        if self.inserts_missing and not self.is_old(key):
+            return self.write_item(key)
+        return self.membership(key)
+
+    def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning a key."""
-        is_old = what.__class__ in ATOMS and what in self.base and not self.happens("deleted")
-        if not self.learn("assigned" if is_old else "inserted"):
+        if not self.is_old(key):
+            return self._change(key) if self.learn("inserted") else ()
+        if not self.learn("assigned"):
             return ()
-        return self._change(what, ADD if is_old else WRITE)
+        values = [self.at("values", ADD, " content")] if self.happens("read whole") else []
+        return (self.place(key, WRITE), *self._every(), *values)
 
-    def delete(self, key: Any) -> Codes:
+    def item_delete(self, key: Any) -> Codes:
         """Return the codes of removing a key."""
-        if not self.learn("deleted"):
-            return ()
-        return self._change(key, WRITE)
+        return self._change(key) if self.learn("deleted") else ()
 
-    def _change(self, key: Any, mode: Mode) -> Codes:
-        every = [self.at("every", READ, " keys")] if self.happens("replaced") else []
-        whole = [self.at("all", mode, " content")] if self.happens("read whole") else []
-        return (self.place(key, WRITE), *every, *whole)
+    def _every(self) -> list[int]:
+        return [self.at("every", READ, " keys")] if self.happens("replaced") else []
+
+    def _change(self, key: Any) -> Codes:
+        """Return the codes of changing which keys there are."""
+        keys = []
+        if self.happens("gone through"):
+            keys.append(self.at("keys", WRITE, " size"))
+        elif self.happens("counted"):
+            keys.append(self.at("keys", ADD, " size"))
+        return (self.place(key, WRITE), *self._every(), *keys)
+
+    def size(self) -> Codes:
+        """Return the codes of reading the number of keys."""
+        return self._keys("counted")
+
+    def keys_read(self) -> Codes:
+        """Return the codes of going through the keys."""
+        return self._keys("gone through")
+
+    def _keys(self, how: str) -> Codes:
+        if not self.learn(how) or not self.happens("inserted", "deleted", "replaced"):
+            return ()
+        return (self.at("keys", READ, " size"),)
 
     def whole_read(self) -> Codes:
-        """Return the codes of reading all keys or values."""
-        changes = ("assigned", "inserted", "deleted", "replaced")
-        if not self.learn("read whole") or not self.happens(*changes):
-            return ()
-        return (self.at("all", READ, " content"),)
+        """Return the codes of reading all keys and values."""
+        keys = self.keys_read()
+        if not self.learn("read whole") or not self.happens("assigned", "replaced"):
+            return keys
+        return (self.at("values", READ, " content"), *keys)
 
     def whole_write(self) -> Codes:
         """Return the codes of changing keys that cannot be told beforehand."""
         if not self.learn("replaced"):
             return ()
-        return (self.at("every", WRITE, " keys"), self.at("all", WRITE, " content"))
+        return (
+            self.at("every", WRITE, " keys"),
+            self.at("keys", WRITE, " size"),
+            self.at("values", WRITE, " content"),
+        )
+
+    def extend(self, value: Any) -> Codes:
+        """Return the codes of taking over all keys of something that nobody else changes."""
+        if isinstance(value, dict | set | frozenset) and id(value) not in self.shared.published:
+            return tuple(dict.fromkeys(code for key in value for code in self.item_write(key)))
+        return self.whole_write()
 
 
 class SetTable(DictTable):
@@ -196,6 +347,7 @@ class SetTable(DictTable):
     def begin(self, value: Any) -> None:
         """Every element that is added may be new."""
         self.base = frozenset()
+        self.inserts_missing = False
 
 
 class SimpleTable(ContainerTable):
@@ -203,25 +355,122 @@ class SimpleTable(ContainerTable):
 
     __slots__ = ()
 
-    def read(self, what: Any) -> Codes:
-        """Return the codes of reading an element."""
-        return self.whole_read()
-
-    def write(self, what: Any) -> Codes:
-        """Return the codes of assigning an element."""
-        return self.whole_write()
+    counts = False
 
     def whole_read(self) -> Codes:
         """Return the codes of reading."""
-        if not self.happens("changed"):
-            return ()
-        return (self.at("all", READ),)
+        return (self.at("all", READ),) if self.happens("changed") else ()
 
     def whole_write(self) -> Codes:
         """Return the codes of changing anything."""
-        if not self.learn("changed"):
-            return ()
-        return (self.at("all", WRITE),)
+        return (self.at("all", WRITE),) if self.learn("changed") else ()
+
+
+class AliasTable(ContainerTable):
+    """Something through which another published object is seen; not published on its own."""
+
+    __slots__ = ("of",)
+
+    counts = False
+
+    def __init__(self, of: Table, kind: type) -> None:
+        super().__init__(of.shared, of.key, of.label, of.sort)
+        self.of: Any = of
+        self.kind = kind
+
+    def stand_for(self, value: Any) -> None:
+        """Enter this as the table of a value, for the rest of the execution."""
+        self.shared.published[id(value)] = self
+        self.shared._kept.append(value)
+
+
+class ViewTable(AliasTable):
+    """What `keys()`, `values()` and `items()` of a dictionary return."""
+
+    __slots__ = ()
+
+    def membership(self, item: Any) -> Codes:
+        """Return the codes of looking for an element."""
+        return self.of.membership(item) if "keys" in self.kind.__name__ else self.whole_read()
+
+    def size(self) -> Codes:
+        """Return the codes of reading the dictionary's size."""
+        codes: Codes = self.of.size()
+        return codes
+
+    def keys_read(self) -> Codes:
+        """Return the codes of going through the view."""
+        return self.whole_read()
+
+    def whole_read(self) -> Codes:
+        """Return the codes of reading all of the view."""
+        codes: Codes
+        codes = self.of.keys_read() if "keys" in self.kind.__name__ else self.of.whole_read()
+        return codes
+
+
+class AttributesTable(AliasTable):
+    """The `__dict__` of a published object: its keys are the object's attributes."""
+
+    __slots__ = ()
+
+    def read_item(self, key: Any) -> Codes:
+        """Return the codes of reading an attribute."""
+        codes: Codes = self.of[key]
+        return codes
+
+    def write_item(self, key: Any) -> Codes:
+        """Return the codes of storing an attribute, whatever the class says."""
+        codes: Codes = self.of.stored(key) if hasattr(self.of, "stored") else self.of.writes[key]
+        return codes
+
+    def item_delete(self, key: Any) -> Codes:
+        """Return the codes of deleting an attribute."""
+        return self.write_item(key)
+
+    def membership(self, item: Any) -> Codes:
+        """Return the codes of looking an attribute up."""
+        return self.read_item(item)
+
+    def whole_read(self) -> Codes:
+        """Return the codes of reading all attributes."""
+        return whole_read(self.of)
+
+    def whole_write(self) -> Codes:
+        """Return the codes of writing all attributes that are ever written."""
+        return whole_write(self.of, ())
+
+    def extend(self, value: Any) -> Codes:
+        """Return the codes of storing several attributes."""
+        names = value if isinstance(value, dict) else ()
+        return tuple(dict.fromkeys(code for name in names for code in self.write_item(name)))
+
+
+def whole_read(table: Table) -> Codes:
+    """Return the codes of reading all that an object holds."""
+    if isinstance(table, ContainerTable):
+        return table.whole_read()
+    codes = (code for name in _changing_attributes(table) for code in table[name])
+    return tuple(dict.fromkeys(codes))
+
+
+def whole_write(table: Table, attributes: Iterable[str]) -> Codes:
+    """Return the codes of writing all that an object holds."""
+    if isinstance(table, ContainerTable):
+        return table.whole_write()
+    written = dict.fromkeys([*attributes, *_changing_attributes(table)])
+    return tuple(dict.fromkeys(code for name in written for code in table.writes[name]))
+
+
+def _changing_attributes(table: Table) -> list[str]:
+    """Return the attributes of an object that are written after publication, in a fixed order."""
+    sorts = {table.sort}
+    if not isinstance(table, ContainerTable):
+        kind = table.owner if isinstance(table, ClassTable) else table.kind
+        sorts.update(class_feature(owner, "")[0] for owner in kind.__mro__)
+    return sorted(
+        what for sort, what in table.shared.features if sort in sorts and isinstance(what, str)
+    )
 
 
 def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
@@ -233,14 +482,17 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
         return key, f"[{key!r}]"
     if key.__class__ is tuple and all(part.__class__ in ATOMS for part in key):
         return key, f"[{key!r}]"
+    if isinstance(key, enum.Enum) and not isinstance(key, str | int):
+        return (key.__class__.__qualname__, key.name), f"[{key}]"
     known = table.shared.published.get(id(key))
     if known is not None and key.__class__.__hash__ is object.__hash__:
         return ("object", known.key), f"[{known.label}]"
     return "other", "[...]"
 
 
-names.register(list, ListTable, names._children_of_list)
+names.register(list, ListTable, names._children_of_list, lambda value: value)
 names.register(bytearray, ListTable)
+names.register(array, SimpleTable)
 names.register(dict, DictTable, names._children_of_dict)
 names.register(set, SetTable, names._children_of_set)
 names.register(deque, SimpleTable, names._children_of_sequence)

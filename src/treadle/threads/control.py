@@ -13,8 +13,10 @@ operation is no event, unless it has to wait.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
@@ -29,11 +31,14 @@ program: ThreadProgram | None = None
 
 
 def current() -> Task | None:
-    """Return the controlled thread that is running, or None outside of an execution."""
+    """Return the controlled thread that is running, or None outside of an execution.
+
+    The exploration itself and other threads of the operating system are no controlled threads.
+    """
     if program is None:
         return None
     task: Task | None = program.scheduler.me
-    return task
+    return task if task is not None and task.fiber is getcurrent() else None
 
 
 def task() -> Task:
@@ -65,10 +70,16 @@ def announce(doing: Operation | Codes) -> Task:
         not isinstance(doing, Operation) or doing.ready(me)
     ):
         return me
-    if running.is_coarse:
-        close_coarse_step(me)
-    running.scheduler.announce(doing)
+    step(doing)
     return me
+
+
+def step(doing: Operation | Codes) -> None:
+    """End the current step, whether there are other threads or not."""
+    running = the_program()
+    if running.is_coarse:
+        close_coarse_step(running.scheduler.me)
+    running.scheduler.announce(doing)
 
 
 def locate(obj: Any, facet: Hashable = "", name: str = "") -> int | None:
@@ -98,6 +109,31 @@ def publish(value: Any, label: str) -> None:
     the_program().hand_out(value, label)
 
 
+def spawn(
+    task: Task, codes: Codes, started: Callable[[Task], None] | None = None
+) -> None:
+    """Start a task in a step of its own, and run it up to its first announcement.
+
+    `started` is told in the same step, before the task runs.
+    """
+    global collected
+    running = the_program()
+    if hooks.announce is hooks.nothing:
+        hooks.announce = collect if collected is not None else running.announce_access
+    me = announce(codes)
+    if started is not None:
+        started(task)
+    if collected is None:
+        running.scheduler.begin(task, me)
+        return
+    block, collected = collected, None  # what the new thread does is not part of the block
+    hooks.announce = running.announce_access
+    try:
+        running.scheduler.begin(task, me)
+    finally:
+        collected, hooks.announce = block, collect
+
+
 # Several accesses in one step
 
 collected: list[int] | None = None
@@ -119,7 +155,7 @@ def end_collecting() -> None:
     global collected
     me = task()
     assert collected is not None
-    assert isinstance(me.doing, tuple | None)
+    assert me.doing is None or isinstance(me.doing, tuple)
     if hooks.announce is collect:
         hooks.announce = the_program().announce_access
     codes = dict.fromkeys([*collected, *(me.doing or ())])

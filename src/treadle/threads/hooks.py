@@ -1,9 +1,9 @@
 """What rewritten code calls before it touches something that may be shared.
 
 The rewriter (`rewrite`) inserts a call to one of these functions before each instruction that reads
-or writes an attribute, item, variable of an enclosing function or global. Nearly always the object
-is not published, and the hook returns at once: that is the whole cost of instrumented code.
-Otherwise the hook announces the access and returns when it is to happen.
+or writes an attribute, item, variable of an enclosing function or global, behind a check that the
+object is published. The hook announces the access and returns when it is to happen. What calls of
+functions written in C touch is in `calls`, iteration in `iterate`.
 """
 
 from __future__ import annotations
@@ -12,20 +12,50 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.events import Codes
-from treadle.threads.shared import Shared, Table
+from treadle.threads.containers import ContainerTable, is_overridden, whole_read
+from treadle.threads.shared import ATOMS, Table
 
 
 def nothing(codes: Any) -> None:
     """Stand in for `announce` where nothing is shared with anybody yet."""
 
 
+def _nobody(value: Any, label: str) -> None:
+    """Stand in for `hand_out` outside of an exploration."""
+
+
+def _no_loop(site: object) -> None:
+    """Stand in for `on_loop` where nobody looks for loops that only wait."""
+
+
+def _no_point() -> None:
+    """Stand in for `on_point` where threads may be switched at every access."""
+
+
 published: dict[int, Table] = {}
 """Tables of the published objects, by `id`."""
 announce: Callable[[Any], None] = nothing
 """Ends the current task's step; returns when the next one begins."""
-shared: Shared | None = None
-hand_out: Callable[[Any, str], None] = nothing  # type: ignore[assignment]
+hand_out: Callable[[Any, str], None] = _nobody
 """Publishes a value under a name, on behalf of the current task."""
+on_loop: Callable[[object], None] = _no_loop
+"""Called before the backward jump of a `while` loop."""
+on_point: Callable[[], None] = _no_point
+"""Called where an interpreter with a global lock may switch threads."""
+effects = [False]
+"""Whether code under test has changed anything, shared or not, since this was last set to False."""
+unobserved: list[tuple[str, str]] = []
+"""Functions that touched shared objects unobserved: name, and `file:line` of the first call."""
+
+
+def loop(site: object) -> None:
+    """Before the backward jump of a `while` loop."""
+    on_loop(site)
+
+
+def point() -> None:
+    """Where an interpreter with a global lock may switch threads."""
+    on_point()
 
 
 # Attributes
@@ -40,11 +70,21 @@ def load_attr(obj: Any, name: str) -> None:
             announce(codes)
 
 
+def load_class_attr(obj: Any, name: str) -> None:
+    """Before `obj.name` is read, an attribute that classes have and that is assigned."""
+    table = published.get(id(obj)) or published.get(id(obj.__class__))
+    if table is not None:
+        codes = table[name]
+        if codes:
+            announce(codes)
+
+
 def store_attr(value: Any, obj: Any, name: str) -> None:
     """Before `obj.name = value`."""
     table = published.get(id(obj))
     if table is not None:
-        hand_out(value, f"{table.label}.{name}")
+        if value.__class__ not in ATOMS:
+            hand_out(value, f"{table.label}.{name}")
         codes = table.writes[name]
         if codes:
             announce(codes)
@@ -59,23 +99,7 @@ def delete_attr(obj: Any, name: str) -> None:
             announce(codes)
 
 
-# Items
-
-
-def load_item(obj: Any, key: Any) -> None:
-    """Before `obj[key]` is read."""
-    table = published.get(id(obj))
-    if table is not None:
-        codes = item_codes(table, obj, key)
-        if codes:
-            announce(codes)
-
-
-def item_codes(table: Table, obj: Any, key: Any) -> Codes:
-    raise NotImplementedError
-
-
-# Variables of enclosing functions
+# Variables of enclosing functions, and globals
 
 
 def load_cell(cell: Any) -> None:
@@ -91,7 +115,191 @@ def store_cell(value: Any, cell: Any) -> None:
     """Before the variable of an enclosing function is assigned."""
     table = published.get(id(cell))
     if table is not None:
-        hand_out(value, table.label)
+        if value.__class__ not in ATOMS:
+            hand_out(value, table.label)
         codes = table.writes["cell"]
         if codes:
             announce(codes)
+
+
+def delete_cell(cell: Any) -> None:
+    """Before the variable of an enclosing function is deleted."""
+    table = published.get(id(cell))
+    if table is not None:
+        codes = table.writes["cell"]
+        if codes:
+            announce(codes)
+
+
+load_global = load_cell
+"""Before a global is read; what stands for the variable has a table like a closure's."""
+store_global = store_cell
+delete_global = delete_cell
+
+
+# Items
+
+
+def container(obj: Any, method: str) -> ContainerTable | None:
+    """Return the table of a published container whose method is not code under test."""
+    table = published.get(id(obj))
+    if not isinstance(table, ContainerTable) or is_overridden(obj.__class__, method):
+        return None
+    return table
+
+
+def load_item(obj: Any, key: Any) -> None:
+    """Before `obj[key]` is read."""
+    table = container(obj, "__getitem__")
+    if table is not None:
+        codes = table.item(key)
+        if codes:
+            announce(codes)
+
+
+def store_item(value: Any, obj: Any, key: Any) -> None:
+    """Before `obj[key] = value`."""
+    table = container(obj, "__setitem__")
+    if table is not None:
+        table.hand_out(key, hand_out)
+        table.hand_out(value, hand_out, key)
+        codes = table.item_write(key)
+        if codes:
+            announce(codes)
+
+
+def delete_item(obj: Any, key: Any) -> None:
+    """Before `del obj[key]`."""
+    table = container(obj, "__delitem__")
+    if table is not None:
+        codes = table.item_delete(key)
+        if codes:
+            announce(codes)
+
+
+def load_slice(obj: Any) -> None:
+    """Before `obj[i:j]` is read."""
+    _announce_if_any(container(obj, "__getitem__"), ContainerTable.whole_read)
+
+
+def store_slice(value: Any, obj: Any) -> None:
+    """Before `obj[i:j] = value`."""
+    table = container(obj, "__setitem__")
+    if table is not None:
+        table.hand_out_all(value, hand_out)
+        codes = (*table.whole_write(), *_whole(value))
+        if codes:
+            announce(codes)
+
+
+# Containers as a whole
+
+
+def _announce_if_any(
+    table: ContainerTable | None, find: Callable[[ContainerTable], Codes]
+) -> None:
+    if table is not None:
+        codes = find(table)
+        if codes:
+            announce(codes)
+
+
+def _whole(obj: Any) -> Codes:
+    """Return the codes of reading all of a container, if it is one and published."""
+    table = published.get(id(obj))
+    return table.whole_read() if isinstance(table, ContainerTable) else ()
+
+
+def read_size(obj: Any) -> None:
+    """Before the truth or the length of something is asked for."""
+    _announce_if_any(container(obj, "__len__"), ContainerTable.size)
+
+
+def read_whole(obj: Any) -> None:
+    """Before something is unpacked or copied into a new container."""
+    _announce_if_any(container(obj, "__iter__"), ContainerTable.whole_read)
+
+
+def read_both(left: Any, right: Any) -> None:
+    """Before two things are compared or combined."""
+    codes = (*deep_codes(left), *deep_codes(right))
+    if codes:
+        announce(codes)
+
+
+def read_deep(obj: Any) -> None:
+    """Before something is put into words."""
+    codes = deep_codes(obj)
+    if codes:
+        announce(codes)
+
+
+def deep_codes(root: Any) -> Codes:
+    """Return the codes of reading a container and the containers in it."""
+    codes: dict[int, None] = {}
+    seen = set()
+    todo = [root]
+    while todo:
+        obj = todo.pop()
+        kind = obj.__class__
+        if kind in ATOMS or id(obj) in seen:
+            continue
+        seen.add(id(obj))
+        table = published.get(id(obj))
+        if isinstance(table, ContainerTable):
+            codes.update(dict.fromkeys(table.whole_read()))
+        if isinstance(obj, dict):
+            todo += [*dict.keys(obj), *dict.values(obj)]
+        elif kind in (list, tuple):
+            todo += obj
+    return tuple(codes)
+
+
+def contains(item: Any, obj: Any) -> None:
+    """Before `item in obj`."""
+    table = container(obj, "__contains__")
+    if table is not None:
+        codes = table.membership(item)
+        if codes:
+            announce(codes)
+
+
+def update_in_place(obj: Any, value: Any) -> None:
+    """Before `obj += value` and the like."""
+    table = container(obj, "__iadd__")
+    if table is None:
+        read_both(obj, value)
+        return
+    table.hand_out_all(value, hand_out)
+    codes = (*table.extend(value), *_whole(value))
+    if codes:
+        announce(codes)
+
+
+# Patterns
+
+
+def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
+    """Before the keys of a mapping pattern are looked up."""
+    table = container(obj, "get")
+    if table is not None:
+        codes = tuple(dict.fromkeys(code for key in keys for code in table.membership(key)))
+        if codes:
+            announce(codes)
+
+
+def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
+    """Before the attributes of a class pattern are read."""
+    table = published.get(id(obj))
+    if table is None or not isinstance(obj, kind):
+        return
+    positional = tuple(getattr(kind, "__match_args__", ()))[:count]
+    codes = tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name]))
+    if codes:
+        announce(codes)
+
+
+def everything(obj: Any) -> Codes:
+    """Return the codes of reading all that a published object holds."""
+    table = published.get(id(obj))
+    return () if table is None else whole_read(table)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from treadle.threads.rewrite import rewrite
+from treadle.threads.rewrite import Scope, rewrite
 from treadle.threads.shared import Shared
 
 _LIBRARIES = tuple(
@@ -49,7 +49,7 @@ class Instrumentation:
     def _rewrite(self, code: types.CodeType) -> types.CodeType:
         known = self._rewritten.get(id(code))
         if known is None:
-            known = self._rewritten[id(code)] = (code, rewrite(code, lambda name: None))
+            known = self._rewritten[id(code)] = (code, rewrite(code, Scope()))
         return known[1]
 
     def _modules(self) -> Iterator[types.ModuleType]:

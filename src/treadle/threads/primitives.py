@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
-from treadle.threads import thread
+from treadle.threads import (
+    barrier,
+    clock,
+    condition,
+    forbidden,
+    local,
+    locks,
+    queues,
+    randomness,
+    raw_thread,
+    sync,
+    thread,
+)
 from treadle.threads.patches import Patches
 
-PATCHES: list[Patches] = [thread.PATCHES]
+PATCHES: list[Patches] = [
+    thread.PATCHES,
+    raw_thread.PATCHES,
+    clock.PATCHES,
+    randomness.PATCHES,
+    local.PATCHES,
+    forbidden.PATCHES,
+    locks.PATCHES,
+    condition.PATCHES,
+    sync.PATCHES,
+    barrier.PATCHES,
+    queues.PATCHES,
+]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from treadle.errors import TreadleError
+from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
 from treadle.program import Restart
 from treadle.threads import control, hooks
 from treadle.threads.detail import RecordingScheduler
+from treadle.threads.host import Host
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
 from treadle.threads.primitives import PATCHES
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
-from treadle.threads.shared import ATOMS, Shared
+from treadle.threads.shared import ATOMS, Feature, Shared
+from treadle.threads.spin import visit
 from treadle.threads.task import Task
 
 _TRIALS = 10
@@ -46,12 +48,18 @@ class ThreadProgram:
         self.shared = Shared(self.vocabulary, hooks.published)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
+        self.granularity = "gil" if is_coarse else "access"
+        self.branches = False
+        """Whether some execution had more than one thread, or a choice."""
         self.is_cut = False
         """Whether `treadle.assume` did not hold in this execution."""
         self.returned: object = None
         """What the test returned in the last execution."""
         self._run: ThreadRun | None = None
         self._installer = Installer()
+        self.host = Host(self)
+        self._instrument = instrument
+        self._natural: frozenset[Feature] = frozenset()
         self._instrumentation = Instrumentation(test, instrument)
 
     # In control, or not
@@ -68,18 +76,52 @@ class ThreadProgram:
             )
         control.program = self
         hooks.hand_out = self.hand_out
+        hooks.on_loop = visit
+        hooks.on_point = control.point
         try:
             self._instrumentation.install(self.shared)
             self._installer.install(PATCHES)
-            yield
+            with self.host.guarded():
+                yield
         finally:
             try:
                 self.abandon()
             finally:
                 self._installer.undo()
                 self._instrumentation.undo()
-                hooks.published.clear()
+                self.shared.clear()
                 control.program = None
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options that it takes to run the test in the same way again."""
+        found: dict[str, object] = {}
+        if self.is_coarse:
+            found["granularity"] = "gil"
+        if self._instrument:
+            found["instrument"] = self._instrument
+        return found
+
+    def knowledge(self) -> tuple[str, ...]:
+        """Return what was learned beyond the natural execution."""
+        return tuple(sorted(map(_as_text, self.shared.features - self._natural)))
+
+    def know(self, knowledge: Sequence[str]) -> None:
+        """Take over what an earlier exploration had learned."""
+        self.shared.learned |= set(map(_from_text, knowledge))
+        self.shared.learn()
+
+    def notes(self) -> list[str]:
+        """Return what users should know about the executions so far."""
+        found = []
+        if not self.branches:
+            found.append("the test started no thread, so there is only one interleaving")
+        found += [
+            f"{name} ran uninstrumented on shared objects at {where}, as one atomic step: "
+            f"add its package to `instrument` to look inside"
+            for name, where in hooks.unobserved
+        ]
+        return found
 
     def try_out(self) -> object:
         """Learn from the natural execution what matters, and return what the test returns."""
@@ -93,6 +135,7 @@ class ThreadProgram:
                 except Restart:
                     continue
                 break
+        self._natural = frozenset(self.shared.features)
         return returned
 
     # Executions
@@ -107,6 +150,7 @@ class ThreadProgram:
         self.returned = None
         self.is_cut = False
         main = Task(self.vocabulary.process("main"), "main", self._main)
+        self.host.begin(main)
         self.scheduler.begin(main, None)
         return run
 
@@ -116,9 +160,11 @@ class ThreadProgram:
     def abandon(self) -> None:
         """Unwind what is left of the last execution."""
         if self._run is not None:
+            self._run.keep_standing()
             self._run = None
             if self.scheduler.alive:
                 self.scheduler.abort()
+            self.branches = self.branches or hooks.announce is not hooks.nothing
             hooks.announce = hooks.nothing
 
     def end_run(self) -> None:
@@ -139,3 +185,15 @@ class ThreadProgram:
     def announce_access(self) -> Callable[[Any], None]:
         """How hooks announce an access, once threads have been started."""
         return control.collect if self.is_coarse else self.scheduler.announce
+
+
+def _as_text(feature: Feature) -> str:
+    """Write a feature down, for a schedule."""
+    return f"{feature[0]}::{feature[1]}"
+
+
+def _from_text(text: str) -> Feature:
+    sort, separator, what = text.rpartition("::")
+    if not separator:
+        raise ScheduleMismatch(f"cannot read +{text} in the schedule: copy it as it was printed")
+    return sort, what

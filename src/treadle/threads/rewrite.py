@@ -1,157 +1,717 @@
 """Bytecode with hooks: a call before every instruction that may touch something shared.
 
 A guided tour. `rewrite` takes a code object and returns one that does the same, but calls a
-function of `hooks` before each visible access, with copies of the operands from the stack. Calls of
-methods and functions are resolved by a hook too (`resolve`), because a function written in C touches
-its arguments without any bytecode. Line numbers, exception tables and stack sizes are kept right by
-the `bytecode` package. What differs between Python 3.11, 3.12 and 3.13 is in `_Shape`.
+function of `hooks` before each visible access, with copies of the operands from the stack. Nearly
+always the object is nobody else's; so the call stands behind a *guard*, `id(obj) in published`,
+which is inlined because a call of a Python function would cost three times as much.
+
+Functions written in C touch their arguments without any bytecode. So the callable of every call is
+replaced, on the stack, by what `calls.resolve` makes of it. For that it has to lie in one place:
+methods are loaded as plain attributes.
+
+The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
+out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
+exception tables and stack sizes are kept right by the `bytecode` package. What differs between
+Python 3.11, 3.12 and 3.13 is at the end of the file.
 """
 
 from __future__ import annotations
 
+import builtins
+import dis
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bytecode import Bytecode, CellVar, FreeVar, Instr, Label
+from bytecode import BinaryOp, Bytecode, CellVar, FreeVar, Instr, Label
 from bytecode.instr import InstrLocation
 
-from treadle.threads import hooks
+from treadle.threads import calls, hooks, iterate
+from treadle.threads.methods import MUTATORS, READING_ARGUMENTS
+from treadle.threads.origins import Origins
 
-_VERSION = sys.version_info[:2]
-
+Item = Any
+"""An instruction, label or pseudo-instruction of `bytecode`."""
+Location = InstrLocation | None
 Hook = Callable[..., Any]
-Globals = Callable[[str], object]
-"""Returns what stands for a global variable, or None if nobody ever assigns it."""
 
-_JUMPS_BACK = frozenset({"JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE"})
-_HARMLESS_CALLS = frozenset(
+HARMLESS_CALLS = frozenset(
     {
         "isinstance", "issubclass", "range", "int", "float", "bool", "type", "id", "abs", "ord",
-        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice",
+        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
+        "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
+        *(
+            name
+            for name, value in vars(builtins).items()
+            if isinstance(value, type) and issubclass(value, Exception)
+        ),
     }
 )  # fmt: skip
 """Built-ins that touch nothing shared through their arguments."""
 
+_MUTABLE_OPERATORS = frozenset(
+    {"ADD", "MULTIPLY", "OR", "AND", "SUBTRACT", "XOR", "REMAINDER"}
+)
+"""Operators that built-in containers (and `%` of strings) have."""
+_READING: dict[str, Hook] = {
+    "len": hooks.read_size,
+    **dict.fromkeys(
+        ["list", "tuple", "set", "frozenset", "sorted", "sum", "any", "all", "min", "max"],
+        hooks.read_deep,
+    ),
+    **dict.fromkeys(["str", "repr", "print", "format"], hooks.read_deep),
+}
+"""Built-ins that read their arguments at once, and the hooks that announce that."""
+_BUILTIN_METHODS = frozenset(
+    name
+    for kind in (list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, deque)
+    for name in dir(kind)
+)
+_TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
+"""Instructions whose result is true or false, or not worth asking."""
+_FRESH = frozenset(
+    {
+        "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_STRING", "FORMAT_VALUE",
+        "FORMAT_SIMPLE", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "MAKE_FUNCTION", "BINARY_OP",
+        *_TRUTHS,
+    }
+)  # fmt: skip
+"""Instructions whose result nobody else has."""
 
-def rewrite(code: types.CodeType, variables: Globals) -> types.CodeType:
+
+@dataclass(frozen=True)
+class Scope:
+    """What the rewriter has to know about the code around."""
+
+    variables: dict[str, object] = field(default_factory=dict)
+    """Global variables that somebody assigns, and what stands for each."""
+    class_names: frozenset[str] = frozenset()
+    """Attributes that classes have and that somebody assigns: their class matters as well."""
+    shadowed: frozenset[str] = frozenset()
+    """Names of built-ins that the module redefines."""
+    own: frozenset[str] = frozenset()
+    """Global names of functions and classes under test, which nobody assigns."""
+    methods: frozenset[str] = frozenset()
+    """Names of functions under test."""
+    gil: bool = False
+    """Whether to mark the places where an interpreter with a global lock hands over."""
+    fixed: frozenset[str] = frozenset()
+    """Variables of enclosing functions that keep their value."""
+
+
+def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
     """Return a code object, and all those inside it, with hooks."""
-    return _Rewriter(variables).rewrite(code)
+    return _Rewriter(code, scope).rewrite()
 
 
 class _Rewriter:
-    def __init__(self, variables: Globals) -> None:
-        self._variables = variables
+    """Rewrites one code object."""
 
-    def rewrite(self, code: types.CodeType) -> types.CodeType:
-        source = Bytecode.from_code(code)
-        result: list[Any] = []
-        for instruction in source:
-            if isinstance(instruction, Instr):
-                result += self._instruction(instruction)
+    def __init__(self, code: types.CodeType, scope: Scope) -> None:
+        self._code = code
+        self._source: list[Item] = Bytecode.from_code(code)
+        own = fixed_variables(code, self._source)
+        inherited = scope.fixed.intersection(code.co_freevars)
+        self._scope = replace(scope, fixed=own | inherited)
+        self._origins = Origins(_VERSION)
+        self._out: list[Item] = []
+        self._for_loops = _for_labels(self._source)
+        self._seen_labels: set[int] = set()
+        self._direct = self._direct_calls()
+
+    def rewrite(self) -> types.CodeType:
+        """Return the new code object."""
+        source = self._source
+        index = 0
+        while index < len(source):
+            item = source[index]
+            if isinstance(item, Label):
+                self._origins.forget()
+                self._seen_labels.add(id(item))
+                self._out.append(item)
+            elif isinstance(item, Instr):
+                index = self._instruction(index, item)
+                continue
             else:
-                result.append(instruction)
-        source[:] = result  # type: ignore[call-overload]
-        return source.to_code()
+                self._out.append(item)
+            index += 1
+        result: Any = source
+        result[:] = self._out
+        code: types.CodeType = result.to_code()
+        return code
 
-    def _instruction(self, instruction: Instr) -> Iterable[Instr]:
-        """Return an instruction with what has to come before it."""
-        arg = instruction.arg
-        if instruction.name == "LOAD_CONST" and isinstance(arg, types.CodeType):
-            return [Instr("LOAD_CONST", self.rewrite(arg), location=instruction.location)]
-        make = _REWRITTEN.get(instruction.name)
-        if make is not None:
-            return make(self, instruction)
-        return [instruction]
+    def _instruction(self, index: int, i: Instr) -> int:
+        """Emit an instruction with its hooks; return the index of the next one."""
+        if i.name in _BEFORE_CALLS:
+            end = index
+            while self._source[end].name not in _CALLS:
+                end += 1
+            self._call(self._source[end])
+            for one in self._source[index : end + 1]:
+                self._plain(one)
+            if self._scope.gil:
+                self._emit(hook(i.location, hooks.point))
+            return end + 1
+        if i.name == "LOAD_CONST" and isinstance(i.arg, types.CodeType):
+            nested = rewrite(i.arg, self._scope)
+            self._plain(Instr("LOAD_CONST", nested, location=i.location))
+            return index + 1
+        make = _REWRITTEN.get(i.name)
+        if make is None or not make(self, i):
+            self._plain(i)
+        return index + 1
+
+    def _plain(self, i: Instr) -> None:
+        self._out.append(i)
+        self._origins.follow(i)
+
+    def _emit(self, items: Iterable[Item]) -> None:
+        """Emit instructions that leave the stack as it is."""
+        self._out += items
 
     # Attributes
 
-    def attribute(self, i: Instr) -> list[Instr]:
-        is_method, name = i.arg if isinstance(i.arg, tuple) else (False, i.arg)
+    def _attribute(self, i: Instr) -> bool:
+        is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
+        if id(i) in self._direct:
+            return self._direct_method(i, name)
+        if name == "__dict__" and not is_method:
+            self._emit(replaced(i.location, calls.dict_of))
+            self._origins.forget()
+            return True
+        if name in self._scope.class_names:
+            self._emit(hook(i.location, hooks.load_class_attr, copies=[1], consts=[name]))
+        else:
+            call = hook(i.location, hooks.load_attr, copies=[1], consts=[name])
+            self._emit(guard(i.location, 1, call))
         if not is_method:
-            return [*_call(i, hooks.load_attr, [1], [name]), i]
-        return self._method(i, name)
+            return False
+        self._out += load_attribute(i.location, name)
+        self._out += null_for_call(i.location)
+        self._origins.follow(i)
+        return True
 
-    def method(self, i: Instr) -> list[Instr]:
-        return self._method(i, i.arg)
+    def _direct_method(self, i: Instr, name: str) -> bool:
+        """Load the method of an object that nobody else has as it is; else resolve it at once."""
+        at = i.location
+        shared, end = Label(), Label()
+        load = (
+            hook(at, hooks.load_class_attr, copies=[1], consts=[name])
+            if name in self._scope.class_names
+            else hook(at, hooks.load_attr, copies=[1], consts=[name])
+        )
+        test = _is_published(at, Instr("COPY", 2, location=at))
+        self._emit([*test, Instr(_JUMP_IF_TRUE, shared, location=at)])
+        self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
+        self._out += load_attribute(at, name)
+        self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]
+        self._origins.follow(i)
+        return True
 
-    def _method(self, i: Instr, name: str) -> list[Instr]:
-        """Load a method as an attribute: calls then always find the callable in one place."""
-        load = ("LOAD_ATTR", (False, name)) if _VERSION >= (3, 12) else ("LOAD_ATTR", name)
-        return [
-            *_call(i, hooks.load_attr, [1], [name]),
-            Instr(*load, location=i.location),
-            *_null_below(i),
-        ]
-
-    def super_attribute(self, i: Instr) -> list[Instr]:
-        zero, is_method, name = _super_arg(i.arg)
+    def _super_attribute(self, i: Instr) -> bool:
+        is_method, explicit, name = i.arg  # type: ignore[misc]
         if not is_method:
-            return [i]
-        return [
-            Instr(i.name, _super_arg_of(i.arg, zero, name), location=i.location),
-            *_null_below(i),
-        ]
+            return False
+        self._out.append(Instr(i.name, (False, explicit, name), location=i.location))
+        self._out += null_for_call(i.location)
+        self._origins.forget()
+        return True
 
-    def store_attribute(self, i: Instr) -> list[Instr]:
-        return [*_call(i, hooks.store_attr, [2, 1], [i.arg]), i]
+    def _store_attribute(self, i: Instr) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.store_attr, copies=[2, 1], consts=[i.arg])
+        self._emit(guard(i.location, 1, call))
+        return False
 
-    def delete_attribute(self, i: Instr) -> list[Instr]:
-        return [*_call(i, hooks.delete_attr, [1], [i.arg]), i]
+    def _delete_attribute(self, i: Instr) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.delete_attr, copies=[1], consts=[i.arg])
+        self._emit(guard(i.location, 1, call))
+        return False
+
+    # Items
+
+    def _item(self, i: Instr) -> bool:
+        if self._origins.top(2).name not in _FRESH:
+            self._emit(guard(i.location, 2, hook(i.location, hooks.load_item, copies=[2, 1])))
+        return False
+
+    def _store_item(self, i: Instr) -> bool:
+        self._effect(i)
+        self._emit(guard(i.location, 2, hook(i.location, hooks.store_item, copies=[3, 2, 1])))
+        return False
+
+    def _delete_item(self, i: Instr) -> bool:
+        self._effect(i)
+        self._emit(guard(i.location, 2, hook(i.location, hooks.delete_item, copies=[2, 1])))
+        return False
+
+    def _slice(self, i: Instr) -> bool:
+        self._emit(guard(i.location, 3, hook(i.location, hooks.load_slice, copies=[3])))
+        return False
+
+    def _store_slice(self, i: Instr) -> bool:
+        self._effect(i)
+        self._emit(guard(i.location, 3, hook(i.location, hooks.store_slice, copies=[4, 3])))
+        return False
 
     # Variables
 
-    def load_cell(self, i: Instr) -> list[Instr]:
-        if i.arg.name == "__class__":
-            return [i]
-        return [*_call(i, hooks.load_cell, [], [], cell=i.arg), i]
+    def _load_cell(self, i: Instr) -> bool:
+        if i.arg.name != "__class__" and i.arg.name not in self._scope.fixed:
+            call = hook(i.location, hooks.load_cell, cell=i.arg)
+            self._emit(guard_cell(i.location, i.arg, call))
+        return False
 
-    def store_cell(self, i: Instr) -> list[Instr]:
-        return [*_call(i, hooks.store_cell, [1], [], cell=i.arg), i]
+    def _store_cell(self, i: Instr) -> bool:
+        if i.arg.name not in self._scope.fixed:
+            self._effect(i)
+            call = hook(i.location, hooks.store_cell, copies=[1], cell=i.arg)
+            self._emit(guard_cell(i.location, i.arg, call))
+        return False
+
+    def _delete_cell(self, i: Instr) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.delete_cell, cell=i.arg)
+        self._emit(guard_cell(i.location, i.arg, call))
+        return False
+
+    def _load_global(self, i: Instr) -> bool:
+        name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
+        variable = self._scope.variables.get(name)  # type: ignore[arg-type]
+        if variable is not None:
+            self._emit(hook(i.location, hooks.load_global, consts=[variable]))
+        return False
+
+    def _store_global(self, i: Instr) -> bool:
+        variable = self._scope.variables.get(i.arg)  # type: ignore[arg-type]
+        if variable is not None:
+            self._effect(i)
+            self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
+        return False
+
+    def _delete_global(self, i: Instr) -> bool:
+        variable = self._scope.variables.get(i.arg)  # type: ignore[arg-type]
+        if variable is not None:
+            self._effect(i)
+            self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
+        return False
+
+    # Containers
+
+    def _iterate(self, i: Instr) -> bool:
+        if self._origins.top(1).name not in _FRESH:
+            self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
+        return False
+
+    def _read_top(self, i: Instr) -> bool:
+        if self._origins.top(1).name not in _FRESH:
+            call = hook(i.location, hooks.read_whole, copies=[1])
+            self._emit(guard(i.location, 1, call))
+        return False
+
+    def _read_size(self, i: Instr) -> bool:
+        self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
+        return False
+
+    def _truth(self, i: Instr) -> bool:
+        top = self._origins.top(1)
+        if top.name not in _FRESH and not top.is_constant:
+            self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
+        return False
+
+    def _conditional_jump(self, i: Instr) -> bool:
+        self._truth(i)
+        return self._jump(i)
+
+    def _contains(self, i: Instr) -> bool:
+        top = self._origins.top(1)
+        if top.name not in _FRESH and not top.is_constant:
+            self._emit(guard(i.location, 1, hook(i.location, hooks.contains, copies=[2, 1])))
+        return False
+
+    def _compare(self, i: Instr) -> bool:
+        if not any(self._origins.top(depth).is_constant for depth in (1, 2)):
+            call = hook(i.location, hooks.read_both, copies=[2, 1])
+            self._emit(guard_two(i.location, call))
+        return False
+
+    def _operator(self, i: Instr) -> bool:
+        operator = BinaryOp(i.arg).name  # type: ignore[arg-type]
+        is_in_place = operator.startswith("INPLACE_")
+        operator = operator.removeprefix("INPLACE_")
+        left, right = self._origins.top(2), self._origins.top(1)
+        if operator not in _MUTABLE_OPERATORS:
+            return False
+        if is_in_place:
+            if not right.is_number or operator == "MULTIPLY":
+                call = hook(i.location, hooks.update_in_place, copies=[2, 1])
+                self._emit(guard_two(i.location, call))
+            return False
+        if left.is_number or right.is_number:
+            if operator != "MULTIPLY":
+                return False
+        call = hook(i.location, hooks.read_both, copies=[2, 1])
+        if right.is_constant or right.name in _FRESH:
+            self._emit(guard(i.location, 2, call))
+        elif left.is_constant or left.name in _FRESH:
+            self._emit(guard(i.location, 1, call))
+        else:
+            self._emit(guard_two(i.location, call))
+        return False
+
+    def _format(self, i: Instr) -> bool:
+        depth = 2 if i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4) else 1  # type: ignore[operator]
+        if self._origins.top(depth).name not in _FRESH:
+            call = hook(i.location, hooks.read_deep, copies=[depth])
+            self._emit(guard(i.location, depth, call))
+        return False
+
+    def _match_keys(self, i: Instr) -> bool:
+        self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
+        return False
+
+    def _match_class(self, i: Instr) -> bool:
+        call = hook(i.location, hooks.match_class, copies=[3, 2, 1], consts=[i.arg])
+        self._emit(guard(i.location, 3, call))
+        return False
+
+    # Calls, and where they begin and end
+
+    def _call(self, i: Instr) -> None:
+        """Emit what has to come before a call."""
+        depth = _callable_depth(i)
+        origin = self._origins.top(depth)
+        if i.name == "CALL_FUNCTION_EX":
+            for place in range(1, 2 + (i.arg & 1)):  # type: ignore[operator]
+                call = hook(i.location, hooks.read_whole, copies=[place])
+                self._emit(guard(i.location, place, call))
+        if origin.arg in MUTATORS and origin.name in ("LOAD_ATTR", "LOAD_METHOD"):
+            self._effect(i)
+        if id(i) in self._direct or origin.name in _NOT_CALLABLE:
+            return
+        if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
+            return
+        swap = [] if depth == 1 else [Instr("SWAP", depth, location=i.location)]
+        self._emit([*swap, *replaced(i.location, calls.resolve), *swap])
+
+    def _is_plain(self, name: str, i: Instr) -> bool:
+        """Tell whether a global can be called as it is, after what is emitted here."""
+        if name in self._scope.own:
+            return True
+        if name in self._scope.shadowed:
+            return False
+        reads = _READING.get(name)
+        if reads is None or i.name != "CALL" or i.arg not in (1, 2):
+            return name in HARMLESS_CALLS
+        for depth in range(1, i.arg + 1):
+            if self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+                self._emit(guard(i.location, depth, hook(i.location, reads, copies=[depth])))
+        return True
+
+    def _direct_calls(self) -> set[int]:
+        """Return the instructions that load a method or call it, where both are known to match."""
+        origins = Origins(_VERSION)
+        direct = set()
+        for item in self._source:
+            if isinstance(item, Label):
+                origins.forget()
+            elif isinstance(item, Instr):
+                if item.name in ("CALL", "CALL_KW"):
+                    origin = origins.top(_callable_depth(item))
+                    if origin.name == "LOAD_METHOD" and self._may_be_direct(origin.arg):
+                        direct |= {id(origin.by), id(item)}
+                origins.follow(item)
+        return direct
+
+    def _may_be_direct(self, name: str) -> bool:
+        """Tell whether a method of this name touches nothing beyond the object that it belongs to.
+
+        Methods under test announce what they touch themselves.
+        """
+        if name in READING_ARGUMENTS:
+            return False
+        return name in self._scope.methods or name in _BUILTIN_METHODS
+
+    def _enter(self, i: Instr) -> bool:
+        self._emit(replaced(i.location, calls.enter))
+        return False
+
+    def _resume(self, i: Instr) -> bool:
+        if not self._scope.gil or i.arg != 0:
+            return False
+        self._plain(i)
+        self._emit(hook(i.location, hooks.point))
+        return True
+
+    def _jump(self, i: Instr) -> bool:
+        if id(i.arg) in self._seen_labels:
+            if id(i.arg) not in self._for_loops:
+                line = i.location.lineno if i.location else 0
+                site = (self._code.co_filename, self._code.co_qualname, line, len(self._out))
+                self._emit(hook(i.location, hooks.loop, consts=[site]))
+            if self._scope.gil:
+                self._emit(hook(i.location, hooks.point))
+        return False
+
+    def _effect(self, i: Instr) -> None:
+        """Say that something changed, shared or not: a loop that does that is no idle one."""
+        at = i.location
+        self._emit(
+            [
+                Instr("LOAD_CONST", True, location=at),
+                Instr("LOAD_CONST", hooks.effects, location=at),
+                Instr("LOAD_CONST", 0, location=at),
+                Instr("STORE_SUBSCR", location=at),
+            ]
+        )
 
 
-def _call(
-    i: Instr, hook: Hook, copies: list[int], consts: list[Any], *, cell: Any = None
-) -> list[Instr]:
+# Instructions that call hooks
+
+
+def hook(
+    at: Location,
+    function: Hook,
+    *,
+    copies: Iterable[int] = (),
+    consts: Iterable[Any] = (),
+    cell: CellVar | FreeVar | None = None,
+) -> list[Item]:
     """Return the call of a hook with copies of what is on the stack (1 is the top), and constants.
 
-    What the hook returns is dropped.
+    What the hook returns is dropped. The first argument lies where the `self` of a method does.
     """
-    at = i.location
-    out = [Instr("PUSH_NULL", location=at), Instr("LOAD_CONST", hook, location=at)]
-    if _VERSION >= (3, 13):
-        out.reverse()
-    out += [Instr("COPY", depth + 2 + n, location=at) for n, depth in enumerate(copies)]
+    out = [Instr("LOAD_CONST", function, location=at)]
+    out += [Instr("COPY", depth + 1 + n, location=at) for n, depth in enumerate(copies)]
     out += [Instr("LOAD_CONST", const, location=at) for const in consts]
-    count = len(copies) + len(consts)
     if cell is not None:
-        out.append(Instr("LOAD_CLOSURE" if _VERSION < (3, 13) else "LOAD_FAST", cell, location=at))
-        count += 1
-    if _VERSION == (3, 11):
-        out.append(Instr("PRECALL", count, location=at))
-    return [*out, Instr("CALL", count, location=at), Instr("POP_TOP", location=at)]
+        out.append(_load_closure(at, cell))
+    if len(out) == 1:  # no argument: the place of `self` stays empty
+        null = Instr("PUSH_NULL", location=at)
+        return [*([*out, null] if _VERSION >= (3, 13) else [null, *out]), *_call(at, 0), _pop(at)]
+    return [*out, *_call(at, len(out) - 2), _pop(at)]
 
 
-def _null_below(i: Instr) -> list[Instr]:
+def replaced(at: Location, function: Hook) -> list[Item]:
+    """Return what replaces the top of the stack by what a function returns for it."""
+    return [
+        Instr("LOAD_CONST", function, location=at),
+        Instr("SWAP", 2, location=at),
+        *_call(at, 0),
+    ]
+
+
+def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
+    """Return instructions that are run only if what is at a depth of the stack is published."""
+    skip = Label()
+    copy = Instr("COPY", depth + 1, location=at)
+    return [*_is_published(at, copy), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
+
+
+def guard_two(at: Location, body: list[Item]) -> list[Item]:
+    """Return instructions that are run only if one of the two topmost objects is published."""
+    go, skip = Label(), Label()
+    second = _is_published(at, Instr("COPY", 3, location=at))
+    first = _is_published(at, Instr("COPY", 2, location=at))
+    return [
+        *second,
+        Instr(_JUMP_IF_TRUE, go, location=at),
+        *first,
+        Instr(_JUMP_IF_FALSE, skip, location=at),
+        go,
+        *body,
+        skip,
+    ]
+
+
+def guard_cell(at: Location, cell: CellVar | FreeVar, body: list[Item]) -> list[Item]:
+    """Return instructions that are run only if a variable is published."""
+    skip = Label()
+    load = _load_closure(at, cell)
+    return [*_is_published(at, load), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
+
+
+def _is_published(at: Location, load: Instr) -> list[Item]:
+    return [
+        Instr("LOAD_CONST", id, location=at),
+        load,
+        *_call(at, 0),
+        Instr("LOAD_CONST", hooks.published, location=at),
+        Instr("CONTAINS_OP", 0, location=at),
+    ]
+
+
+def _pop(at: Location) -> Instr:
+    return Instr("POP_TOP", location=at)
+
+
+# What code does with variables and loops
+
+
+def fixed_variables(code: types.CodeType, source: Iterable[Item]) -> frozenset[str]:
+    """Return the variables of a function that no inner function sees change.
+
+    They are assigned at most once, outside of loops and before a closure is made of them.
+    """
+    stores: dict[str, int] = {}
+    unsafe: set[str] = set()
+    captured: set[str] = set()
+    in_loop: set[str] = set()
+    labels: dict[int, int] = {}
+    order: list[tuple[int, str]] = []
+    for position, i in enumerate(source):
+        if isinstance(i, Label):
+            labels[id(i)] = position
+        if not isinstance(i, Instr):
+            continue
+        if isinstance(i.arg, CellVar):
+            name = i.arg.name
+            if i.name == "STORE_DEREF":
+                stores[name] = stores.get(name, 0) + 1
+                order.append((position, name))
+                if name in captured:
+                    unsafe.add(name)
+            elif i.name == "DELETE_DEREF":
+                unsafe.add(name)
+            elif i.name in ("LOAD_CLOSURE", "LOAD_FAST"):
+                captured.add(name)
+        elif isinstance(i.arg, Label) and id(i.arg) in labels:
+            start = labels[id(i.arg)]
+            in_loop.update(name for at, name in order if at > start)
+    for inner in _inner_codes(code):
+        unsafe.update(_stored_in(inner))
+    cells = frozenset(code.co_cellvars) - unsafe - in_loop
+    return frozenset(name for name in cells if stores.get(name, 0) <= 1)
+
+
+def _stored_in(code: types.CodeType) -> set[str]:
+    """Return the variables of enclosing functions that a code object assigns."""
+    names: set[str] = set()
+    if code.co_freevars:
+        names.update(
+            i.argval
+            for i in dis.get_instructions(code)
+            if i.opname in ("STORE_DEREF", "DELETE_DEREF") and i.argval in code.co_freevars
+        )
+    for inner in _inner_codes(code):
+        names |= _stored_in(inner) - set(code.co_cellvars)
+    return names
+
+
+def _inner_codes(code: types.CodeType) -> list[types.CodeType]:
+    return [const for const in code.co_consts if isinstance(const, types.CodeType)]
+
+
+def _for_labels(source: list[Item]) -> set[int]:
+    """Return the labels that the backward jumps of `for` loops go to."""
+    found = set()
+    pending: list[Label] = []
+    for item in source:
+        if isinstance(item, Label):
+            pending.append(item)
+        elif isinstance(item, Instr):
+            if item.name in _LOOP_HEADS:
+                found.update(id(label) for label in pending)
+            pending = []
+    return found
+
+
+# What differs between versions
+
+_VERSION = sys.version_info[:2]
+_JUMP_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if _VERSION == (3, 11) else "POP_JUMP_IF_FALSE"
+_JUMP_IF_TRUE = "POP_JUMP_FORWARD_IF_TRUE" if _VERSION == (3, 11) else "POP_JUMP_IF_TRUE"
+_LOOP_HEADS = frozenset({"FOR_ITER", "GET_ANEXT", "SEND"})
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_BEFORE_CALLS = _CALLS | {"KW_NAMES", "PRECALL"}
+_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION"})
+"""Where calls of comprehensions and decorators have their argument, others their callable."""
+
+
+def _call(at: Location, count: int) -> list[Instr]:
+    precall = [Instr("PRECALL", count, location=at)] if _VERSION == (3, 11) else []
+    return [*precall, Instr("CALL", count, location=at)]
+
+
+def _load_closure(at: Location, cell: CellVar | FreeVar) -> Instr:
+    return Instr("LOAD_CLOSURE" if _VERSION < (3, 13) else "LOAD_FAST", cell, location=at)
+
+
+def load_attribute(at: Location, name: str) -> list[Item]:
+    """Return what loads an attribute, not as a method."""
+    arg: Any = name if _VERSION == (3, 11) else (False, name)
+    return [Instr("LOAD_ATTR", arg, location=at)]
+
+
+def null_for_call(at: Location) -> list[Item]:
     """Return what puts the NULL of a call where it belongs, the callable being on the stack."""
-    null = Instr("PUSH_NULL", location=i.location)
-    return [null] if _VERSION >= (3, 13) else [null, Instr("SWAP", 2, location=i.location)]
+    null = Instr("PUSH_NULL", location=at)
+    return [null] if _VERSION >= (3, 13) else [null, Instr("SWAP", 2, location=at)]
 
 
-def _super_arg(arg: Any) -> tuple[Any, bool, str]:
-    raise NotImplementedError
+def _callable_depth(i: Instr) -> int:
+    """Return where on the stack the callable of a call lies."""
+    count = 1 + (i.arg & 1) if i.name == "CALL_FUNCTION_EX" else i.arg  # type: ignore[operator]
+    names = 1 if i.name == "CALL_KW" else 0
+    depth: int = count + names + (2 if _VERSION >= (3, 13) else 1)  # type: ignore[operator]
+    return depth
 
 
-def _super_arg_of(arg: Any, zero: Any, name: str) -> Any:
-    raise NotImplementedError
-
-
-_REWRITTEN: dict[str, Callable[[_Rewriter, Instr], list[Instr]]] = {
-    "LOAD_ATTR": _Rewriter.attribute,
-    "LOAD_METHOD": _Rewriter.method,
-    "STORE_ATTR": _Rewriter.store_attribute,
-    "DELETE_ATTR": _Rewriter.delete_attribute,
-    "LOAD_DEREF": _Rewriter.load_cell,
-    "STORE_DEREF": _Rewriter.store_cell,
+_REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
+    "LOAD_ATTR": _Rewriter._attribute,
+    "LOAD_METHOD": _Rewriter._attribute,
+    "LOAD_SUPER_ATTR": _Rewriter._super_attribute,
+    "STORE_ATTR": _Rewriter._store_attribute,
+    "DELETE_ATTR": _Rewriter._delete_attribute,
+    "BINARY_SUBSCR": _Rewriter._item,
+    "STORE_SUBSCR": _Rewriter._store_item,
+    "DELETE_SUBSCR": _Rewriter._delete_item,
+    "BINARY_SLICE": _Rewriter._slice,
+    "STORE_SLICE": _Rewriter._store_slice,
+    "LOAD_DEREF": _Rewriter._load_cell,
+    "LOAD_CLASSDEREF": _Rewriter._load_cell,
+    "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
+    "STORE_DEREF": _Rewriter._store_cell,
+    "DELETE_DEREF": _Rewriter._delete_cell,
+    "LOAD_GLOBAL": _Rewriter._load_global,
+    "LOAD_FROM_DICT_OR_GLOBALS": _Rewriter._load_global,
+    "STORE_GLOBAL": _Rewriter._store_global,
+    "DELETE_GLOBAL": _Rewriter._delete_global,
+    "GET_ITER": _Rewriter._iterate,
+    "GET_YIELD_FROM_ITER": _Rewriter._iterate,
+    "UNPACK_SEQUENCE": _Rewriter._read_top,
+    "UNPACK_EX": _Rewriter._read_top,
+    "LIST_EXTEND": _Rewriter._read_top,
+    "SET_UPDATE": _Rewriter._read_top,
+    "DICT_UPDATE": _Rewriter._read_top,
+    "DICT_MERGE": _Rewriter._read_top,
+    "GET_LEN": _Rewriter._read_size,
+    "CONTAINS_OP": _Rewriter._contains,
+    "COMPARE_OP": _Rewriter._compare,
+    "BINARY_OP": _Rewriter._operator,
+    "UNARY_NOT": _Rewriter._truth,
+    "TO_BOOL": _Rewriter._truth,
+    "FORMAT_VALUE": _Rewriter._format,
+    "FORMAT_SIMPLE": _Rewriter._format,
+    "FORMAT_WITH_SPEC": _Rewriter._format,
+    "CONVERT_VALUE": _Rewriter._format,
+    "BEFORE_WITH": _Rewriter._enter,
+    "MATCH_KEYS": _Rewriter._match_keys,
+    "MATCH_CLASS": _Rewriter._match_class,
+    "RESUME": _Rewriter._resume,
+    "JUMP_BACKWARD": _Rewriter._jump,
+    "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
+    "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
+    **dict.fromkeys(
+        [
+            f"POP_JUMP_{direction}IF_{outcome}"
+            for direction in ("", "FORWARD_", "BACKWARD_")
+            for outcome in ("TRUE", "FALSE")
+        ],
+        _Rewriter._conditional_jump,
+    ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treadle.errors import TreadleBug
@@ -10,11 +11,22 @@ from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
 from treadle.threads.detail import RecordingScheduler, is_foreign
 from treadle.threads.scheduler import is_ready
+from treadle.threads.state import fingerprint
 from treadle.threads.task import Operation, Task
 from treadle.words import place_in_words, place_of_frame
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
+
+
+@dataclass(slots=True)
+class _Standing:
+    """How a run stood when its threads were unwound."""
+
+    enabled: list[int]
+    blocked: list[tuple[int, Codes]]
+    ending: Ending | None
+    where: dict[int, str]
 
 
 class ThreadRun:
@@ -24,6 +36,7 @@ class ThreadRun:
         self.program = program
         self.scheduler = program.scheduler
         self.crashes: list[Crash] = self.scheduler.crashes
+        self._kept: _Standing | None = None
 
     def step(self, process: int) -> Codes:
         """Let a task take one step and return what it accessed."""
@@ -40,15 +53,21 @@ class ThreadRun:
 
     def enabled(self) -> list[int]:
         """Return the tasks that can take a step, oldest first."""
+        if self._kept is not None:
+            return self._kept.enabled
         return [task.number for task in self.scheduler.alive.values() if is_ready(task)]
 
     def is_enabled(self, process: int) -> bool:
         """Tell whether a task can take a step."""
+        if self._kept is not None:
+            return process in self._kept.enabled
         task = self.scheduler.alive.get(process)
         return task is not None and is_ready(task)
 
     def blocked(self) -> list[tuple[int, Codes]]:
         """Return the tasks that wait, with the accesses that their next step begins with."""
+        if self._kept is not None:
+            return self._kept.blocked
         return [
             (task.number, task.doing.pending(task))
             for task in self.scheduler.alive.values()
@@ -57,6 +76,8 @@ class ThreadRun:
 
     def ending(self) -> Ending:
         """Describe the final state of a run that has no enabled task."""
+        if self._kept is not None and self._kept.ending is not None:
+            return self._kept.ending
         waits = []
         for task in self.scheduler.alive.values():
             operation = task.doing
@@ -77,6 +98,8 @@ class ThreadRun:
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a task stands."""
+        if self._kept is not None:
+            return self._kept.where.get(process, "")
         task = self.scheduler.alive.get(process)
         if task is None or task.fiber is None:
             return ""
@@ -90,7 +113,17 @@ class ThreadRun:
 
     def fingerprint(self) -> object:
         """Return a comparable value of the state."""
-        return None
+        return fingerprint(self)
+
+    def keep_standing(self) -> None:
+        """Remember how the run stands: its threads are about to be unwound for another run."""
+        enabled = self.enabled()
+        self._kept = _Standing(
+            enabled,
+            self.blocked(),
+            None if enabled else self.ending(),
+            {number: self.where(number) for number in self.scheduler.alive},
+        )
 
     def close(self) -> None:
         """End the run: unwind the threads that are left."""

@@ -42,7 +42,7 @@ class Scheduler:
     __slots__ = (
         "alive", "aborting", "codes", "crashes", "done", "fatal", "finishing", "hub", "idle",
         "length", "limit", "me", "on_crash", "on_switch", "patience", "position", "processes",
-        "starting", "steps", "trail", "zombies",
+        "scratch", "starting", "steps", "trail", "zombies",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -62,6 +62,8 @@ class Scheduler:
         """Forget the last execution."""
         self.alive: dict[int, Task] = {}
         """Tasks that have not ended, oldest first."""
+        self.scratch: dict[Any, Any] = {}
+        """What primitives keep for this execution."""
         self.me: Any = None
         self.crashes: list[Crash] = []
         self.fatal: BaseException | None = None
@@ -325,7 +327,7 @@ class Scheduler:
 def is_ready(task: Task) -> bool:
     """Tell whether a task can take a step."""
     doing = task.doing
-    return doing.__class__ is tuple or (isinstance(doing, Operation) and doing.ready(task))
+    return doing.__class__ is tuple or (doing is not None and doing.ready(task))  # type: ignore[union-attr]
 
 
 def is_eager(task: Task) -> bool:
@@ -333,4 +335,5 @@ def is_eager(task: Task) -> bool:
     doing = task.doing
     if doing.__class__ is tuple:
         return True
-    return isinstance(doing, Operation) and doing.ready(task) and doing.deadline(task) is None
+    operation: Any = doing
+    return operation is not None and operation.ready(task) and operation.deadline(task) is None

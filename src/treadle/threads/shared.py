@@ -16,8 +16,10 @@ no event. What does change is *learned*: the first execution that writes to a ne
 from __future__ import annotations
 
 import functools
+import gc
 import types
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code
@@ -38,6 +40,8 @@ ATOMS = frozenset(
 
 Children = Iterator[tuple[Any, str]]
 """What an object refers to, each with its name for people."""
+Origin = Any
+"""Where a walk met an object: a label, or the object before it, the position, and its origin."""
 
 
 class Shared:
@@ -53,24 +57,31 @@ class Shared:
         """What this execution has shown beyond that."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
-        self._static: dict[int, Table] = {}
         self._static_kept: list[Any] = []
-        self.follows: Callable[[type], bool] = lambda kind: False
+        self._local_walks: dict[type, _Walk] = {}
+        self.follows: Callable[[type], bool] = lambda _: False
         """Tells whether a class is of code under test, so that its attributes may be shared."""
 
     # An execution's life
 
     def seal(self) -> None:
         """Remember what is published now as published in every execution."""
-        self._static = dict(self.published)
-        self._static_kept = self._kept
+        self._static_kept += self._kept
         self._kept = []
 
     def reset(self) -> None:
         """Forget the objects of the last execution."""
-        self.published.clear()
-        self.published.update(self._static)
+        published = self.published
+        for value in self._kept:
+            del published[id(value)]
         self._kept = []
+        self._local_walks.clear()
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        self.published.clear()
+        self._kept = []
+        self._static_kept = []
 
     def learn(self) -> bool:
         """Take over what was learned; tell whether there was something."""
@@ -78,7 +89,7 @@ class Shared:
             return False
         self.features |= self.learned
         self.learned = set()
-        for table in [*self._tables.values(), *self._static.values()]:
+        for table in self._tables.values():
             table.forget()
         return True
 
@@ -86,37 +97,71 @@ class Shared:
 
     def publish(self, root: Any, label: str, key: Hashable) -> None:
         """Enter everything newly reachable from an object, in a fixed order."""
-        published = self.published
-        todo = [(root, label)]
+        published, tables, kept = self.published, self._tables, self._kept
+        todo: list[tuple[Any, Origin]] = [(root, label)]
         index = 0
         while todo:
-            value, name = todo.pop()
+            value, origin = todo.pop()
             kind = value.__class__
-            if kind in ATOMS or id(value) in published:
+            if id(value) in published or (
+                isinstance(value, type) and not self.follows(value)
+            ):
                 continue
-            if isinstance(value, type) and not self.follows(value):
-                continue
-            children = _CHILDREN.get(kind) or _children_of_kind(kind)
-            make = _TABLES.get(kind) or _table_of_kind(kind)
-            if make is not None:
+            walk = _WALKS.get(kind) or self._walk_of(kind)
+            if walk.table is not None:
                 index += 1
-                published[id(value)] = self._table(make, (key, index), value, name)
-                self._kept.append(value)
-            found = list(children(value, name))
-            found.reverse()
-            todo += found
+                table = tables.get((key, index))
+                if table is None or table.kind is not kind:
+                    table = self._new_table(walk.table, (key, index), value, origin)
+                if walk.table.counts:
+                    table.begin(value)
+                published[id(value)] = table
+                kept.append(value)
+            children = walk.children(value)
+            if children:
+                for position in range(len(children) - 1, -1, -1):
+                    child = children[position]
+                    if child.__class__ not in ATOMS:
+                        todo.append((child, (value, position, origin)))
 
-    def _table(self, make: type[Table], key: Hashable, value: Any, label: str) -> Table:
-        """Return the table of an object; the one it had in earlier executions, if it is alike."""
-        table = self._tables.get(key)
+    def _new_table(self, make: type[Table], key: Hashable, value: Any, origin: Origin) -> Table:
+        """Return the table of an object that is not what earlier executions had in its place.
+
+        A class that the test itself defines is another object in every execution, and yet the same.
+        """
+        label = self._label_of(origin)
         sort = make.sort_of(value, label)
-        if table is None or table.sort != sort:
-            table = self._tables[key, sort] if (key, sort) in self._tables else None
-            if table is None:
-                table = make(self, key if key not in self._tables else (key, sort), label, sort)
-                self._tables[table.key] = table
-        table.begin(value)
+        table = self._tables.get(key)
+        if table is not None and table.sort != sort:
+            key = (key, sort)
+            table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = make(self, key, label, sort)
+        table.kind = value.__class__
         return table
+
+    def _walk_of(self, kind: type) -> _Walk:
+        """Return how to walk instances of a class; those of one execution are forgotten with it."""
+        walk = self._local_walks.get(kind)
+        if walk is None:
+            walk = _walk_of_kind(kind)
+            known = self._local_walks if "<locals>" in kind.__qualname__ else _WALKS
+            known[kind] = walk
+        return walk
+
+    def _label_of(self, origin: Origin) -> str:
+        """Return the name for people of an object, from where a walk met it."""
+        if isinstance(origin, str):
+            return origin
+        value, position, earlier = origin
+        walk = _WALKS.get(value.__class__) or self._walk_of(value.__class__)
+        labels = [label for _, label in walk.labelled(value, self._label_of(earlier))]
+        label: str = labels[position]
+        return label
+
+    def objects(self) -> list[Any]:
+        """Return the objects that are published, those of every execution first."""
+        return [*self._static_kept, *self._kept]
 
     def is_published(self, value: Any) -> bool:
         """Tell whether an object is reachable for others."""
@@ -149,7 +194,12 @@ class Shared:
 class Table(dict[Any, Codes]):
     """The locations of one published object: codes of reading an attribute, item or key."""
 
-    __slots__ = ("key", "label", "shared", "sort", "writes")
+    __slots__ = ("key", "kind", "label", "shared", "sort", "writes")
+
+    counts = False
+    """Whether `begin` has to look at the object in every execution."""
+    kind: type
+    """The class of the object."""
 
     def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
         super().__init__()
@@ -176,6 +226,10 @@ class Table(dict[Any, Codes]):
     def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of one location of the object; its name follows the object's."""
         return code(self.shared.data_location((self.key, what), self.label + name), mode)
+
+    def sync_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of a location of the object that synchronises, and holds no data."""
+        return code(self.shared.location((self.key, what), self.label + name), mode)
 
     def __missing__(self, what: Any) -> Codes:
         codes = self[what] = self.read(what)
@@ -207,11 +261,7 @@ class _Writes(dict[Any, Codes]):
 class ObjectTable(Table):
     """Attributes of an instance."""
 
-    __slots__ = ("kind",)
-
-    def begin(self, value: Any) -> None:
-        """Remember the class."""
-        self.kind = value.__class__
+    __slots__ = ()
 
     def read(self, what: Any) -> Codes:
         """Return the attribute's location, and those of classes that hold it, if they change."""
@@ -226,7 +276,7 @@ class ObjectTable(Table):
 
     def write(self, what: Any) -> Codes:
         """Return the attribute's location; none if the class turns the assignment into a call."""
-        if self.kind.__setattr__ is not object.__setattr__ or _is_computed(self.kind, what):
+        if _has_own_setattr(self.kind) or _is_computed(self.kind, what):
             return ()
         return self.stored(what)
 
@@ -235,6 +285,11 @@ class ObjectTable(Table):
         if not self.shared.note(self.sort, what):
             return ()
         return (self.at(what, Mode.WRITE, f".{what}"),)
+
+
+def _has_own_setattr(kind: type) -> bool:
+    """Tell whether a class turns every assignment of an attribute into a call."""
+    return any("__setattr__" in vars(owner) for owner in kind.__mro__[:-1])
 
 
 def _is_computed(kind: type, name: str) -> bool:
@@ -262,25 +317,27 @@ def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
 class ClassTable(Table):
     """Attributes of a class."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("owner",)
+
+    counts = True
 
     def begin(self, value: Any) -> None:
         """Remember the class."""
-        self.kind = value
+        self.owner = value
 
     def read(self, what: Any) -> Codes:
         """Return the locations of the classes that may hold the attribute, if they change."""
         return tuple(
             class_attribute(self.shared, owner, what, Mode.READ)
-            for owner in self.kind.__mro__
+            for owner in self.owner.__mro__
             if self.shared.happens(*class_feature(owner, what))
         )
 
     def write(self, what: Any) -> Codes:
         """Return the location of the class's own attribute."""
-        if not self.shared.note(*class_feature(self.kind, what)):
+        if not self.shared.note(*class_feature(self.owner, what)):
             return ()
-        return (class_attribute(self.shared, self.kind, what, Mode.WRITE),)
+        return (class_attribute(self.shared, self.owner, what, Mode.WRITE),)
 
 
 class CellTable(Table):
@@ -291,6 +348,7 @@ class CellTable(Table):
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
         """Variables are told apart by name."""
+        del value
         return f"variable {label}"
 
     def read(self, what: Any) -> Codes:
@@ -333,7 +391,7 @@ def _children_of_set(value: Any, label: str) -> Children:
     return ((item, f"element of {label}") for item in value if item.__class__ not in ATOMS)
 
 
-def _children_of_function(value: Any, label: str) -> Children:
+def _children_of_function(value: Any, _: str) -> Children:
     for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
         yield cell, name
     for index, default in enumerate(value.__defaults__ or ()):
@@ -364,16 +422,14 @@ def _children_of_partial(value: Any, label: str) -> Children:
         yield item, name
 
 
-def _children_of_generator(value: Any, label: str) -> Children:
+def _children_of_generator(value: Any, _: str) -> Children:
     frame = value.gi_frame
-    return iter([] if frame is None else list(frame.f_locals.items())[:0] or _locals_of(frame))
+    if frame is not None:
+        for name, item in frame.f_locals.items():
+            yield item, name
 
 
-def _locals_of(frame: types.FrameType) -> list[tuple[Any, str]]:
-    return [(item, name) for name, item in frame.f_locals.items()]
-
-
-def _children_of_class(value: Any, label: str) -> Children:
+def _children_of_class(value: Any, _: str) -> Children:
     for name, item in list(vars(value).items()):
         if not name.startswith("__"):
             yield item, f"{value.__qualname__}.{name}"
@@ -394,6 +450,19 @@ def _children_of_instance(value: Any, label: str) -> Children:
     yield value.__class__, value.__class__.__qualname__
 
 
+def _children_of_exception(value: Any, label: str) -> Children:
+    yield value.args, f"{label}.args"
+    yield value.__cause__, f"{label}.__cause__"
+    yield value.__context__, f"{label}.__context__"
+    yield from _children_of_instance(value, label)
+
+
+def _children_of_c_object(value: Any, label: str) -> Children:
+    """Walk an object that has no attributes of its own, such as an iterator: what it holds on to."""
+    for item in gc.get_referents(value):
+        yield item, label
+
+
 def _mangled(owner: type, name: str) -> str:
     if name.startswith("__") and not name.endswith("__"):
         return f"_{owner.__name__.lstrip('_')}{name}"
@@ -406,40 +475,61 @@ def _short_name(value: Any) -> str:
     return name[:1].lower() + name[1:]
 
 
-_CHILDREN: dict[type, Callable[[Any, str], Children]] = {
-    list: _children_of_list,
-    tuple: _children_of_sequence,
-    dict: _children_of_dict,
-    set: _children_of_set,
-    frozenset: _children_of_set,
-    types.FunctionType: _children_of_function,
-    types.CellType: _children_of_cell,
-    types.MethodType: _children_of_method,
-    types.GeneratorType: _children_of_generator,
-    functools.partial: _children_of_partial,
-}
-_TABLES: dict[type, type[Table] | None] = {
-    tuple: None,
-    frozenset: None,
-    types.FunctionType: ObjectTable,
-    types.CellType: CellTable,
-    types.MethodType: None,
-    functools.partial: None,
-}
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """How objects of a class are named and walked."""
+
+    table: type[Table] | None
+    labelled: Callable[[Any, str], Children]
+    children: Callable[[Any], Sequence[Any]]
+    """What `labelled` yields, without the labels, which are seldom needed."""
 
 
-def _children_of_kind(kind: type) -> Callable[[Any, str], Children]:
-    """Find, once per class, how to walk its instances."""
+def _walk(
+    table: type[Table] | None,
+    labelled: Callable[[Any, str], Children],
+    quick: Callable[[Any], Sequence[Any]] | None = None,
+) -> _Walk:
+    if quick is None:
+        return _Walk(table, labelled, lambda value: [child for child, _ in labelled(value, "")])
+    return _Walk(table, labelled, quick)
+
+
+def _cells_and_more(value: Any) -> Sequence[Any]:
+    """Return what a function refers to, in the usual case without a detour."""
+    if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
+        return [child for child, _ in _children_of_function(value, "")]
+    return value.__closure__ or ()
+
+
+_WALKS: dict[type, _Walk] = {}
+_HEAP_TYPE = 1 << 9
+"""The flag of classes that were made by a `class` statement or look like it."""
+
+
+def register(
+    kind: type,
+    table: type[Table] | None,
+    children: Callable[[Any, str], Children] | None = None,
+    quick: Callable[[Any], Sequence[Any]] | None = None,
+) -> None:
+    """Say how instances of a class are named and walked.
+
+    `quick` returns what `children` yields, without labels.
+    """
+    _WALKS[kind] = _walk(table, children or _no_children, quick)
+
+
+def _walk_of_kind(kind: type) -> _Walk:
+    """Find how to walk instances of a class that was not registered."""
     if issubclass(kind, type):
-        walk: Callable[[Any, str], Children] = _children_of_class
-    else:
-        walk = _children_of_instance
-        for base, inner in list(_CHILDREN.items()):
-            if base is not types.FunctionType and issubclass(kind, base):
-                walk = functools.partial(_both, inner)
-                break
-    _CHILDREN[kind] = walk
-    return walk
+        return _walk(ClassTable, _children_of_class)
+    base = next((base for base in kind.__mro__[1:] if base in _WALKS), None)
+    if base is None:
+        is_c_type = not kind.__flags__ & _HEAP_TYPE
+        return _walk(ObjectTable, _children_of_c_object if is_c_type else _children_of_instance)
+    inherited = _WALKS[base]
+    return _walk(inherited.table, functools.partial(_both, inherited.labelled))
 
 
 def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
@@ -447,22 +537,11 @@ def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Chil
     yield from _children_of_instance(value, label)
 
 
-def _table_of_kind(kind: type) -> type[Table] | None:
-    """Find, once per class, which table its instances have."""
-    if kind in _TABLES:
-        return _TABLES[kind]
-    made: type[Table] | None = ClassTable if issubclass(kind, type) else ObjectTable
-    for base, table in list(_TABLES.items()):
-        if table is not None and base not in (types.FunctionType,) and issubclass(kind, base):
-            made = table
-            break
-    _TABLES[kind] = made
-    return made
-
-
-def register(
-    kind: type, table: type[Table] | None, children: Callable[[Any, str], Children] | None = None
-) -> None:
-    """Say how instances of a class are named and walked."""
-    _TABLES[kind] = table
-    _CHILDREN[kind] = children or _no_children
+register(tuple, None, _children_of_sequence, lambda value: value)
+register(frozenset, None, _children_of_set)
+register(types.FunctionType, ObjectTable, _children_of_function, _cells_and_more)
+register(types.CellType, CellTable, _children_of_cell)
+register(types.MethodType, None, _children_of_method)
+register(types.GeneratorType, ObjectTable, _children_of_generator)
+register(functools.partial, None, _children_of_partial)
+register(BaseException, ObjectTable, _children_of_exception)

@@ -81,10 +81,10 @@ def visit(site: object) -> None:
         return
     if scheduler.trail is None:
         scheduler.trail = []
-    frame = sys._getframe(2)
+    frame = sys._getframe(2)  # the loop's: above `hooks.loop`
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
-    changed, hooks.effects = hooks.effects, False
+    changed, hooks.effects[0] = hooks.effects[0], False
     me.scratch[site] = now = _Visit(frame, values, len(scheduler.trail))
     if last is None or last.frame is not frame or changed or not _same(last.values, values):
         return

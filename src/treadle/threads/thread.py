@@ -1,15 +1,130 @@
-"""`threading.Thread` under control, patched in place."""
+"""`threading.Thread` under control, patched in place with CPython's semantics.
+
+Starting a thread is one event and joining one is another. That a thread ends is an event only if
+somebody looks (`is_alive`, a join with a time-out, `threading.enumerate`): then its last step
+writes the location that the others read.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from treadle.events import Codes, Mode, code
+from treadle.errors import TreadleBug, TreadleError
+from treadle.events import OPEN, Codes, Mode, code
+from treadle.program import CannotStepError
 from treadle.threads import control, hooks, shared
 from treadle.threads.patches import Patches
+from treadle.threads.scheduler import Abort
 from treadle.threads.shared import Children, ObjectTable
 from treadle.threads.task import Operation, Task
+
+_OWN_ATTRIBUTES = frozenset(vars(threading.Thread())) | {"_treadle", "_treadle_hash"}
+_HAS_HANDLE = "_handle" in _OWN_ATTRIBUTES
+
+_thread_init = threading.Thread.__init__
+_thread_start = threading.Thread.start
+_thread_join = threading.Thread.join
+_thread_is_alive = threading.Thread.is_alive
+_current_thread = threading.current_thread
+_enumerate = threading.enumerate
+_active_count = threading.active_count
+_name: Any = vars(threading.Thread)["name"]
+_daemon: Any = vars(threading.Thread)["daemon"]
+
+_NO_FINDINGS = (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
+
+
+class ThreadExit(Exception):
+    """A thread called `sys.exit`, which ends only that thread."""
+
+
+class SilentExit(SystemExit):
+    """What `_thread.exit` raises: the way to end a thread of `_thread`."""
+
+
+class Flag:
+    """Stands for the `Event` that tells whether a thread has been started, and for its handle.
+
+    Nobody waits for it; a whole `Event` would make each thread three times as dear.
+    """
+
+    __slots__ = ("_is_set",)
+
+    def __init__(self, is_set: bool) -> None:
+        self._is_set = is_set
+
+    def is_set(self) -> bool:
+        """Tell whether the flag is set."""
+        return self._is_set
+
+    def is_done(self) -> bool:
+        """Tell whether the thread has ended, as its handle would."""
+        return self._is_set
+
+    def join(self, timeout: float | None = None) -> None:
+        """Return: once an execution is over, its threads are."""
+
+
+MAIN_IDENT = 1
+"""Identifier of the thread that runs the test."""
+_NO = Flag(False)
+_YES = Flag(True)
+
+
+# Who is who
+
+
+def ident_of(task: Task) -> int:
+    """Return a thread's identifier: the same in every execution, told by its spawn path."""
+    ident: int | None = task.scratch.get("ident")
+    if ident is None:
+        ident = MAIN_IDENT
+        for part in task.name.split(".")[1:]:
+            ident = ident * 1000 + int(part)
+        task.scratch["ident"] = ident
+    return ident
+
+
+def thread_of(task: Task) -> Any:
+    """Return the `Thread` of a task; a dummy one if `_thread` started it."""
+    if task.thread is None:
+        if task.parent is None:
+            task.thread = threading.main_thread()
+        else:
+            task.thread = _dummy(task)
+    return task.thread
+
+
+def task_of(thread: Any) -> Task | None:
+    """Return the task that runs a thread in this execution."""
+    task: Task | None = thread.__dict__.get("_treadle")
+    return task
+
+
+def _dummy(task: Task) -> Any:
+    """Return a `Thread` for a task that was started without one."""
+    thread: Any = threading._DummyThread.__new__(threading._DummyThread)
+    threading.Thread.__init__(thread, name=f"Dummy-{task.name[5:]}", daemon=True)
+    thread._started = _YES
+    thread._ident = thread._native_id = ident_of(task)
+    thread._treadle = task
+    return thread
+
+
+def begin_execution(main: Task, attributes: dict[str, Any]) -> None:
+    """Make the interpreter's main thread, with the attributes it had, the one of the test."""
+    main.thread = threading.main_thread()
+    current = vars(main.thread)
+    current["_treadle"] = attributes["_treadle"] = main
+    if current != attributes:  # the last execution changed something
+        for name in current.keys() - attributes.keys():
+            del current[name]
+        current.update(attributes)
+
+
+# Threads that start, end and are waited for
 
 
 class Join(Operation):
@@ -39,42 +154,370 @@ class Join(Operation):
         return [self._target]
 
 
-def _start(self: Any) -> None:
-    """`Thread.start`."""
+class TimedJoin(Join):
+    """Wait for the end of a thread, but not for ever."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, target: Task, alive: dict[int, Task], timeout: float, codes: Codes) -> None:
+        super().__init__(target, alive)
+        self._timeout = timeout
+        self.codes = codes
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the thread has ended."""
+        return self._target.number not in self._alive
+
+    def ready(self, task: Task) -> bool:
+        """A timed join can always go on: it succeeds or gives up."""
+        return True
+
+    def deadline(self, task: Task) -> float | None:
+        """Return when it gives up, while it would."""
+        return None if self.has_ended else task.now + self._timeout
+
+
+def start_task(
+    body: Callable[[], Any], codes: Codes = (), started: Callable[[Task], None] | None = None
+) -> Task:
+    """Start a controlled thread; `started` is told in the same step, before it runs."""
     running = control.the_program()
     me = control.task()
-    control.publish(self, "thread")
     me.children += 1
     name = f"{me.name}.{me.children}"
-    task = Task(running.vocabulary.process(name), name, self.run)
-    task.thread = self
+    task = Task(running.vocabulary.process(name), name, body)
     task.now = me.now
+    control.spawn(
+        task,
+        (code(task.number, Mode.SPAWN), *codes, *_count_codes(Mode.ADD, looks=False)),
+        started,
+    )
+    return task
+
+
+def end_task(thread: Any = None) -> None:
+    """Take the step that ends a thread, if anybody looks whether it has ended."""
+    codes = _count_codes(Mode.ADD, looks=False)
+    if thread is not None:
+        codes = (*_look_codes(thread, "end", Mode.WRITE, looks=False), *codes)
+    if codes:
+        control.announce(codes)
+
+
+def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
+    """Return the access of a thread's start or end, if anybody ever looks at it."""
+    table = hooks.published.get(id(thread))
+    if table is None:
+        return ()
+    if looks:
+        if not table.shared.note(table.sort, what):
+            return ()
+    elif not table.shared.happens(table.sort, what):
+        return ()
+    return (table.at(what, mode, f" {what}"),)
+
+
+def _count_codes(mode: Mode, *, looks: bool) -> Codes:
+    """Return the access of which threads there are, if that is ever looked at."""
+    known = control.the_program().shared
+    if looks:
+        if not known.note("threads", "counted"):
+            return ()
+    elif not known.happens("threads", "counted"):
+        return ()
+    return (code(known.location(("threads", "counted"), "running threads"), mode),)
+
+
+def count_codes_of_a_look() -> Codes:
+    """Return the access of a task that looks which threads there are."""
+    return _count_codes(Mode.READ, looks=True)
+
+
+def note_threads_looked_at() -> None:
+    """Announce that the current task looks which threads there are."""
+    codes = count_codes_of_a_look()
+    if codes:
+        control.announce(codes)
+
+
+# Thread's own methods
+
+
+def _init(
+    self: Any,
+    group: None = None,
+    target: Callable[..., object] | None = None,
+    name: str | None = None,
+    args: Any = (),
+    kwargs: Any = None,
+    *,
+    daemon: bool | None = None,
+) -> None:
+    """`Thread.__init__`, without what only a real thread needs."""
+    me = control.current()
+    if me is None:
+        _thread_init(self, group, target, name, args, kwargs, daemon=daemon)
+        return
+    assert group is None, "group argument must be None for now"
+    number = me.scratch["threads"] = me.scratch.get("threads", 0) + 1
+    self._target = target
+    if name:
+        self._name = str(name)
+    else:
+        # Numbered per creator, so that a name does not depend on who came first.
+        self._name = f"Thread-{me.name[5:]}{'.' if me.parent else ''}{number}"
+        if target is not None and hasattr(target, "__name__"):
+            self._name += f" ({target.__name__})"
+    self._args = args
+    self._kwargs = {} if kwargs is None else kwargs
+    self._daemonic = thread_of(me).daemon if daemon is None else daemon
+    self._ident = None
+    self._native_id = None
+    self._started = _NO
+    if _HAS_HANDLE:
+        self._handle = _NO
+    else:
+        self._tstate_lock = None
+        self._is_stopped = False
+    self._initialized = True
+    self._treadle_hash = ident_of(me) * 1000 + number
+
+
+def _start(self: Any) -> None:
+    """`Thread.start`."""
+    if control.current() is None:
+        _thread_start(self)
+        return
+    if not self._initialized:
+        raise RuntimeError("thread.__init__() not called")
+    codes: Codes = ()
+    if id(self) in hooks.published:  # others may look at it, or start it, at the same time
+        codes = _look_codes(self, "start", Mode.WRITE, looks=True)
+        if codes:
+            codes = (*codes, OPEN)
+    else:
+        control.publish(self, "thread")
+    start_task(lambda: _run(self), codes, lambda task: _note_started(self, task))
+
+
+def _note_started(self: Any, task: Task) -> None:
+    """Take down that a thread has been started, in the step in which it is."""
+    if self._started.is_set():
+        control.task().doing = (*_look_codes(self, "start", Mode.READ, looks=True), OPEN)
+        raise RuntimeError("threads can only be started once")
+    self._started = _YES
     self._treadle = task
-    hooks.announce = running.scheduler.announce
-    running.scheduler.announce((code(task.number, Mode.SPAWN),))
-    running.scheduler.begin(task, me)
+    self._ident = self._native_id = ident_of(task)
+    task.thread = self
+    task.daemon = self._daemonic
+    if not self._name.startswith("Thread-"):
+        task.label = f"{task.name} ({self._name})"
+
+
+def _run(self: Any) -> None:
+    """What a controlled thread does from its beginning to its end."""
+    try:
+        self.run()
+    except (Abort, *_NO_FINDINGS):
+        raise
+    except SilentExit:
+        pass
+    except BaseException as error:
+        try:
+            _handle_exception(self, error)
+        finally:
+            _end(self)
+        return
+    _end(self)
+
+
+def _handle_exception(self: Any, error: BaseException) -> None:
+    """Give an exception to the test's own hook; without one it leaves the thread."""
+    hook = threading.excepthook
+    if hook is not ambient_excepthook:
+        hook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
+    elif isinstance(error, SystemExit):
+        raise thread_exit(error) from error
+    else:
+        raise error
+
+
+def thread_exit(error: SystemExit) -> ThreadExit:
+    """Return the finding for a thread that called `sys.exit`."""
+    return ThreadExit(
+        f"SystemExit({error.code!r}) in a thread ends only that thread, and silently: "
+        f"return from its function, or tell the main thread to exit"
+    )
+
+
+def _end(self: Any) -> None:
+    end_task(self)
+    if _HAS_HANDLE:
+        self._handle = _YES
+    else:
+        self._is_stopped = True
+
+
+ambient_excepthook: Any = threading.excepthook
+"""The hook that was there before the execution began: not the test's own."""
 
 
 def _join(self: Any, timeout: float | None = None) -> None:
     """`Thread.join`."""
-    operation = Join(self._treadle, control.the_program().scheduler.alive)
-    me = control.announce(operation)
-    me.doing = operation.codes
+    me = control.current()
+    if me is None:
+        _thread_join(self, timeout)
+        return
+    if not self._initialized:
+        raise RuntimeError("Thread.__init__() not called")
+    _look_whether_started(self)
+    if not self._started.is_set():
+        raise RuntimeError("cannot join thread before it is started")
+    target = task_of(self)
+    if target is me:
+        raise RuntimeError("cannot join current thread")
+    if target is None:  # a real thread, started before the exploration
+        _thread_join(self, timeout)
+        return
+    join_task(target, timeout, lambda: _look_codes(self, "end", Mode.READ, looks=True))
+
+
+def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) -> None:
+    """Wait for the end of a task; with a time-out, `look` gives the access of whether it ended."""
+    alive = control.the_program().scheduler.alive
+    if timeout is None:
+        operation = Join(target, alive)
+        me = control.announce(operation)
+        me.doing = operation.codes
+    else:
+        timeout = max(timeout, 0)
+        timed = TimedJoin(target, alive, timeout, look())
+        me = control.announce(timed)
+        me.doing = timed.codes
+        if not timed.has_ended:
+            me.now += timeout
+            return
+    me.now = max(me.now, target.now)
+
+
+def _look_whether_started(self: Any) -> None:
+    """Announce the look, if a thread was known to others before it was started."""
+    codes = _look_codes(self, "start", Mode.READ, looks=False)
+    if codes:
+        control.announce(codes)
+
+
+def _is_alive(self: Any) -> bool:
+    """`Thread.is_alive`."""
+    me = control.current()
+    if me is None:
+        return _thread_is_alive(self)
+    assert self._initialized, "Thread.__init__() not called"
+    target = task_of(self)
+    if target is me:
+        return True
+    if target is None and self._started.is_set():  # a real thread
+        return _thread_is_alive(self)
+    codes = (
+        *_look_codes(self, "start", Mode.READ, looks=False),
+        *_look_codes(self, "end", Mode.READ, looks=True),
+    )
+    if codes:
+        control.announce(codes)
+    target = task_of(self)
+    return target is not None and target.number in control.the_program().scheduler.alive
+
+
+def _hash(self: Any) -> int:
+    """A hash that is the same in every execution, so that sets of threads have one order."""
+    found: int | None = self.__dict__.get("_treadle_hash")
+    return object.__hash__(self) if found is None else found
+
+
+# Properties that can change while others read them
+
+
+def _watched(original: Any, name: str) -> property:
+    """Return a property of `Thread` that is a shared location if it is ever set."""
+
+    feature = f"{name} is set"  # not the name alone: that is how attributes are known
+
+    def fget(self: Any) -> Any:
+        table = hooks.published.get(id(self))
+        if table is not None and table.shared.happens(table.sort, feature):
+            control.announce((table.at(feature, Mode.READ, f".{name}"),))
+        return original.fget(self)
+
+    def fset(self: Any, value: Any) -> None:
+        table = hooks.published.get(id(self))
+        if table is not None and table.shared.note(table.sort, feature):
+            control.announce((table.at(feature, Mode.WRITE, f".{name}"),))
+        original.fset(self, value)
+
+    return property(fget, fset, doc=original.__doc__)
+
+
+# Functions of `threading`
+
+
+def current_thread() -> Any:
+    """`threading.current_thread`."""
+    me = control.current()
+    return _current_thread() if me is None else thread_of(me)
+
+
+def enumerate_threads() -> list[Any]:
+    """`threading.enumerate`."""
+    if control.current() is None:
+        return _enumerate()
+    note_threads_looked_at()
+    return [thread_of(task) for task in control.the_program().scheduler.alive.values()]
+
+
+def active_count() -> int:
+    """`threading.active_count`."""
+    return _active_count() if control.current() is None else len(enumerate_threads())
+
+
+def _timer_run(self: Any) -> None:
+    """`Timer.run`: whether it was cancelled in time is decided in one step."""
+    if not self.finished.wait(self.interval):
+        self.function(*self.args, **self.kwargs)
+    self.finished.set()
 
 
 def _children(thread: Any, label: str) -> Children:
     """Walk what a thread is given, and what a subclass adds to it."""
+    del label
     for name, value in vars(thread).items():
         if name in ("_target", "_args", "_kwargs") or name not in _OWN_ATTRIBUTES:
             yield value, name.lstrip("_")
 
 
-_OWN_ATTRIBUTES = frozenset(vars(threading.Thread())) | {"_treadle"}
+def is_finding(task: Task, thread_exceptions: bool) -> bool:
+    """Tell whether an exception that ended a task is a finding: in the test itself it always is."""
+    return task.parent is None or thread_exceptions
+
+
 shared.register(threading.Thread, ObjectTable, _children)
 
 PATCHES = Patches(
     attributes=[
+        (threading.Thread, "__init__", _init),
         (threading.Thread, "start", _start),
         (threading.Thread, "join", _join),
-    ]
+        (threading.Thread, "is_alive", _is_alive),
+        (threading.Thread, "__hash__", _hash),
+        (threading.Thread, "name", _watched(_name, "name")),
+        (threading.Thread, "daemon", _watched(_daemon, "daemon")),
+        (threading.Timer, "run", _timer_run),
+        (threading.main_thread(), "_ident", MAIN_IDENT),
+        (threading.main_thread(), "_native_id", MAIN_IDENT),
+    ],
+    references=[
+        (_current_thread, current_thread),
+        (_enumerate, enumerate_threads),
+        (_active_count, active_count),
+    ],
 )

@@ -1,0 +1,1 @@
+"""The papers' programs as plain Python threads: what an engineer would write."""

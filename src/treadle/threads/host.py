@@ -1,0 +1,161 @@
+"""The process that explores stays whole, whatever the test does.
+
+While a program is explored, its `Host` keeps the garbage collector from running finalizers at
+arbitrary points, takes back what an execution changed in the interpreter, makes an interrupt end
+the exploration in order, and runs a watchdog for threads that block where Treadle cannot see it.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from treadle.program import Crash
+from treadle.threads import control, thread
+from treadle.threads.local import Locals
+from treadle.threads.scheduler import Abort
+from treadle.threads.task import Task
+from treadle.threads.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+WATCHDOG = 10.0
+"""Seconds without progress after which a thread is said to block."""
+_GARBAGE = 50_000
+"""Objects that may pile up before they are collected between two executions."""
+
+
+class Host:
+    """What one exploration does to the interpreter, and how it is undone."""
+
+    def __init__(self, program: ThreadProgram, patience: float | None = WATCHDOG) -> None:
+        self._program = program
+        self._watchdog = None if patience is None else Watchdog(program, patience)
+        self.locals = Locals(program)
+        self._excepthook: Any = None
+        self._unraisablehook: Any = None
+        self._main_attributes: dict[str, Any] = {}
+        self._is_interrupted = False
+        self._is_undoing = False
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Protect the process while the program is explored; enter it last, after the patches."""
+        self._is_interrupted = self._is_undoing = False
+        undo = [self._take_hooks(), self._take_locals(), self._take_collector()]
+        undo.append(self._take_interrupts())
+        try:
+            if self._watchdog is not None:
+                self._watchdog.start()
+            yield
+        except BaseException:
+            self._program.scheduler.idle.clear()  # an interrupt may have ended some
+            raise
+        finally:
+            self._is_undoing = True
+            if self._watchdog is not None:
+                self._watchdog.stop()
+            for put_back in reversed(undo):
+                put_back()
+        self._raise_interrupt()
+
+    def begin(self, main: Task) -> None:
+        """Prepare an execution: nothing is left of the one before."""
+        self._raise_interrupt()
+        threading.excepthook = self._excepthook
+        sys.unraisablehook = self._note_unraisable
+        thread.begin_execution(main, self._main_attributes)
+        self.locals.reset()
+        if self._watchdog is not None:
+            self._watchdog.executions += 1
+        if gc.get_count()[0] > _GARBAGE:
+            gc.collect()
+
+    def _raise_interrupt(self) -> None:
+        """Interrupt the exploration if the test swallowed the interrupt."""
+        if self._is_interrupted:
+            self._is_interrupted = False
+            raise KeyboardInterrupt
+
+    # Each returns how to undo it
+
+    def _take_hooks(self) -> Any:
+        """Take over what handles exceptions that nobody catches."""
+        main = vars(threading.main_thread())
+        before = dict(main)
+        self._main_attributes = dict(main)
+        self._excepthook = thread.ambient_excepthook = threading.excepthook
+        self._unraisablehook = sys.unraisablehook
+
+        def put_back() -> None:
+            threading.excepthook = self._excepthook
+            sys.unraisablehook = self._unraisablehook
+            for name in main.keys() - before.keys():
+                del main[name]
+            main.update(before)
+
+        return put_back
+
+    def _note_unraisable(self, unraisable: Any) -> None:
+        """Make an exception in a finalizer a finding; Python itself would only print it."""
+        me = control.current()
+        scheduler = self._program.scheduler
+        error = unraisable.exc_value
+        if isinstance(error, Abort) or (me is not None and scheduler.aborting):
+            return
+        if me is None or error is None:
+            self._unraisablehook(unraisable)
+            return
+        where = getattr(unraisable.object, "__qualname__", type(unraisable.object).__name__)
+        error.add_note(f"raised in {where}, where Python ignores exceptions")
+        scheduler.crashes.append(Crash(me.number, scheduler.steps, error))
+
+    def _take_locals(self) -> Any:
+        """Give each thread its own thread-local values."""
+        self.locals.begin()
+        return self.locals.end
+
+    def _take_collector(self) -> Any:
+        """Let no finalizer run in the middle of an execution only because garbage piled up."""
+        was_enabled = gc.isenabled()
+        freezes = gc.get_freeze_count() == 0
+        gc.disable()
+        if freezes:
+            gc.freeze()  # what is there stays: collecting between executions costs next to nothing
+
+        def put_back() -> None:
+            if freezes:
+                gc.unfreeze()
+            if was_enabled:
+                gc.enable()
+
+        return put_back
+
+    def _take_interrupts(self) -> Any:
+        """Remember an interrupt, in case that the test swallows it."""
+        before = signal.getsignal(signal.SIGINT)
+        if not is_main_thread() or before is not signal.default_int_handler:
+            return lambda: None
+        signal.signal(signal.SIGINT, self._interrupt)
+        return lambda: signal.signal(signal.SIGINT, before)
+
+    def _interrupt(self, signum: int, frame: Any) -> None:
+        del signum, frame
+        self._is_interrupted = True
+        if not self._is_undoing:
+            raise KeyboardInterrupt
+
+
+_get_ident = threading.get_ident
+_MAIN_IDENT = threading.main_thread().ident
+
+
+def is_main_thread() -> bool:
+    """Tell whether this is the main thread of the process, the only one that handles signals."""
+    return _get_ident() == _MAIN_IDENT

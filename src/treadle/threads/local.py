@@ -1,0 +1,254 @@
+"""`threading.local` under control: each task has values of its own.
+
+The type is written in C and finds its values by the thread of the operating system, of which there
+is only one here. So what that thread has is exchanged at each hand-over: the thread's dictionary up
+to Python 3.12, the key that the thread state holds from 3.13 on. This works for every instance,
+those made at import and those of subclasses too. It costs something, and is done only if there are
+such objects.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import gc
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from treadle.errors import TreadleError
+from treadle.events import Codes
+from treadle.threads import control, shared
+from treadle.threads.patches import Patches
+from treadle.threads.shared import ObjectTable
+from treadle.threads.task import Task
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+_Local: Any = _thread._local
+_KEYS_FROM = (3, 13)
+_STATE_WORDS = 100
+"""Words of the thread state in which its key for thread-local values is looked for."""
+_FOREIGN = sys.stdlib_module_names | {"_pytest", "click", "hypothesis", "pluggy", "pytest", "rich"}
+"""Packages whose own thread-local objects do not matter for a test."""
+
+
+class DictionarySlot:
+    """What a thread has of each local, up to Python 3.12: entries of the thread's dictionary."""
+
+    def __init__(self) -> None:
+        get = ctypes.pythonapi.PyThreadState_GetDict
+        get.restype = ctypes.c_void_p  # a borrowed reference, which `py_object` would release
+        self._entries: dict[Any, Any] = ctypes.cast(get(), ctypes.py_object).value
+
+    def take(self) -> Any:
+        """Take out what is there."""
+        entries = dict(self._entries)
+        self._entries.clear()
+        return entries
+
+    def put(self, entries: Any) -> None:
+        """Put back what was taken out; nothing for a thread that begins."""
+        if entries:
+            self._entries.update(entries)
+
+
+class KeySlot:
+    """What a thread has of each local, from Python 3.13 on: its key, and a sign that it lives."""
+
+    def __init__(self) -> None:
+        api = ctypes.pythonapi
+        api.PyThreadState_Get.restype = ctypes.c_void_p
+        self._words = (ctypes.c_void_p * _STATE_WORDS).from_address(api.PyThreadState_Get())
+        self._release = api.Py_DecRef
+        self._release.argtypes = [ctypes.c_void_p]
+        self._retain = api.Py_IncRef
+        self._retain.argtypes = [ctypes.c_void_p]
+        self._at = self._find()
+
+    def _find(self) -> int:
+        """Find the key in the thread state: there is no function that returns it."""
+        probe = _Local()
+        probe.value = None
+        for values in gc.get_referents(probe):
+            if isinstance(values, dict) and len(values) == 1:
+                address = id(next(iter(values)))
+                for position in range(_STATE_WORDS - 1):
+                    if self._words[position] == address:
+                        return position
+        raise TreadleError("threading.local cannot be explored on this build of Python")
+
+    def take(self) -> Any:
+        """Take out what is there."""
+        taken = []
+        for position in (self._at, self._at + 1):
+            address = self._words[position]
+            self._words[position] = None
+            if address:
+                taken.append(ctypes.cast(address, ctypes.py_object).value)
+                self._release(address)
+        return taken
+
+    def put(self, taken: Any) -> None:
+        """Put back what was taken out; nothing for a thread that begins."""
+        for position, one in enumerate(taken or ()):
+            self._retain(id(one))
+            self._words[self._at + position] = id(one)
+
+
+class Locals:
+    """The thread-local values of the tasks of one exploration."""
+
+    def __init__(self, program: ThreadProgram) -> None:
+        self._program = program
+        self._slot: DictionarySlot | KeySlot | None = None
+        self._loaded: Task | None = None
+        """Whose values are in place; None for the test's main thread, which has the real ones."""
+        self._home: Any = None
+        self._alive: list[Any] = []
+        """Locals of this execution: one that died would leave its values to its successor."""
+        self._instances: list[tuple[Any, dict[str, Any]]] = []
+        self._wrapped: list[tuple[Any, Any]] = []
+
+    # An exploration's life
+
+    def begin(self) -> None:
+        """Look which thread-local objects there are."""
+        kinds = set(_all_subclasses(_Local))
+        foreign = _foreign_globals()
+        for one in gc.get_objects():
+            if type(one) in kinds and id(one) not in foreign and not _is_foreign(type(one)):
+                self._instances.append((one, dict(one.__dict__)))
+        for kind in _Local.__subclasses__():
+            if kind is not local:
+                self._wrap(kind)
+        if self._instances:
+            self._exchange_from_now_on()
+
+    def end(self) -> None:
+        """Put everything back."""
+        self.reset()
+        while self._wrapped:
+            kind, before = self._wrapped.pop()
+            if before is None:
+                del kind.__new__
+            else:
+                kind.__new__ = before
+        self._instances.clear()
+        self._slot = None
+
+    def reset(self) -> None:
+        """Forget the values of the last execution's tasks."""
+        if self._slot is None:
+            return
+        self._load(None)
+        self._alive.clear()
+        for one, values in self._instances:
+            one.__dict__.clear()
+            one.__dict__.update(values)
+        self._program.scheduler.on_switch = self._switch
+
+    def _wrap(self, kind: Any) -> None:
+        """Be told of new instances of a subclass that was defined before the exploration."""
+        before = vars(kind).get("__new__")
+        make = _Local.__new__ if before is None else before.__get__(None, kind)
+
+        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            one = make(cls, *args, **kwargs)
+            note_new(one)
+            return one
+
+        kind.__new__ = new
+        self._wrapped.append((kind, before))
+
+    # Hand-overs
+
+    def note(self, one: Any) -> None:
+        """Take note of a new thread-local object."""
+        if self._slot is None:
+            self._exchange_from_now_on()
+            me = control.current()
+            if me is not None:
+                self._load(me)
+        self._alive.append(one)
+
+    def _exchange_from_now_on(self) -> None:
+        self._slot = KeySlot() if sys.version_info >= _KEYS_FROM else DictionarySlot()
+        self._loaded = None
+        self._program.scheduler.on_switch = self._switch
+
+    def _switch(self, before: Task | None, after: Task) -> None:
+        del before
+        self._load(after)
+
+    def _load(self, task: Task | None) -> None:
+        """Put a task's values in place of those that are there."""
+        if task is not None and task.parent is None:
+            task = None
+        loaded = self._loaded
+        if task is loaded:
+            return
+        assert self._slot is not None
+        taken = self._slot.take()
+        if loaded is None:
+            self._home = taken
+        else:
+            loaded.scratch["locals"] = taken
+        self._slot.put(self._home if task is None else task.scratch.pop("locals", None))
+        self._loaded = task
+
+
+def note_new(one: Any) -> None:
+    """Take note of a new thread-local object of an execution."""
+    if control.current() is not None:
+        control.the_program().host.locals.note(one)
+
+
+class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading.local`
+    """`threading.local` while a test is explored."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Take note of each instance."""
+        one = _Local.__new__(cls, *args, **kwargs)
+        note_new(one)
+        return one
+
+
+local.__module__, local.__qualname__ = _Local.__module__, _Local.__qualname__
+
+
+class LocalTable(ObjectTable):
+    """Attributes of a thread-local object: nobody else sees them; those of its class are shared."""
+
+    __slots__ = ()
+
+    def stored(self, what: Any) -> Codes:
+        """Return nothing: others have values of their own."""
+        return ()
+
+
+def _all_subclasses(kind: Any) -> Iterable[Any]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _all_subclasses(one)
+
+
+def _is_foreign(kind: Any) -> bool:
+    return kind is not _Local and kind.__module__.partition(".")[0] in _FOREIGN
+
+
+def _foreign_globals() -> set[int]:
+    """Return the plain thread-local objects that are global variables of foreign modules."""
+    return {
+        id(value)
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _FOREIGN
+        for value in list(getattr(module, "__dict__", {}).values())
+        if type(value) is _Local
+    }
+
+
+shared.register(_Local, LocalTable)
+
+PATCHES = Patches(references=[(_Local, local)])

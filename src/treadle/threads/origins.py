@@ -1,0 +1,131 @@
+"""Which instruction filled a slot of the stack, as far as straight-line code tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bytecode import BinaryOp, Instr
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The instruction that produced a value, with a name or constant if it has one."""
+
+    name: str = ""
+    arg: Any = None
+    by: Instr | None = None
+    """The instruction itself, if it loads an attribute."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is a constant, which nobody changes."""
+        return self.name == "LOAD_CONST"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a constant number."""
+        return self.name == "LOAD_CONST" and self.arg.__class__ in (int, float, bool, complex)
+
+
+_UNKNOWN = Origin()
+_NULL = Origin("NULL")
+_LOADS = frozenset({"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME"})
+_TWO_TO_ONE = frozenset({"COMPARE_OP", "BINARY_OP", "CONTAINS_OP", "IS_OP", "BINARY_SUBSCR"})
+_ONE_TO_ONE = frozenset(
+    {
+        "UNARY_NOT", "UNARY_NEGATIVE", "UNARY_INVERT", "TO_BOOL", "GET_ITER", "FORMAT_SIMPLE",
+        "CONVERT_VALUE",
+    }
+)  # fmt: skip
+_POPS = {"POP_TOP": 1, "STORE_FAST": 1, "STORE_NAME": 1, "STORE_GLOBAL": 1, "STORE_DEREF": 1,
+         "STORE_ATTR": 2, "STORE_SUBSCR": 3, "DELETE_SUBSCR": 2, "DELETE_ATTR": 1}  # fmt: skip
+_NEUTRAL = frozenset({"RESUME", "NOP", "KW_NAMES", "PRECALL", "MAKE_CELL", "COPY_FREE_VARS"})
+_BUILDS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_STRING", "BUILD_SLICE"})
+_MATCHES = frozenset({"MATCH_MAPPING", "MATCH_SEQUENCE"})
+
+
+class Origins:
+    """A stack of origins that follows the instructions; below what is known, all is unknown."""
+
+    def __init__(self, version: tuple[int, int]) -> None:
+        self._stack: list[Origin] = []
+        self._version = version
+
+    def forget(self) -> None:
+        """Know nothing any more: other code may jump here."""
+        self._stack.clear()
+
+    def top(self, depth: int) -> Origin:
+        """Return what is known of a slot; 1 is the top."""
+        return self._stack[-depth] if depth <= len(self._stack) else _UNKNOWN
+
+    def _pop(self, count: int) -> None:
+        if count:
+            del self._stack[-count:]
+
+    def follow(self, i: Instr) -> None:
+        """Take an instruction into account that is executed and does not jump."""
+        name, arg, stack = i.name, i.arg, self._stack
+        if name in _LOADS:
+            stack.append(Origin(name, arg))
+        elif name == "LOAD_GLOBAL":
+            self._load_global(arg)
+        elif name == "PUSH_NULL":
+            stack.append(_NULL)
+        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+            self._load_attribute(i)
+        elif name in _TWO_TO_ONE:
+            self._pop(2)
+            in_place = name == "BINARY_OP" and arg >= BinaryOp.INPLACE_ADD  # type: ignore[operator]
+            stack.append(Origin("INPLACE_OP" if in_place else name))
+        elif name in _ONE_TO_ONE:
+            self._pop(1)
+            stack.append(Origin(name))
+        elif name in _MATCHES:
+            stack.append(Origin("MATCH"))
+        elif name in _POPS:
+            self._pop(_POPS[name])
+        elif name in _BUILDS:
+            self._build(name, arg)
+        elif name in ("CALL", "CALL_KW"):
+            self._pop(arg + 2 + (name == "CALL_KW"))  # type: ignore[operator]
+            stack.append(Origin(name))
+        elif name == "COPY":
+            stack.append(self.top(arg))  # type: ignore[arg-type]
+        elif name == "MAKE_FUNCTION" and (self._version >= (3, 13) or not arg):
+            self._pop(1)
+            stack.append(Origin(name))
+        elif name.startswith("POP_JUMP"):
+            self._pop(1)
+        elif name not in _NEUTRAL:
+            self.forget()
+
+    def _build(self, name: str, arg: Any) -> None:
+        if arg <= len(self._stack):
+            self._pop(arg)
+        else:
+            self.forget()
+        self._stack.append(Origin(name))
+
+    def _load_global(self, arg: Any) -> None:
+        with_null, name = arg
+        origin = Origin("LOAD_GLOBAL", name)
+        if not with_null:
+            self._stack.append(origin)
+        elif self._version >= (3, 13):
+            self._stack += [origin, _NULL]
+        else:
+            self._stack += [_NULL, origin]
+
+    def _load_attribute(self, i: Instr) -> None:
+        arg: Any = i.arg
+        is_method, name = arg if isinstance(arg, tuple) else (i.name == "LOAD_METHOD", arg)
+        self._pop(1)
+        origin = Origin("LOAD_METHOD" if is_method else "LOAD_ATTR", name, i)
+        if not is_method:
+            self._stack.append(origin)
+        elif self._version >= (3, 13):
+            self._stack += [origin, _NULL]
+        else:
+            self._stack += [_NULL, origin]

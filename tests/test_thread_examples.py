@@ -1,0 +1,107 @@
+"""Every example with plain threads has the verdict that its text promises."""
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import treadle
+from test_examples import EXAMPLES, load
+
+THREADS = EXAMPLES / "threads"
+
+# Example, kinds of failures it has, and its number of happens-before classes.
+VERDICTS = [
+    ("lost_update::racy", {"assertion"}, 4),
+    ("lost_update::locked", set(), 2),
+    ("bank_transfer::opposite_order", {"deadlock"}, 3),
+    ("bank_transfer::same_order", set(), 2),
+    ("bounded_queue::fifo_per_producer", set(), 6),
+    ("bounded_queue::order_between_producers", {"assertion"}, 6),
+    ("lazy_initialisation::checked_once", {"assertion"}, 0),
+    ("lazy_initialisation::stored_too_early", {"assertion"}, 0),
+    ("lazy_initialisation::double_checked", set(), 0),
+    ("check_then_act::two_steps", {"assertion"}, 4),
+    ("check_then_act::one_step", set(), 2),
+    ("changing_dictionary::changed_in_the_loop", {"exception"}, 0),
+    ("changing_dictionary::snapshot", set(), 2),
+    ("lost_wakeup::looked_outside_the_lock", {"deadlock"}, 0),
+    ("lost_wakeup::looked_once", {"exception"}, 0),
+    ("lost_wakeup::looked_again", set(), 0),
+    ("leaked_semaphore::leaking", {"deadlock"}, 2),
+    ("leaked_semaphore::returning", set(), 2),
+    ("reader_writer_lock::uncounted_leaving", {"assertion", "deadlock"}, 0),
+    ("reader_writer_lock::counted_leaving", set(), 0),
+]
+
+with_verdict = pytest.mark.parametrize(
+    ("example", "kinds", "classes"), VERDICTS, ids=[name for name, _, _ in VERDICTS]
+)
+
+
+def function_of(example: str) -> Callable[[], None]:
+    name, _, function = example.partition("::")
+    found: Callable[[], None] = getattr(load(THREADS / f"{name}.py"), function)
+    return found
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "sleep"])
+@with_verdict
+def test_verdict(example: str, kinds: set[str], classes: int, algorithm: str) -> None:
+    result = treadle.explore(function_of(example), algorithm, stop_on_failure=False)
+    assert result.complete
+    assert set(result.failure_kinds) == kinds
+    assert result.executions == classes
+
+
+@with_verdict
+def test_optimal_blocks_nothing(example: str, kinds: set[str], classes: int) -> None:
+    del kinds, classes
+    assert treadle.explore(function_of(example), stop_on_failure=False).blocked == 0
+
+
+@with_verdict
+def test_first_failure_replays(example: str, kinds: set[str], classes: int) -> None:
+    del classes
+    function = function_of(example)
+    failures = treadle.explore(function).failures
+    assert {failure.kind for failure in failures} <= kinds
+    assert bool(failures) == bool(kinds)
+    for failure in failures:
+        replayed = treadle.replay(function, str(failure.schedule))
+        assert replayed is not None
+        assert replayed.kind == failure.kind
+        assert replayed.message == failure.message
+
+
+def test_every_example_has_a_verdict() -> None:
+    functions = {
+        f"{path.stem}::{name}"
+        for path in THREADS.glob("*.py")
+        for name, value in vars(load(path)).items()
+        if inspect.isfunction(value)
+        and not name.startswith("_")
+        and not inspect.signature(value).parameters
+    }
+    assert functions == {name for name, _, _ in VERDICTS}
+
+
+def test_examples_know_nothing_of_treadle() -> None:
+    for path in THREADS.glob("*.py"):
+        assert "treadle" not in path.read_text()
+
+
+def test_deadlock_shows_its_cycle() -> None:
+    (failure,) = treadle.explore(function_of("bank_transfer::opposite_order")).failures
+    there, back = (wait for wait in failure.waits if wait.process != "main")
+    assert (there.process, there.holders) == ("main.1", ("main.2",))
+    assert (back.process, back.holders) == ("main.2", ("main.1",))
+    assert "lock" in there.resource
+
+
+def test_lost_update_is_found_in_a_handful_of_executions_and_shown() -> None:
+    result = treadle.explore(function_of("lost_update::racy"))
+    assert result.executions <= 3
+    words = str(result.failures[0])
+    assert words.count("read counter.count = 0") == 2
+    assert words.count("write counter.count = 1") == 2

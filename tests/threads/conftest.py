@@ -1,0 +1,8 @@
+"""Makes the helper modules of this folder, and the benchmark programs, importable."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]

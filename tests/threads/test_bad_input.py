@@ -1,0 +1,478 @@
+"""What is no proper test gets a clear error or a finding, and the next test works all the same."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import treadle
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+class Box:
+    """Something to share."""
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.other = 0
+
+
+def run(*targets: Any) -> None:
+    threads = [threading.Thread(target=target) for target in targets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def lost_update() -> None:
+    box = Box()
+
+    def increment() -> None:
+        box.value += 1
+
+    run(increment, increment)
+    assert box.value == 2
+
+
+def locked_update() -> None:
+    box = Box()
+    lock = threading.Lock()
+
+    def increment() -> None:
+        with lock:
+            box.value += 1
+
+    run(increment, increment)
+    assert box.value == 2
+
+
+@pytest.fixture(autouse=True)
+def next_test_works() -> Iterator[None]:
+    """After each test: nothing is left behind, and explorations give what they gave before."""
+    before = (threading.Lock, time.sleep, threading.active_count(), gc.isenabled())
+    code = lost_update.__code__
+    yield
+    assert (threading.Lock, time.sleep, threading.active_count(), gc.isenabled()) == before
+    assert lost_update.__code__ is code
+    racy = treadle.explore(lost_update, stop_on_failure=False)
+    assert (racy.executions, set(racy.failure_kinds)) == (4, {"assertion"})
+    locked = treadle.explore(locked_update)
+    assert (locked.executions, locked.ok) == (2, True)
+
+
+# Functions that are no test
+
+
+def test_arguments_are_refused() -> None:
+    def takes(size: int) -> None:
+        raise AssertionError(size)
+
+    with pytest.raises(treadle.TreadleError, match="no arguments"):
+        treadle.explore(takes)  # type: ignore[arg-type]
+
+
+def test_arguments_with_defaults_are_fine() -> None:
+    def takes(size: int = 2) -> None:
+        run(*[lambda: None] * size)
+
+    assert treadle.explore(takes).ok
+
+
+def test_coroutine_functions_are_refused() -> None:
+    async def coroutine() -> None:
+        return
+
+    with pytest.raises(treadle.TreadleError, match="asyncio"):
+        treadle.explore(coroutine)
+
+
+def test_generator_functions_are_refused() -> None:
+    def generator() -> Iterator[None]:
+        yield
+
+    with pytest.raises(treadle.TreadleError, match=r"treadle\.model\.Program"):
+        treadle.explore(generator)
+
+
+@pytest.mark.parametrize("thing", [None, 3, "test", [lost_update]])
+def test_things_that_cannot_be_called_are_refused(thing: Any) -> None:
+    with pytest.raises(treadle.TreadleError, match="cannot explore"):
+        treadle.explore(thing)
+
+
+def test_unknown_granularity_is_refused() -> None:
+    with pytest.raises(treadle.TreadleError, match="access, gil"):
+        treadle.explore(lost_update, granularity="line")
+
+
+def test_explorations_cannot_be_nested() -> None:
+    def nested() -> None:
+        treadle.explore(lost_update)
+
+    with pytest.raises(treadle.TreadleError, match="nested"):
+        treadle.explore(nested)
+
+
+# Tests without threads
+
+
+def test_no_thread_is_one_execution() -> None:
+    def alone() -> None:
+        box = Box()
+        box.value += 1
+        assert box.value == 1
+
+    result = treadle.explore(alone)
+    assert (result.executions, result.ok) == (1, True)
+
+
+def test_no_thread_and_a_failure() -> None:
+    def alone() -> None:
+        assert 1 + 1 == 3, "arithmetic"
+
+    result = treadle.explore(alone)
+    assert [failure.kind for failure in result.failures] == ["assertion"]
+    assert "arithmetic" in result.failures[0].message
+
+
+def test_nothing_at_all() -> None:
+    result = treadle.explore(lambda: None)
+    assert (result.executions, result.ok) == (1, True)
+
+
+# What changes from execution to execution
+
+
+def test_state_that_outlives_an_execution_is_nondeterminism() -> None:
+    calls = iter(range(1_000_000))  # not reset between executions
+
+    def forgetful() -> None:
+        box = Box()
+        number = next(calls)
+
+        def write() -> None:
+            if number % 2:
+                box.value = 1
+            else:
+                box.other = 1
+
+        def read() -> None:
+            assert box.value + box.other < 2
+
+        run(write, read)
+
+    result = treadle.explore(forgetful)
+    assert [failure.kind for failure in result.failures] == ["nondeterminism"]
+    message = str(result.failures[0])
+    assert "step" in message
+    assert "main" in message
+
+
+def test_the_wall_clock_is_no_nondeterminism() -> None:
+    def timed() -> None:
+        box = Box()
+
+        def write() -> None:
+            if int(time.monotonic() * 1e9) % 2:
+                box.value = 1
+            else:
+                box.other = 1
+
+        run(write, write)
+
+    assert treadle.explore(timed).ok
+
+
+# Ways to end
+
+
+def test_exit_in_a_thread_is_a_finding() -> None:
+    def exits() -> None:
+        run(lambda: sys.exit(3))
+
+    (failure,) = treadle.explore(exits).failures
+    assert failure.kind == "exception"
+    assert "SystemExit" in failure.message
+
+
+def test_exit_in_the_test_is_a_finding() -> None:
+    def exits() -> None:
+        run(lambda: None)
+        sys.exit(3)
+
+    (failure,) = treadle.explore(exits).failures
+    assert failure.kind == "exception"
+    assert "SystemExit" in failure.message
+
+
+def test_exception_before_the_first_access() -> None:
+    def breaks() -> None:
+        raise ValueError("at once")
+
+    (failure,) = treadle.explore(lambda: run(breaks)).failures
+    assert (failure.kind, failure.message) == ("exception", "ValueError: at once")
+    assert failure.process == "main.1"
+
+
+def test_exception_of_a_class_that_cannot_be_printed() -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    def breaks() -> None:
+        raise Silent
+
+    (failure,) = treadle.explore(lambda: run(breaks)).failures
+    assert failure.kind == "exception"
+    assert "Silent" in str(failure)
+
+
+def test_finaliser_that_raises() -> None:
+    seen = []
+
+    class Fragile:
+        def __del__(self) -> None:
+            raise ValueError("in __del__")
+
+    def drops() -> None:
+        box = Box()
+
+        def drop() -> None:
+            box.value = Fragile()  # type: ignore[assignment]
+            box.value = 0
+
+        run(drop, drop)
+
+    hook, sys.unraisablehook = sys.unraisablehook, seen.append
+    try:
+        result = treadle.explore(drops)
+    finally:
+        sys.unraisablehook = hook
+    assert result.ok or [failure.kind for failure in result.failures] == ["exception"]
+    assert result.ok == bool(seen)  # Python's own report of it, or a finding
+
+
+def test_endless_recursion() -> None:
+    def descend(box: Box, depth: int) -> None:
+        box.value = depth
+        descend(box, depth + 1)
+
+    def recurses() -> None:
+        box = Box()
+        run(lambda: descend(box, 0))
+
+    (failure,) = treadle.explore(recurses).failures
+    assert failure.kind == "exception"
+    assert failure.message.startswith("RecursionError")
+
+
+def test_endless_recursion_without_shared_state() -> None:
+    def descend(depth: int) -> int:
+        return descend(depth + 1) + 1
+
+    (failure,) = treadle.explore(lambda: run(lambda: descend(0))).failures
+    assert failure.kind == "exception"
+    assert failure.message.startswith("RecursionError")
+
+
+# Loops without end
+
+
+def test_endless_loop_that_writes_runs_out_of_its_budget() -> None:
+    def loops() -> None:
+        box = Box()
+
+        def write() -> None:
+            while True:
+                box.value += 1
+
+        run(write, lambda: box.value)
+
+    result = treadle.explore(loops, max_steps=500)
+    assert [failure.kind for failure in result.failures] == ["budget"]
+    assert not result.complete
+    assert "main.1" in str(result.failures[0])
+    assert "test_bad_input.py" in str(result.failures[0])
+
+
+def test_endless_loop_that_only_reads_is_a_livelock() -> None:
+    def loops() -> None:
+        box = Box()
+
+        def wait() -> None:
+            while not box.value:
+                pass
+
+        def write_another() -> None:
+            box.value = 0
+
+        run(wait, write_another)
+
+    (failure,) = treadle.explore(loops).failures
+    assert failure.kind == "livelock"
+    assert "box.value" in failure.message
+
+
+def test_waiting_for_ever_for_a_thread_that_was_not_started() -> None:
+    def joins() -> None:
+        threading.Thread(target=print).join()
+
+    (failure,) = treadle.explore(joins).failures
+    assert failure.message == "RuntimeError: cannot join thread before it is started"
+
+
+# What ends the process, or blocks outside of control: in a process of its own
+
+SCRIPT = """
+import json, os, sys, threading, time, warnings
+warnings.simplefilter("error")
+import treadle
+
+def run(*targets):
+    threads = [threading.Thread(target=target) for target in targets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+class Box:
+    value = 0
+
+def bad():
+    box = Box()
+    def work():
+        box.value += 1
+{work}
+    run(work, work)
+
+def good():
+    box = Box()
+    def increment():
+        box.value += 1
+    run(increment, increment)
+
+begun = time.time()
+try:
+    result = treadle.explore(bad)
+    outcome = [[f.kind, str(f)] for f in result.failures] or "ok"
+except BaseException as error:
+    outcome = [[type(error).__name__, str(error)]]
+took = time.time() - begun
+again = treadle.explore(good)
+print(json.dumps(dict(outcome=outcome, took=took, again=[again.executions, again.ok])))
+"""
+
+
+def in_a_process(tmp_path: Path, work: str) -> list[list[str]]:
+    """Explore a test in a process of its own, and then another one; return what it said."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("{work}", textwrap.indent(textwrap.dedent(work), " " * 8)))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={"PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["again"] == [4, True]
+    found: list[list[str]] = said["outcome"]
+    return found
+
+
+def place(tmp_path: Path, text: str) -> str:
+    """Return `script.py:line` of the line with a text."""
+    lines = (tmp_path / "script.py").read_text().splitlines()
+    (number,) = (number for number, line in enumerate(lines, 1) if text in line)
+    return f"script.py:{number}"
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("os._exit(7)", ["os._exit"]),
+        ("import os as system; system._exit(7)", ["os._exit"]),
+        ("os.abort()", ["os.abort"]),
+        ("os.fork()", ["os.fork"]),
+        ("import multiprocessing; multiprocessing.Process(target=print).start()", ["process"]),
+        ("import subprocess; subprocess.run(['true'])", ["process"]),
+    ],
+    ids=["_exit", "_exit under another name", "abort", "fork", "multiprocessing", "subprocess"],
+)
+def test_processes_are_refused(tmp_path: Path, work: str, words: list[str]) -> None:
+    ((_, message),) = in_a_process(tmp_path, work)
+    assert all(word in message for word in words)
+    assert place(tmp_path, work) in message
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "import socket; a, b = socket.socketpair(); a.recv(1)",
+        "r, w = os.pipe(); os.read(r, 1)",
+        "import select; r, w = os.pipe(); select.select([r], [], [])",
+        "import _thread, ctypes; ctypes.CDLL(None).sleep(3600)",
+        "while True: pass",
+        "sum(iter(int, 1))",
+    ],
+    ids=["socket", "pipe", "select", "C", "loop", "C loop"],
+)
+def test_blocking_outside_of_control_is_reported(tmp_path: Path, work: str) -> None:
+    found = in_a_process(tmp_path, work)
+    assert found != "ok"
+    assert place(tmp_path, work) in found[0][1]
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["raise KeyboardInterrupt", "import signal; os.kill(os.getpid(), signal.SIGINT)"],
+    ids=["raised", "signal"],
+)
+def test_interrupts_end_the_exploration(tmp_path: Path, work: str) -> None:
+    assert in_a_process(tmp_path, work)[0][0] == "KeyboardInterrupt"
+
+
+def test_interrupt_of_this_process() -> None:
+    def interrupted() -> None:
+        box = Box()
+
+        def work() -> None:
+            box.value += 1
+            raise KeyboardInterrupt
+
+        run(work, work)
+
+    with pytest.raises(KeyboardInterrupt):
+        treadle.explore(interrupted)
+
+
+def test_swallowing_everything_does_not_keep_a_thread_alive() -> None:
+    def stubborn() -> None:
+        lock = threading.Lock()
+        lock.acquire()
+
+        def work() -> None:
+            while True:
+                try:
+                    lock.acquire()
+                except BaseException:
+                    continue
+
+        run(work)
+
+    (failure,) = treadle.explore(stubborn).failures
+    assert failure.kind == "deadlock"

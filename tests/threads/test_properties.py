@@ -1,0 +1,227 @@
+"""Random tests with threads against brute force: every algorithm, every kind of shared place.
+
+Two oracles: `thread_programs.oracle` interprets the program without Treadle and knows all final
+states, failures and deadlocks; `every_class` runs all interleavings of Treadle's own steps and so
+knows the classes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import assume, given, seed, settings
+from hypothesis import strategies as st
+from thread_programs import (
+    FAMILIES,
+    Body,
+    Everything,
+    Failures,
+    Module,
+    TooMany,
+    draw_program,
+    oracle,
+    source_of,
+)  # fmt: skip
+
+from brute import Dependence, TraceClass, interleavings
+from treadle.api import ALGORITHMS
+from treadle.explore.algorithm import ENDED
+from treadle.explore.budget import Budget
+from treadle.explore.schedule import SCHEDULES
+from treadle.explore.search import Search
+from treadle.program import Restart, Run
+from treadle.threads.program import ThreadProgram
+
+T = TypeVar("T")
+
+LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (3, 3), (4, 2), (2, 2, 1)]
+COVERING = ("sleep", "classic", "source", "optimal")
+
+
+class Drawn:
+    """Random choices made by Hypothesis, for `draw_program`."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+        self._draw = draw
+
+    def choice(self, options: Sequence[T], /) -> T:
+        chosen: T = self._draw(st.sampled_from(options))
+        return chosen
+
+    def randint(self, low: int, high: int, /) -> int:
+        return int(self._draw(st.integers(low, high)))
+
+
+@st.composite
+def programs(draw: Any, family: str) -> list[Body]:
+    return draw_program(Drawn(draw), family, draw(st.sampled_from(LENGTHS)))
+
+
+def failures_of(run: Run) -> Failures:
+    """Return what an execution shows, in the oracle's words."""
+    if run.crashes:
+        return {
+            (
+                "assertion" if isinstance(crash.exception, AssertionError) else "exception",
+                f"{type(crash.exception).__name__}: {crash.exception}",
+            )
+            for crash in run.crashes
+        }
+    stuck = sorted(wait.process for wait in run.ending().waits)
+    return {("deadlock", " ".join(stuck))} if stuck else set()
+
+
+class Explored:
+    """What an exploration completed."""
+
+    def __init__(
+        self, module: Module, program: ThreadProgram, algorithm: str, schedule: str
+    ) -> None:
+        self.classes: list[TraceClass] = []
+        self.final_states: set[object] = set()
+        self.failures: Failures = set()
+        names = program.vocabulary.process_names
+        dependence = Dependence(program)  # type: ignore[arg-type]
+        found = self
+
+        class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
+            """The algorithm, telling what it is shown."""
+
+            def analyse(self, run: Run, outcome: int) -> None:
+                if outcome == ENDED:
+                    trace = self.search.trace
+                    steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
+                    found.classes.append(dependence.class_of(list(steps)))
+                    found.final_states.add(module.final_state())
+                    found.failures.update(failures_of(run))
+                super().analyse(run, outcome)
+
+        while True:
+            search = Search(
+                program, Watched, algorithm, budget=Budget(), choose=SCHEDULES[schedule],
+                stop_on_failure=False,
+            )  # fmt: skip
+            try:
+                self.result = search.explore()
+            except Restart:
+                for seen in (self.classes, self.final_states, self.failures):
+                    seen.clear()
+                continue
+            return
+
+
+def every_class(program: ThreadProgram, limit: int) -> set[TraceClass]:
+    """Run all interleavings of Treadle's steps."""
+    dependence = Dependence(program)  # type: ignore[arg-type]
+    while True:
+        classes = set()
+        try:
+            for count, (_, steps) in enumerate(interleavings(program), 1):  # type: ignore[arg-type]
+                if count > limit:
+                    raise TooMany
+                classes.add(dependence.class_of(steps))
+        except Restart:
+            continue
+        return classes
+
+
+def differences(
+    algorithm: str, found: Explored, expected: Everything, classes: set[TraceClass]
+) -> list[str]:
+    """Say in what an exploration differs from what it has to find."""
+    result = found.result
+    reported = {(failure.kind, failure.message) for failure in result.failures}
+    exceptions = {failure for failure in expected.failures if failure[0] != "deadlock"}
+    checks = {
+        "final states": found.final_states == expected.final_states,
+        "failures": found.failures == expected.failures,
+        "failures in the result": {f for f in reported if f[0] != "deadlock"} == exceptions,
+        "classes": set(found.classes) == classes,
+        "completeness": result.complete,
+        "executions per class": algorithm == "exhaustive" or len(found.classes) == len(classes),
+        "blocked executions": algorithm not in ("optimal", "exhaustive") or result.blocked == 0,
+    }
+    return [what for what, holds in checks.items() if not holds]
+
+
+def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> list[str]:
+    """Explore a program with every algorithm; say in what they differ from the oracles."""
+    expected = oracle(bodies, limit)
+    module = Module(source_of(bodies))
+    try:
+        program = ThreadProgram(module.test, "test")
+        program.kept = {}  # type: ignore[attr-defined] # what `brute` asks a model program for
+        program.try_out()
+        with program.controlled():
+            found = {name: Explored(module, program, name, schedule) for name in COVERING}
+            try:
+                classes = every_class(program, 3 * limit)
+            except TooMany:
+                classes = set(found["sleep"].classes)
+            else:
+                found["exhaustive"] = Explored(module, program, "exhaustive", schedule)
+            return [
+                f"{algorithm}: {difference}"
+                for algorithm, explored in found.items()
+                for difference in differences(algorithm, explored, expected, classes)
+            ]
+    finally:
+        module.close()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("examples", "limit"),
+    [
+        pytest.param(20, 80, id="few"),
+        pytest.param(100, 150, id="many", marks=pytest.mark.slow),
+        pytest.param(2000, 500, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
+    ],
+)
+def test_every_algorithm_finds_what_brute_force_finds(
+    family: str, examples: int, limit: int
+) -> None:
+    @seed(examples)
+    @settings(max_examples=examples)
+    @given(bodies=programs(family), schedule=st.sampled_from(list(SCHEDULES)))
+    def agree(bodies: list[Body], schedule: str) -> None:
+        try:
+            differ = disagreements(bodies, limit, schedule)
+        except TooMany:
+            assume(False)
+            raise
+        assert not differ, source_of(bodies)
+
+    agree()
+
+
+@pytest.mark.parametrize("family", ["attributes", "classes", "items", "lists", "dictionaries"])
+def test_real_threads_do_what_the_oracle_knows(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @settings(max_examples=30)
+    @given(bodies=programs(family))
+    def agree(bodies: list[Body]) -> None:
+        try:
+            expected = oracle(bodies, 80)
+        except TooMany:
+            assume(False)
+            raise
+        raised: set[str] = set()
+        monkeypatch.setattr(
+            threading,
+            "excepthook",
+            lambda hook: raised.add(f"{hook.exc_type.__name__}: {hook.exc_value}"),
+        )
+        module = Module(source_of(bodies))
+        try:
+            module.test()
+        finally:
+            module.close()
+        assert module.final_state() in expected.final_states
+        assert raised <= {message for _, message in expected.failures}
+
+    agree()

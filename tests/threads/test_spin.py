@@ -1,0 +1,206 @@
+"""Loops that wait without blocking."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+import treadle
+
+EXHAUSTIVE = ["exhaustive", "sleep", "classic", "source", "optimal"]
+
+
+class Flag:
+    def __init__(self) -> None:
+        self.is_set = False
+        self.value = 0
+
+
+def spin(flag: Flag) -> None:
+    while not flag.is_set:
+        pass
+
+
+def spin_and_sleep(flag: Flag) -> None:
+    while not flag.is_set:
+        time.sleep(0.01)
+
+
+def spin_with_a_local(flag: Flag) -> None:
+    while True:
+        seen = flag.is_set
+        if seen:
+            break
+
+
+def is_set(flag: Flag) -> bool:
+    return flag.is_set
+
+
+def spin_by_a_call(flag: Flag) -> None:
+    while not is_set(flag):
+        continue
+
+
+WAYS = [spin, spin_and_sleep, spin_with_a_local, spin_by_a_call]
+
+
+@pytest.mark.parametrize("algorithm", EXHAUSTIVE)
+@pytest.mark.parametrize("wait", WAYS)
+def test_a_loop_waits_until_the_flag_is_written(
+    wait: Callable[[Flag], None], algorithm: str
+) -> None:
+    def test() -> None:
+        flag = Flag()
+
+        def setter() -> None:
+            flag.value = 42
+            flag.is_set = True
+
+        def waiter() -> None:
+            wait(flag)
+            assert flag.value == 42
+
+        threads = [threading.Thread(target=body) for body in (waiter, setter)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    result = treadle.explore(test, algorithm)
+    assert result.ok
+    if algorithm == "optimal":
+        assert result.blocked == 0
+        assert result.executions == 2  # the flag is seen at once, or after waiting
+
+
+@pytest.mark.parametrize("wait", WAYS)
+def test_a_loop_that_nobody_ends_is_a_livelock(wait: Callable[[Flag], None]) -> None:
+    def test() -> None:
+        flag = Flag()
+
+        def waiter() -> None:
+            wait(flag)
+
+        thread = threading.Thread(target=waiter)
+        thread.start()
+        flag.value = 1
+        thread.join()
+
+    def fixed() -> None:
+        flag = Flag()
+        thread = threading.Thread(target=lambda: wait(flag))
+        thread.start()
+        flag.is_set = True
+        thread.join()
+
+    failure = treadle.explore(test).failures[0]
+    assert failure.kind == "livelock"
+    assert "flag.is_set" in failure.message
+    assert any(wait.spins for wait in failure.waits)
+    assert treadle.explore(fixed).ok
+
+
+def test_the_wrong_order_of_writes_is_found() -> None:
+    def test() -> None:
+        flag = Flag()
+
+        def setter() -> None:
+            flag.is_set = True
+            flag.value = 42
+
+        thread = threading.Thread(target=setter)
+        thread.start()
+        spin(flag)
+        assert flag.value == 42
+        thread.join()
+
+    result = treadle.explore(test)
+    assert [failure.kind for failure in result.failures] == ["assertion"]
+
+
+def test_loops_that_do_something_are_no_spin_loops() -> None:
+    def test() -> None:
+        flag = Flag()
+
+        def reader() -> None:
+            seen = []
+            rounds = 0
+            while rounds < 3:
+                seen.append(flag.is_set)
+                rounds += 1
+            left = [1, 2, 3]
+            while left:
+                seen.append(flag.is_set)
+                left.pop()
+            numbers = iter(range(3))
+            while next(numbers, None) is not None:
+                seen.append(flag.is_set)
+            for _ in range(3):
+                assert flag.value in (0, 1)
+            assert len(seen) == 9
+
+        thread = threading.Thread(target=reader)
+        thread.start()
+        flag.is_set = True
+        flag.value = 1
+        thread.join()
+
+    assert treadle.explore(test).ok
+
+
+def test_a_time_out_in_a_loop_does_not_repeat_for_ever() -> None:
+    def test() -> None:
+        jobs: queue.Queue[int] = queue.Queue()
+        ready = threading.Event()
+
+        def worker() -> None:
+            while not ready.wait(0.1):
+                pass
+            while True:
+                try:
+                    job = jobs.get(timeout=1)
+                except queue.Empty:
+                    continue
+                break
+            assert job == 1
+
+        thread = threading.Thread(target=worker)
+        thread.start()
+        ready.set()
+        jobs.put(1)
+        thread.join()
+
+    assert treadle.explore(test).ok
+
+
+def test_a_daemon_may_spin_for_ever() -> None:
+    def test() -> None:
+        flag = Flag()
+
+        def watcher() -> None:
+            while True:
+                time.sleep(1)
+                assert flag.value < 2
+
+        threading.Thread(target=watcher, daemon=True).start()
+        flag.value = 1
+
+    def buggy() -> None:
+        flag = Flag()
+
+        def watcher() -> None:
+            while True:
+                time.sleep(1)
+                assert flag.value < 2
+
+        threading.Thread(target=watcher, daemon=True).start()
+        flag.value = 1
+        flag.value = 2
+
+    assert treadle.explore(test).ok
+    assert [failure.kind for failure in treadle.explore(buggy).failures] == ["assertion"]

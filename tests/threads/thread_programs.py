@@ -1,0 +1,564 @@
+"""Random programs with threads: as Python source for Treadle, and as data for an own interpreter.
+
+The interpreter is the oracle: it knows nothing of Treadle, its instrumentation or its primitives.
+It regards every access of a shared place as a step, runs all interleavings, and notes the final
+states, failures and deadlocks. A body is a list of instructions:
+
+    ("do", statement)                     one of `STATEMENTS`: source text and its atomic steps
+    ("if", value, then, otherwise)        on `acc`, the thread's own variable; no step
+    ("check", value)                      assert acc != value; no step
+    ("locked", i, body)  ("try", i, body)  ("timed", i, body)   a lock; blocking, not, or for a time
+    ("down",)  ("up",)                    a semaphore
+    ("spawn", body)  ("join",)  ("timed join",)   the last thread that this thread started
+    ("atomic", [statement, ...])          treadle.atomic(): one step
+    ("iterate", name)                     for each element of a container: acc += it
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+Body = list[tuple[Any, ...]]
+Failures = set[tuple[str, str]]
+
+
+@dataclass
+class Everything:
+    """What all interleavings of a program can do."""
+
+    interleavings: int = 0
+    final_states: set[object] = field(default_factory=set)
+    failures: Failures = field(default_factory=set)
+
+
+class TooMany(Exception):
+    """The program has more interleavings than the caller wants to see."""
+
+
+# Statements: the source, and what it does step by step. `g` and `cell` live in `s` for the oracle.
+
+
+def _place(place: str, in_oracle: str = "") -> dict[str, tuple[str, ...]]:
+    other = in_oracle or place
+    return {
+        f"acc = {place}": (f"acc = {other}",),
+        f"{place} = 1": (f"{other} = 1",),
+        f"{place} = acc + 2": (f"{other} = acc + 2",),
+        f"{place} += 1": (f"_ = {other}", f"{other} = _ + 1"),
+    }
+
+
+def _atomic(*statements: str) -> dict[str, tuple[str, ...]]:
+    return {statement: (statement,) for statement in statements}
+
+
+ATTRIBUTES = {
+    **_place("box.x"),
+    **_place("box.y"),
+    **_atomic("del box.y", "acc = getattr(box, 'y', 5)", "setattr(box, 'x', 3)"),
+    **_atomic("acc = hasattr(box, 'y')"),
+    "box.x, box.y = 4, 5": ("box.x = 4", "box.y = 5"),
+    "acc = box.x + box.y": ("_ = box.x", "acc = _ + box.y"),
+}
+CLASS_ATTRIBUTES = {**_place("Box.c"), **_place("box.c"), **_atomic("del Box.c", "del box.c")}
+ITEMS = {**_place("items[0]"), **_place("items[1]"), **_place("items[-1]")}
+KEYS = {**_place("keys['a']"), **_place("keys['b']"), **_atomic("del keys['b']")}
+GLOBALS = _place("g", "s.g")
+CLOSURES = _place("cell", "s.cell")
+LISTS = _atomic(
+    "items.append(1)", "acc = items.pop()", "acc = items.pop(0)", "items.insert(0, 2)",
+    "acc = len(items)", "acc = 1 in items", "acc = sum(items)", "acc = items[2]", "del items[0]",
+    "acc = items == [0, 1]", "acc = len(items[:])", "items.remove(0)", "items.clear()",
+    "items.reverse()", "items.extend((1, 2))", "acc = bool(items)", "acc = max(items)",
+    "items[:1] = []", "acc = items.index(1)", "acc = items[acc % 2]", "items[acc % 2] = 3",
+    "acc = sum(items[1:])", "items[5] = 1",
+)  # fmt: skip
+DICTS = _atomic(
+    "acc = keys.get('a', 5)", "acc = keys.get('b', 5)", "acc = keys.setdefault('b', 3)",
+    "acc = keys.pop('b', 7)", "acc = 'b' in keys", "acc = len(keys)", "acc = len(list(keys))",
+    "acc = sum(keys.values())", "keys.update(b=1)", "keys.update({'a': 2, 'c': 1})", "keys.clear()",
+    "acc = keys.pop('a')", "acc = keys.popitem()[1]", "acc = 'b' not in keys",
+    "acc = keys == {'a': 1}",
+)  # fmt: skip
+SETS = _atomic(
+    "members.add(1)", "members.add(2)", "members.discard(1)", "acc = 1 in members",
+    "acc = len(members)", "members.remove(0)", "acc = sum(members)", "members.clear()",
+    "acc = members.pop()", "members.update((1, 3))",
+)  # fmt: skip
+DEQUES = _atomic(
+    "line.append(1)", "line.appendleft(2)", "acc = line.popleft()", "acc = line.pop()",
+    "acc = len(line)", "acc = 1 in line", "acc = line[0]", "acc = sum(line)", "line[0] = 5",
+    "line.rotate(1)",
+)  # fmt: skip
+REFERENCES = {
+    **_atomic("box.ref = Box(1)", "mine = box.ref", "nodes.append(Box(2))", "mine = nodes[-1]"),
+    **_atomic("mine = nodes[0]", "mine = nodes.pop()", "box.ref = mine", "nodes.append(mine)"),
+    "acc = mine.x": ("acc = mine.x",),
+    "mine.x = 3": ("mine.x = 3",),
+    "mine.x += 1": ("_ = mine.x", "mine.x = _ + 1"),
+    "acc = box.ref.x": ("_ = box.ref", "acc = _.x"),
+    "box.ref.x += 1": ("there = box.ref", "_ = there.x", "there.x = _ + 1"),
+    "acc = nodes[0].x": ("_ = nodes[0]", "acc = _.x"),
+    "mine = Box(4); mine.x += 1": ("mine = Box(4); mine.x += 1",),
+    "acc = mine is box.ref": ("acc = mine is box.ref",),
+}
+STATEMENTS: dict[str, tuple[str, ...]] = {
+    **ATTRIBUTES, **CLASS_ATTRIBUTES, **ITEMS, **KEYS, **GLOBALS, **CLOSURES, **LISTS, **DICTS,
+    **SETS, **DEQUES, **REFERENCES,
+}  # fmt: skip
+
+FAMILIES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    "attributes": (list(ATTRIBUTES), ("if", "check")),
+    "classes": (list(CLASS_ATTRIBUTES), ("check",)),
+    "items": ([*ITEMS, *KEYS], ("if", "check")),
+    "variables": ([*GLOBALS, *CLOSURES], ("if", "check")),
+    "lists": ([*LISTS, *ITEMS], ("iterate", "check")),
+    "dictionaries": ([*DICTS, *KEYS], ("iterate", "check")),
+    "sets": ([*SETS, *DEQUES], ("iterate", "check")),
+    "references": (list(REFERENCES), ("if",)),
+    "locks": (list(_place("box.x")), ("locked", "locked", "try", "timed", "check")),
+    "semaphores": (list(_place("box.x")), ("up", "down", "check")),
+    "threads": (list(_place("box.x")), ("spawn", "spawn", "join", "timed join", "check")),
+    "atomic": ([*_place("box.x"), *_place("items[0]")], ("atomic", "atomic", "if")),
+    "everything": (
+        list(STATEMENTS),
+        ("if", "check", "locked", "try", "timed", "up", "down", "spawn", "join", "atomic",
+         "iterate"),
+    ),
+}  # fmt: skip
+"""Statements to draw from, and other instructions."""
+
+
+# Drawing
+
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """Where random choices come from: a `random.Random`, or Hypothesis."""
+
+    def choice(self, options: Sequence[T], /) -> T: ...
+
+    def randint(self, low: int, high: int, /) -> int: ...
+
+
+def draw_program(rng: Source, family: str, lengths: Sequence[int], variety: int = 4) -> list[Body]:
+    """Draw one thread of each length, from few statements, so that they meet."""
+    statements, others = FAMILIES[family]
+    few = [rng.choice(statements) for _ in range(variety)]
+    return [[draw_instruction(rng, few, others, 0) for _ in range(length)] for length in lengths]
+
+
+def draw_instruction(
+    rng: Source, statements: Sequence[str], others: Sequence[str], level: int
+) -> tuple[Any, ...]:
+    operation = rng.choice(("do", "do", "do", *others)) if level < 2 else "do"
+
+    def body() -> Body:
+        length = rng.randint(1, 2)
+        return [draw_instruction(rng, statements, others, level + 1) for _ in range(length)]
+
+    match operation:
+        case "do":
+            return ("do", rng.choice(statements))
+        case "if":
+            return ("if", rng.randint(0, 1), body(), body())
+        case "check":
+            return ("check", rng.randint(0, 2))
+        case "locked" | "try" | "timed":
+            return (operation, rng.randint(0, 1), body())
+        case "spawn":
+            return ("spawn", body())
+        case "atomic":
+            return ("atomic", [rng.choice(statements) for _ in range(rng.randint(1, 3))])
+        case "iterate":
+            used = [name for name in ("items", "keys", "members", "line")
+                    if any(name in statement for statement in statements)]  # fmt: skip
+            return ("iterate", rng.choice(used or ["items"]))
+        case _:
+            return (operation,)
+
+
+# As source
+
+HEADER = """\
+import threading
+from collections import deque
+import treadle
+
+class Box:
+    c = 0
+    def __init__(self, x):
+        self.x = x
+        self.y = 0
+        self.ref = None
+
+g = 0
+
+def test():
+    global g
+    g = 0
+    Box.c = 0
+    box = Box(0)
+    items = [0, 0]
+    keys = {"a": 0}
+    members = {0}
+    line = deque([0])
+    nodes = [Box(0)]
+    cell = 0
+    locks = [threading.Lock(), threading.Lock()]
+    semaphore = threading.Semaphore(1)
+    hold(box, Box, items, keys, members, line, nodes, globals(), (lambda: cell).__closure__[0])
+"""
+FOOTER = """\
+    threads = [threading.Thread(target=target) for target in ({targets},)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def source_of(bodies: list[Body]) -> str:
+    """Return a program as the source of a module with a function `test`."""
+    numbers = itertools.count()
+    text = HEADER
+    names = []
+    for body in bodies:
+        name = f"thread{next(numbers)}"
+        names.append(name)
+        text += "".join(f"    {line}\n" for line in _function(name, body, numbers))
+    return text + FOOTER.format(targets=", ".join(names))
+
+
+def _function(name: str, body: Body, numbers: Iterator[int]) -> list[str]:
+    lines = ["nonlocal cell", "global g", "acc, child, mine = 0, None, box"]
+    lines += [*_lines(body, numbers), f"done('{name}', acc)"]
+    return [f"def {name}():", *_indented(lines)]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _lines(body: Body, numbers: Iterator[int]) -> list[str]:
+    lines: list[str] = []
+    for operation, *args in body:
+        match operation:
+            case "do":
+                lines.append(args[0])
+            case "if":
+                lines += [f"if acc == {args[0]}:", *_indented(_lines(args[1], numbers))]
+                lines += ["else:", *_indented(_lines(args[2], numbers))]
+            case "check":
+                lines.append(f"assert acc != {args[0]}, 'acc is {args[0]}'")
+            case "locked":
+                lines += [f"with locks[{args[0]}]:", *_indented(_lines(args[1], numbers))]
+            case "try" | "timed":
+                how = "blocking=False" if operation == "try" else "timeout=1"
+                lines += [f"if locks[{args[0]}].acquire({how}):", "    try:"]
+                lines += _indented(_indented(_lines(args[1], numbers)))
+                lines += ["    finally:", f"        locks[{args[0]}].release()"]
+                lines += ["else:", "    acc = -1"]
+            case "down":
+                lines.append("semaphore.acquire()")
+            case "up":
+                lines.append("semaphore.release()")
+            case "spawn":
+                name = f"thread{next(numbers)}"
+                lines += _function(name, args[0], numbers)
+                lines += [f"child = threading.Thread(target={name})", "child.start()"]
+            case "join":
+                lines += ["if child is not None:", "    child.join()"]
+            case "timed join":
+                lines += ["if child is not None:", "    child.join(1)"]
+                lines += ["    acc = int(child.is_alive())"]
+            case "atomic":
+                lines += ["with treadle.atomic():", *_indented(args[0])]
+            case "iterate":
+                lines += [f"for element in {args[0]}:", "    acc += element != 0"]
+            case _:
+                raise AssertionError(f"unknown instruction {operation}")
+    return lines
+
+
+class Module:
+    """The source of a program as a module that Treadle instruments, and what its test shares."""
+
+    _serial = itertools.count()
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._name = f"random_threads_{next(self._serial)}"
+        filename = f"/random/{self._name}.py"
+        lines = source.splitlines(keepends=True)
+        linecache.cache[filename] = (len(source), None, lines, filename)
+        self._module = types.ModuleType(self._name)
+        self._module.__file__ = filename
+        held: dict[str, Any] = {}
+        space = self._module.__dict__
+        space["hold"] = _outside(_hold, held=held)
+        space["done"] = _outside(_done, held=held)
+        sys.modules[self._name] = self._module
+        exec(compile(source, filename, "exec"), space)
+        self.test: Callable[[], None] = space["test"]
+        self.final_state: Callable[[], object] = _outside(_final_state, held=held)
+
+    def close(self) -> None:
+        """Forget the module."""
+        del sys.modules[self._name]
+
+
+def _outside(function: types.FunctionType, **names: Any) -> Any:
+    """Return the function with globals of no module, so that it is no code under test."""
+    return types.FunctionType(function.__code__, {"__builtins__": __builtins__, **names})
+
+
+def _hold(*objects: Any) -> None:
+    held.clear()  # type: ignore[name-defined]  # noqa: F821
+    held["shared"] = objects  # type: ignore[name-defined]  # noqa: F821
+
+
+def _done(name: str, acc: object) -> None:
+    held[name] = acc  # type: ignore[name-defined]  # noqa: F821
+
+
+def _final_state() -> object:
+    """Return what the shared objects look like now, and what the threads had in hand at the end."""
+    known = held  # type: ignore[name-defined]  # noqa: F821
+    box, kind, items, keys, members, line, nodes, variables, cell = known["shared"]
+
+    boxes: list[object] = []
+    described: list[object] = []
+    todo = [box, *nodes]
+    while todo:
+        one = todo.pop(0)
+        if one is not None and not any(one is other for other in boxes):
+            boxes.append(one)
+            todo.append(one.__dict__.get("ref"))
+    for one in boxes:
+        reference = one.__dict__.get("ref")
+        number = [i for i, other in enumerate(boxes) if other is reference]
+        attributes = sorted((k, v) for k, v in one.__dict__.items() if k != "ref")
+        described.append((tuple(attributes), tuple(number)))
+    order = tuple(
+        next((i for i, other in enumerate(boxes) if other is one), -1) for one in nodes
+    )
+    in_hand = tuple(sorted((k, int(v)) for k, v in known.items() if k != "shared"))
+    return (
+        tuple(described), order, kind.__dict__.get("c"), tuple(items), tuple(keys.items()),
+        tuple(sorted(members)), tuple(line), variables["g"], cell.cell_contents, in_hand,
+    )  # fmt: skip
+
+
+# The oracle
+
+Guard = Callable[[], bool] | None
+Steps = Iterator[Guard]
+"""Stops before each step; says when the step is possible."""
+
+
+def _init(self: Any, x: int) -> None:
+    self.x, self.y, self.ref = x, 0, None
+
+
+class _Cell:
+    """A variable of the test."""
+
+    cell_contents = 0
+
+
+_compiled: dict[str, types.CodeType] = {}
+
+
+class World:
+    """One execution by the interpreter."""
+
+    def __init__(self, bodies: list[Body]) -> None:
+        kind: Any = type("Box", (), {"c": 0, "__init__": _init})
+        self.locks = [False, False]
+        self.units = 1
+        self.state = types.SimpleNamespace(g=0, cell=0)
+        self.space: dict[str, Any] = {
+            "Box": kind, "box": kind(0), "items": [0, 0], "keys": {"a": 0}, "members": {0},
+            "line": deque([0]), "nodes": [kind(0)], "s": self.state,
+        }  # fmt: skip
+        self.threads: dict[str, Steps] = {}
+        self.waiting: dict[str, Guard] = {}
+        self.failures: Failures = set()
+        self.in_hand: dict[str, Any] = {}
+        numbers = itertools.count()
+        for index, body in enumerate(bodies, 1):
+            named = _named(body, numbers)
+            self.start(f"main.{index}", *named)
+
+    def start(self, name: str, label: str, body: Body) -> None:
+        """Start a thread, up to its first step."""
+        self.threads[name] = self.run(name, label, body)
+        self.step(name)
+
+    def step(self, name: str) -> None:
+        """Let a thread take a step, up to the next."""
+        try:
+            self.waiting[name] = next(self.threads[name])
+        except StopIteration:
+            self._end(name)
+        except Exception as error:
+            self._end(name)
+            kind = "assertion" if isinstance(error, AssertionError) else "exception"
+            self.failures.add((kind, f"{type(error).__name__}: {error}"))
+
+    def _end(self, name: str) -> None:
+        del self.threads[name]
+        self.waiting.pop(name, None)
+
+    def enabled(self) -> list[str]:
+        """Return who can take a step."""
+        return [name for name, guard in self.waiting.items() if guard is None or guard()]
+
+    def final_state(self) -> object:
+        """Return the same as `Module.final_state`."""
+        space, cell = self.space, _Cell()
+        cell.cell_contents = self.state.cell
+        shared = (space["box"], space["Box"], space["items"], space["keys"], space["members"],
+                  space["line"], space["nodes"], {"g": self.state.g}, cell)  # fmt: skip
+        return _outside(_final_state, held={"shared": shared, **self.in_hand})()
+
+    def run(self, name: str, label: str, body: Body) -> Steps:
+        """A thread."""
+        frame: dict[str, Any] = {"acc": 0, "mine": self.space["box"]}
+        own: dict[str, Any] = {"children": 0, "child": None}
+        yield from self.execute(name, body, frame, own)
+        self.in_hand[label] = frame["acc"]
+
+    def perform(self, statement: str, frame: dict[str, Any]) -> None:
+        """Do one atomic step."""
+        if statement not in _compiled:
+            _compiled[statement] = compile(statement, "<oracle>", "exec")
+        exec(_compiled[statement], self.space, frame)
+
+    def execute(self, name: str, body: Body, frame: dict[str, Any], own: dict[str, Any]) -> Steps:
+        for operation, *args in body:
+            match operation:
+                case "do":
+                    for statement in STATEMENTS[args[0]]:
+                        yield None
+                        self.perform(statement, frame)
+                case "if":
+                    chosen = args[1] if frame["acc"] == args[0] else args[2]
+                    yield from self.execute(name, chosen, frame, own)
+                case "check":
+                    assert frame["acc"] != args[0], f"acc is {args[0]}"
+                case "locked":
+                    yield lambda i=args[0]: not self.locks[i]
+                    yield from self.holding(args[0], self.execute(name, args[1], frame, own))
+                case "try" | "timed":
+                    yield None
+                    if self.locks[args[0]]:
+                        frame["acc"] = -1
+                    else:
+                        yield from self.holding(args[0], self.execute(name, args[1], frame, own))
+                case "down":
+                    yield lambda: self.units > 0
+                    self.units -= 1
+                case "up":
+                    yield None
+                    self.units += 1
+                case "spawn":
+                    yield None
+                    own["children"] += 1
+                    own["child"] = f"{name}.{own['children']}"
+                    self.start(own["child"], *args)
+                case "join":
+                    if own["child"] is not None:
+                        yield lambda: own["child"] not in self.threads
+                case "timed join":
+                    if own["child"] is not None:
+                        yield None
+                        yield None
+                        frame["acc"] = int(own["child"] in self.threads)
+                case "atomic":
+                    yield None
+                    for statement in args[0]:
+                        for part in STATEMENTS[statement]:
+                            self.perform(part, frame)
+                case "iterate":
+                    yield None
+                    elements = iter(self.space[args[0]])
+                    while True:
+                        yield None
+                        try:
+                            element = next(elements)
+                        except StopIteration:
+                            break
+                        frame["acc"] += element != 0
+
+    def holding(self, lock: int, body: Steps) -> Steps:
+        """Run a body with a lock held."""
+        self.locks[lock] = True
+        error = None
+        try:
+            yield from body
+        except Exception as raised:
+            error = raised
+        yield None
+        self.locks[lock] = False
+        if error is not None:
+            raise error
+
+
+def _named(body: Body, numbers: Iterator[int]) -> tuple[str, Body]:
+    """Give every function of a thread the name that it has in the source."""
+    label = f"thread{next(numbers)}"
+    return label, _with_names(body, numbers)
+
+
+def _with_names(body: Body, numbers: Iterator[int]) -> Body:
+    named: Body = []
+    for operation, *args in body:
+        match operation:
+            case "if":
+                named.append(("if", args[0], *(_with_names(inner, numbers) for inner in args[1:])))
+            case "locked" | "try" | "timed":
+                named.append((operation, args[0], _with_names(args[1], numbers)))
+            case "spawn":
+                named.append(("spawn", *_named(args[0], numbers)))
+            case _:
+                named.append((operation, *args))
+    return named
+
+
+def oracle(bodies: list[Body], limit: int) -> Everything:
+    """Run every interleaving; raise `TooMany` beyond `limit` of them."""
+    everything = Everything()
+    schedule: list[str] = []
+    choices: list[list[str]] = []
+    while True:
+        world = World(bodies)
+        for name in schedule:
+            world.step(name)
+        while enabled := world.enabled():
+            choices.append(enabled[1:])
+            schedule.append(enabled[0])
+            world.step(enabled[0])
+        everything.interleavings += 1
+        if everything.interleavings > limit:
+            raise TooMany
+        everything.final_states.add(world.final_state())
+        stuck = sorted(world.threads)
+        everything.failures |= world.failures or (
+            {("deadlock", " ".join(["main", *stuck]))} if stuck else set()
+        )
+        while choices and not choices[-1]:
+            choices.pop()
+            schedule.pop()
+        if not choices:
+            return everything
+        schedule[-1] = choices[-1].pop(0)
