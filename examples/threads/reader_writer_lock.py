@@ -1,8 +1,9 @@
 """A reader-writer lock: many readers, or one writer.
 
 The first reader locks writers out and the last one lets them in again; a counter says who is first
-and last. The counter needs a lock of its own. Without it two readers that come at the same time can
-both be the first, and the second waits for the first to leave, which will not let anybody in.
+and last. The counter needs a lock of its own, also where readers leave: without it two that leave
+at the same time can both miss that they are the last, and the writer waits for ever; or the writer
+is let in while somebody reads.
 """
 
 import threading

@@ -38,6 +38,7 @@ the tables by the caller (`if sys.version_info ...`).
 
 from __future__ import annotations
 
+import gc
 import importlib
 import random
 import unittest
@@ -131,7 +132,7 @@ class Suite:
         program = ThreadProgram(
             lambda: _run_method(kind, method), name, instrument=self._instrument
         )
-        with _class_set_up(kind, test), program.controlled():
+        with _class_set_up(kind, test), program.controlled(), _frozen_heap():
             for number, choose in enumerate(choices):
                 run = program.start()
                 try:
@@ -162,6 +163,16 @@ def _run_method(kind: type[unittest.TestCase], method: str) -> None:
         while case._cleanups:
             function, args, kwargs = case._cleanups.pop()
             function(*args, **kwargs)
+
+
+@contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Keep what exists out of garbage collections: CPython's tests collect very often."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import pytest
 
 import treadle
 
-SRC = Path(__file__).parents[2] / "src"
+SRC = Path(treadle.__file__).parents[1]
 
 
 class Box:

@@ -154,7 +154,6 @@ def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> lis
     try:
         program = ThreadProgram(module.test, "test")
         program.kept = {}  # type: ignore[attr-defined] # what `brute` asks a model program for
-        program.try_out()
         with program.controlled():
             found = {name: Explored(module, program, name, schedule) for name in COVERING}
             try:

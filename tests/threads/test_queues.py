@@ -9,31 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from brute import Everything, Explored, TooMany, brute_force, explored
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from planned import Plan, Planned, check, interpreter
 
 import treadle
-from treadle.program import Restart
-from treadle.threads.program import ThreadProgram
-from treadle.threads.run import ThreadRun
+from brute import Everything
 
-COVERING = ["optimal", "source", "classic", "sleep"]
-
-Op = str
-Plan = list[list[Op]]
-"""The operations of each thread."""
-
-# Not a module of its own, so not instrumented: only the queue's operations are events.
-INTERPRETER = """
-def interpret(operations, jobs, log):
-    for number, operation in enumerate(operations):
-        try:
-            log.append(perform(operation, jobs, (log[0], number)))
-        except Exception as error:
-            log.append(type(error).__name__)
-
-def perform(operation, jobs, item):
+PERFORM = """
+def perform(operation, jobs, item, mine):
     match operation:
         case "put":
             jobs.put(item)
@@ -52,70 +36,11 @@ def perform(operation, jobs, item):
         case _:
             return getattr(jobs, operation)()
 """
-_space: dict[str, Any] = {}
-exec(INTERPRETER, _space)
-interpret = _space["interpret"]
+follow = interpreter(PERFORM)
 
 
-class Planned(ThreadProgram):
-    """A program whose threads work on one queue; its state is what they saw, and what is left."""
-
-    kept: dict[str, Any] = {}
-
-    def __init__(self, make: Callable[[], Any], plan: Plan) -> None:
-        super().__init__(self._test, "planned")
-        self._make = make
-        self._plan = plan
-
-    def _test(self) -> None:
-        jobs = self._make()
-        self._logs: list[list[Any]] = [[number] for number in range(len(self._plan))]
-        threads = [
-            threading.Thread(target=interpret, args=(operations, jobs, log))
-            for operations, log in zip(self._plan, self._logs, strict=True)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def start(self, *, detail: bool = False) -> ThreadRun:
-        run = super().start(detail=detail)
-        logs = self._logs
-        run.fingerprint = lambda: repr(logs)  # type: ignore[method-assign]
-        return run
-
-
-
-
-def until_learned(action: Callable[[], Any]) -> Any:
-    while True:
-        try:
-            return action()
-        except Restart:
-            continue
-
-
-def check(make: Callable[[], Any], plan: Plan, limit: int = 3000) -> Everything | None:
-    """Compare every algorithm with all interleavings; None if there are too many."""
-    program = Planned(make, plan)
-    with program.controlled():
-        try:
-            everything: Everything = until_learned(lambda: brute_force(program, limit))
-        except TooMany:
-            return None
-        for algorithm in COVERING:
-            found: Explored = until_learned(lambda a=algorithm: explored(program, a))  # type: ignore[misc]
-            said = f"{algorithm}: {plan}"
-            assert found.result.complete, said
-            assert found.final_states == everything.final_states, said
-            assert found.failures == everything.failures, said
-            assert set(found.classes) == everything.classes, said
-            if algorithm in ("optimal", "sleep"):
-                assert len(found.classes) == len(everything.classes), said
-            if algorithm == "optimal":
-                assert not found.result.blocked, said
-    return everything
+def check_plan(make: Callable[[], Any], plan: Plan, limit: int = 3000) -> Everything | None:
+    return check(Planned(make, follow, plan), limit)
 
 
 PLANS: list[Plan] = [
@@ -139,7 +64,7 @@ PLANS: list[Plan] = [
 @pytest.mark.parametrize("size", [0, 1, 2])
 @pytest.mark.parametrize("kind", [queue.Queue, queue.LifoQueue])
 def test_every_algorithm_sees_what_brute_force_sees(kind: Any, size: int, plan: Plan) -> None:
-    assert check(lambda: kind(size), plan, limit=20_000)
+    assert check_plan(lambda: kind(size), plan, limit=20_000)
 
 
 OPERATIONS = [
@@ -148,10 +73,21 @@ OPERATIONS = [
 ]  # fmt: skip
 if sys.version_info >= (3, 13):
     OPERATIONS += ["shutdown", "shutdown_now"]
-SIMPLE = ["put", "put", "get", "get", "put_nowait", "put_timed", "get_nowait", "get_timed", "qsize", "empty"]
+SIMPLE = [
+    "put",
+    "put",
+    "get",
+    "get",
+    "put_nowait",
+    "put_timed",
+    "get_nowait",
+    "get_timed",
+    "qsize",
+    "empty",
+]
 
 
-def plans(operations: list[Op]) -> st.SearchStrategy[Plan]:
+def plans(operations: list[str]) -> st.SearchStrategy[Plan]:
     return st.lists(
         st.lists(st.sampled_from(operations), min_size=1, max_size=3), min_size=2, max_size=3
     )
@@ -164,10 +100,144 @@ def plans(operations: list[Op]) -> st.SearchStrategy[Plan]:
     plan=plans(OPERATIONS),
 )
 def test_random_programs(kind: str, size: int, plan: Plan) -> None:
-    check(lambda: getattr(queue, kind)(size), plan)
+    check_plan(lambda: getattr(queue, kind)(size), plan)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans(SIMPLE))
 def test_random_programs_with_simple_queues(plan: Plan) -> None:
-    check(lambda: queue.SimpleQueue(), plan)
+    check_plan(lambda: queue.SimpleQueue(), plan)
+
+
+# What users see
+
+
+def verify(test: Callable[[], None]) -> treadle.Result:
+    result = treadle.explore(test)
+    assert result.complete, result.failures
+    assert not result.failures
+    return result
+
+
+def run(*bodies: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_two_producers_and_a_consumer() -> None:
+    def test() -> None:
+        jobs: Any = queue.Queue(maxsize=1)
+        taken = []
+
+        def produce(name: str) -> None:
+            jobs.put((name, 1))
+            jobs.put((name, 2))
+
+        def consume() -> None:
+            taken.extend(jobs.get() for _ in range(4))
+
+        run(lambda: produce("a"), lambda: produce("b"), consume)
+        assert [number for name, number in taken if name == "a"] == [1, 2]
+
+    assert verify(test).executions == 6  # the ways to merge two sequences of two
+
+
+@pytest.mark.parametrize(
+    ("operation", "missing"), [("get", "an item in jobs"), ("put", "a free slot in jobs")]
+)
+def test_a_deadlock_names_the_queue(operation: str, missing: str) -> None:
+    def test() -> None:
+        jobs: Any = queue.Queue(maxsize=1)
+
+        def work() -> None:
+            if operation == "get":
+                jobs.get()
+            else:
+                jobs.put(1)
+                jobs.put(2)
+
+        run(work)
+
+    failure = treadle.explore(test).failures[0]
+    assert failure.kind == "deadlock"
+    assert missing in str(failure)
+
+
+def test_a_negative_time_out_is_refused() -> None:
+    def test() -> None:
+        jobs: Any = queue.Queue(maxsize=1)
+        for operation in (lambda: jobs.get(timeout=-1), lambda: jobs.put(1, timeout=-1)):
+            with pytest.raises(ValueError, match="non-negative"):
+                operation()
+
+    verify(test)
+
+
+class Counting(queue.Queue[int]):
+    """Counts what was put, without a lock of its own: the queue's mutex protects it."""
+
+    total = 0
+
+    def _put(self, item: int) -> None:
+        super()._put(item)
+        total = self.total
+        self.total = total + 1
+
+
+def test_a_subclass_with_its_own_storage_is_protected_by_the_mutex() -> None:
+    def test() -> None:
+        jobs = Counting()
+        run(lambda: jobs.put(1), lambda: jobs.put(2))
+        assert jobs.total == 2
+
+    verify(test)
+
+
+def test_the_mutex_of_a_queue_can_be_used_from_outside() -> None:
+    seen = set()
+
+    def test() -> None:
+        jobs: Any = queue.Queue()
+
+        def empty_it() -> None:
+            with jobs.mutex:
+                jobs.queue.clear()
+
+        run(lambda: jobs.put(1), empty_it)
+        seen.add(jobs.qsize())
+
+    verify(test)
+    assert seen == {0, 1}
+
+
+def test_what_is_handed_over_is_shared_from_then_on() -> None:
+    class Box:
+        value = 0
+
+    def test() -> None:
+        jobs: Any = queue.SimpleQueue()
+        box = Box()
+
+        def work() -> None:
+            jobs.put(box)
+            box.value = 1
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert jobs.get().value == 0
+        thread.join()
+
+    assert treadle.explore(test).failures[0].kind == "assertion"
+
+
+def test_queues_work_as_ever_after_an_exploration() -> None:
+    jobs: Any = queue.Queue(maxsize=1)
+    verify(lambda: run(lambda: None))
+    jobs.put(1)
+    with pytest.raises(queue.Full):
+        jobs.put_nowait(2)
+    assert jobs.get() == 1
+    assert type(queue.SimpleQueue()).__module__ == "_queue"

@@ -75,7 +75,9 @@ def test_a_loop_waits_until_the_flag_is_written(
     assert result.ok
     if algorithm == "optimal":
         assert result.blocked == 0
-        assert result.executions == 2  # the flag is seen at once, or after waiting
+        # Seen at once, in a later round, or after waiting; the compiler may copy the first test.
+        assert result.executions in (3, 4)
+        assert result.executions == treadle.explore(test, "sleep").executions
 
 
 @pytest.mark.parametrize("wait", WAYS)
@@ -100,7 +102,7 @@ def test_a_loop_that_nobody_ends_is_a_livelock(wait: Callable[[Flag], None]) -> 
 
     failure = treadle.explore(test).failures[0]
     assert failure.kind == "livelock"
-    assert "flag.is_set" in failure.message
+    assert "the end of its loop, which reads only what nobody ever changes" in failure.message
     assert any(wait.spins for wait in failure.waits)
     assert treadle.explore(fixed).ok
 

@@ -397,21 +397,21 @@ def test_the_end_of_a_thread_is_no_event_if_nobody_looks() -> None:
     assert result.executions == 1
 
 
-@pytest.mark.parametrize("count", [threading.active_count, _thread._count])
-def test_counting_threads_sees_every_number(count: Callable[[], int]) -> None:
+@pytest.mark.parametrize("with_main", [True, False])
+def test_counting_threads_sees_every_number(with_main: bool) -> None:
     seen = set()
 
     def test() -> None:
         threads = [threading.Thread(target=nothing) for _ in range(2)]
         for thread in threads:
             thread.start()
-        seen.add(len(threading.enumerate()) if count is threading.active_count else _thread._count())
+        seen.add(threading.active_count() if with_main else _thread._count())
         for thread in threads:
             thread.join()
 
     # Each of the two ends before or after the look, and the ends commute.
     assert verify(test).executions == 4
-    assert seen == ({1, 2, 3} if count is threading.active_count else {0, 1, 2})
+    assert seen == ({1, 2, 3} if with_main else {0, 1, 2})
 
 
 def test_a_race_to_start_a_thread_is_won_once() -> None:
@@ -459,7 +459,9 @@ def test_a_name_that_is_set_while_others_read_it() -> None:
     seen = set()
 
     def test() -> None:
-        thread = threading.Thread(target=lambda: seen.add(threading.current_thread().name), name="a")
+        thread = threading.Thread(
+            target=lambda: seen.add(threading.current_thread().name), name="a"
+        )
         thread.start()
         thread.name = "b"
         thread.join()
@@ -553,7 +555,7 @@ def test_a_hook_of_the_test_handles_exceptions() -> None:
 
 
 def test_a_hook_that_raises_is_a_finding() -> None:
-    def raise_again(args: threading.ExceptHookArgs) -> None:
+    def raise_again(_args: threading.ExceptHookArgs) -> None:
         raise KeyError("hook")
 
     def test() -> None:
@@ -715,3 +717,25 @@ def test_a_daemon_may_wait_for_ever() -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()
 
     verify(test)
+
+
+def test_an_exception_in_a_raw_thread_is_a_finding() -> None:
+    def test() -> None:
+        _thread.start_new_thread(lambda: 1 / 0, ())
+
+    (failure,) = treadle.explore(test).failures
+    assert failure.message == "ZeroDivisionError: division by zero"
+
+
+def test_a_hook_of_the_test_handles_exceptions_of_raw_threads() -> None:
+    def test() -> None:
+        seen = []
+        sys.unraisablehook = lambda args: seen.append(args.exc_type)
+        _thread.start_new_thread(lambda: 1 / 0, ())
+        while not seen:
+            pass
+        assert seen == [ZeroDivisionError]
+
+    before = sys.unraisablehook
+    verify(test)
+    assert sys.unraisablehook is before

@@ -11,16 +11,17 @@ states, failures and deadlocks. A body is a list of instructions:
     ("down",)  ("up",)                    a semaphore
     ("spawn", body)  ("join",)  ("timed join",)   the last thread that this thread started
     ("atomic", [statement, ...])          treadle.atomic(): one step
-    ("iterate", name)                     for each element of a container: acc += it
+    ("iterate", name, form)               count the elements of a container that are not zero
 """
 
 from __future__ import annotations
 
 import itertools
 import linecache
+import operator
 import sys
 import types
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -109,8 +110,45 @@ REFERENCES = {
     "mine = Box(4); mine.x += 1": ("mine = Box(4); mine.x += 1",),
     "acc = mine is box.ref": ("acc = mine is box.ref",),
 }
+CALLS = {
+    **_atomic(
+        "acc = sorted(items)[-1]", "acc = len(str(items))", "acc = len(items + [1])",
+        "acc = len([*items])", "acc = tuple(items).count(1)", "acc, *_ = items", "acc, _ = items",
+        "acc = list(map(abs, items))[0]", "acc = any(items)", "acc = len(f'{items}')",
+        "acc = operator.itemgetter(0)(items)", "acc = operator.attrgetter('x')(box)",
+        "acc = vars(box)['x']", "vars(box)['x'] = 6", "box.__dict__.update(x=7)",
+        "acc = box.__dict__.get('y', 8)", "operator.setitem(items, 0, 9)",
+    ),
+    "push = items.append; push(4)": ("items.append(4)",),
+    "acc = items.copy() == items": ("_ = items.copy()", "acc = _ == items"),
+    "acc = items[box.x]": ("_ = box.x", "acc = items[_]"),
+    "items[0], items[1] = items[1], items[0]": (
+        "a = items[1]", "b = items[0]", "items[0] = a", "items[1] = b",
+    ),
+    "box.bump()": ("_ = box.x", "box.x = _ + 1"),
+    "acc = box.double": ("acc = 2 * box.x",),
+    "box.double = 8": ("box.x = 4",),
+    "box.double += 2": ("_ = box.x", "box.x = _ + 1"),
+}  # fmt: skip
+MAPPINGS = {
+    **_atomic(
+        "acc = dict(keys).get('b', 9)", "acc = {**keys}.get('a', 9)", "acc = min(keys.values())",
+        "acc = [*keys.items()][0][1]", "keys[0, 1] = 2", "acc = keys.get((0, 1), 4)", "keys[1] = 5",
+        "acc = keys.get(True, 6)", "acc = counts['a']", "counts['a'] = 3", "acc = len(counts)",
+        "acc = counts.get('a', 7)", "acc = 'a' in counts", "log.append(1)", "acc = len(log)",
+        "log[:] = []", "Box.tags['a'] = 1", "acc = len(box.tags)", "acc = box.tags.get('a', 3)",
+    ),
+    **_place("slot.x"),
+    "acc = keys['b'] if 'b' in keys else 8": ("_ = 'b' in keys", "acc = keys['b'] if _ else 8"),
+    "counts['a'] += 1": ("_ = counts['a']", "counts['a'] = _ + 1"),
+    "view = keys.keys(); acc = len(view)": ("acc = len(keys)",),
+    "acc = sum(keys[key] for key in ('a', 'b') if key in keys)": (
+        "_ = 'a' in keys", "acc = keys['a'] if _ else 0",
+        "_ = 'b' in keys", "acc += keys['b'] if _ else 0",
+    ),
+}  # fmt: skip
 STATEMENTS: dict[str, tuple[str, ...]] = {
-    **ATTRIBUTES, **CLASS_ATTRIBUTES, **ITEMS, **KEYS, **GLOBALS, **CLOSURES, **LISTS, **DICTS,
+    **CALLS, **MAPPINGS, **ATTRIBUTES, **CLASS_ATTRIBUTES, **ITEMS, **KEYS, **GLOBALS, **CLOSURES, **LISTS, **DICTS,
     **SETS, **DEQUES, **REFERENCES,
 }  # fmt: skip
 
@@ -122,6 +160,8 @@ FAMILIES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "lists": ([*LISTS, *ITEMS], ("iterate", "check")),
     "dictionaries": ([*DICTS, *KEYS], ("iterate", "check")),
     "sets": ([*SETS, *DEQUES], ("iterate", "check")),
+    "calls": (list(CALLS), ("iterate", "check")),
+    "mappings": (list(MAPPINGS), ("iterate", "check")),
     "references": (list(REFERENCES), ("if",)),
     "locks": (list(_place("box.x")), ("locked", "locked", "try", "timed", "check")),
     "semaphores": (list(_place("box.x")), ("up", "down", "check")),
@@ -181,32 +221,67 @@ def draw_instruction(
         case "iterate":
             used = [name for name in ("items", "keys", "members", "line")
                     if any(name in statement for statement in statements)]  # fmt: skip
-            return ("iterate", rng.choice(used or ["items"]))
+            return ("iterate", rng.choice(used or ["items"]), rng.choice(list(FORMS)))
         case _:
             return (operation,)
 
 
 # As source
 
+FORMS = {
+    "loop": "for element in {0}:\n    acc += element != 0",
+    "list": "acc += len([element for element in {0} if element != 0])",
+    "generator": "acc += sum(element != 0 for element in {0})",
+    "enumerate": "for _, element in enumerate({0}):\n    acc += element != 0",
+    "next": (
+        "elements = iter({0})\n"
+        "while (element := next(elements, None)) is not None:\n"
+        "    acc += element != 0"
+    ),
+}
+"""Ways to go through a container, all with the same steps."""
+
 HEADER = """\
+import operator
 import threading
-from collections import deque
+from collections import defaultdict, deque
 import treadle
 
 class Box:
     c = 0
+    tags = {}
     def __init__(self, x):
         self.x = x
         self.y = 0
         self.ref = None
 
+    def bump(self):
+        self.x += 1
+
+    @property
+    def double(self):
+        return 2 * self.x
+
+    @double.setter
+    def double(self, value):
+        self.x = value // 2
+
+class Slotted:
+    __slots__ = ("x",)
+
 g = 0
+log = []
 
 def test():
     global g
     g = 0
+    log.clear()
     Box.c = 0
+    Box.tags.clear()
     box = Box(0)
+    slot = Slotted()
+    slot.x = 0
+    counts = defaultdict(int)
     items = [0, 0]
     keys = {"a": 0}
     members = {0}
@@ -215,7 +290,10 @@ def test():
     cell = 0
     locks = [threading.Lock(), threading.Lock()]
     semaphore = threading.Semaphore(1)
-    hold(box, Box, items, keys, members, line, nodes, globals(), (lambda: cell).__closure__[0])
+    hold(
+        box, Box, items, keys, members, line, nodes, slot, counts, globals(),
+        (lambda: cell).__closure__[0],
+    )
 """
 FOOTER = """\
     threads = [threading.Thread(target=target) for target in ({targets},)]
@@ -283,7 +361,7 @@ def _lines(body: Body, numbers: Iterator[int]) -> list[str]:
             case "atomic":
                 lines += ["with treadle.atomic():", *_indented(args[0])]
             case "iterate":
-                lines += [f"for element in {args[0]}:", "    acc += element != 0"]
+                lines += FORMS[args[1]].format(args[0]).splitlines()
             case _:
                 raise AssertionError(f"unknown instruction {operation}")
     return lines
@@ -303,13 +381,18 @@ class Module:
         self._module = types.ModuleType(self._name)
         self._module.__file__ = filename
         held: dict[str, Any] = {}
-        space = self._module.__dict__
+        self.space = space = self._module.__dict__
         space["hold"] = _outside(_hold, held=held)
         space["done"] = _outside(_done, held=held)
         sys.modules[self._name] = self._module
         exec(compile(source, filename, "exec"), space)
-        self.test: Callable[[], None] = space["test"]
         self.final_state: Callable[[], object] = _outside(_final_state, held=held)
+
+    @property
+    def test(self) -> Callable[[], None]:
+        """The function that the module is about."""
+        test: Callable[[], None] = self.space["test"]
+        return test
 
     def close(self) -> None:
         """Forget the module."""
@@ -333,7 +416,7 @@ def _done(name: str, acc: object) -> None:
 def _final_state() -> object:
     """Return what the shared objects look like now, and what the threads had in hand at the end."""
     known = held  # type: ignore[name-defined]  # noqa: F821
-    box, kind, items, keys, members, line, nodes, variables, cell = known["shared"]
+    box, kind, items, keys, members, line, nodes, slot, counts, variables, cell = known["shared"]
 
     boxes: list[object] = []
     described: list[object] = []
@@ -348,13 +431,12 @@ def _final_state() -> object:
         number = [i for i, other in enumerate(boxes) if other is reference]
         attributes = sorted((k, v) for k, v in one.__dict__.items() if k != "ref")
         described.append((tuple(attributes), tuple(number)))
-    order = tuple(
-        next((i for i, other in enumerate(boxes) if other is one), -1) for one in nodes
-    )
+    order = tuple(next((i for i, other in enumerate(boxes) if other is one), -1) for one in nodes)
     in_hand = tuple(sorted((k, int(v)) for k, v in known.items() if k != "shared"))
     return (
         tuple(described), order, kind.__dict__.get("c"), tuple(items), tuple(keys.items()),
-        tuple(sorted(members)), tuple(line), variables["g"], cell.cell_contents, in_hand,
+        tuple(sorted(members)), tuple(line), slot.x, tuple(counts.items()), variables["g"],
+        tuple(variables["log"]), tuple(kind.tags.items()), cell.cell_contents, in_hand,
     )  # fmt: skip
 
 
@@ -382,13 +464,15 @@ class World:
     """One execution by the interpreter."""
 
     def __init__(self, bodies: list[Body]) -> None:
-        kind: Any = type("Box", (), {"c": 0, "__init__": _init})
+        kind: Any = type("Box", (), {"c": 0, "tags": {}, "__init__": _init})
         self.locks = [False, False]
         self.units = 1
+        self.ends_matter = "timed join" in str(bodies)
         self.state = types.SimpleNamespace(g=0, cell=0)
         self.space: dict[str, Any] = {
             "Box": kind, "box": kind(0), "items": [0, 0], "keys": {"a": 0}, "members": {0},
-            "line": deque([0]), "nodes": [kind(0)], "s": self.state,
+            "line": deque([0]), "nodes": [kind(0)], "s": self.state, "operator": operator,
+            "slot": types.SimpleNamespace(x=0), "counts": defaultdict(int), "log": [],
         }  # fmt: skip
         self.threads: dict[str, Steps] = {}
         self.waiting: dict[str, Guard] = {}
@@ -428,15 +512,25 @@ class World:
         space, cell = self.space, _Cell()
         cell.cell_contents = self.state.cell
         shared = (space["box"], space["Box"], space["items"], space["keys"], space["members"],
-                  space["line"], space["nodes"], {"g": self.state.g}, cell)  # fmt: skip
+                  space["line"], space["nodes"], space["slot"], space["counts"],
+                  {"g": self.state.g, "log": space["log"]}, cell)  # fmt: skip
         return _outside(_final_state, held={"shared": shared, **self.in_hand})()
 
     def run(self, name: str, label: str, body: Body) -> Steps:
         """A thread."""
         frame: dict[str, Any] = {"acc": 0, "mine": self.space["box"]}
         own: dict[str, Any] = {"children": 0, "child": None}
-        yield from self.execute(name, body, frame, own)
-        self.in_hand[label] = frame["acc"]
+        error = None
+        try:
+            yield from self.execute(name, body, frame, own)
+        except Exception as raised:
+            error = raised
+        else:
+            self.in_hand[label] = frame["acc"]
+        if self.ends_matter:
+            yield None
+        if error is not None:
+            raise error
 
     def perform(self, statement: str, frame: dict[str, Any]) -> None:
         """Do one atomic step."""

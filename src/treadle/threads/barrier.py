@@ -18,6 +18,9 @@ from treadle.threads.task import Operation, Task
 
 _FILLING, _DRAINING, _RESETTING, _BROKEN = 0, 1, -1, -2
 
+_COUNTED = "somebody looks how many are there"
+"""Then the moment matters when all are there and the barrier is not open yet."""
+
 
 def _state(table: FacetTable, mode: Mode) -> int:
     """Return the code of an access to the state."""
@@ -147,7 +150,7 @@ def _wait(self: Any, timeout: float | None = None) -> int:
     self._count += 1
     if index + 1 < self._parties:
         _leave(self, me, timeout)
-    elif self._action:
+    elif _is_slow(self):
         _run_action(self, me)
     else:
         self._state = _DRAINING
@@ -155,12 +158,20 @@ def _wait(self: Any, timeout: float | None = None) -> int:
     return index
 
 
+def _is_slow(self: Any) -> bool:
+    """Tell whether the arrival of the last one and the opening of the barrier are two events."""
+    table = table_of(id(self))
+    counted = table is not None and table.shared.happens(table.sort, _COUNTED)
+    return counted or bool(self._action)
+
+
 def _run_action(self: Any, me: Task) -> None:
     """Call the action, while nobody can arrive or leave; then open the barrier, or break it."""
     self._runner = me
     state = _BROKEN
     try:
-        self._action()
+        if self._action:
+            self._action()
         state = _DRAINING
     finally:
         table = table_of(id(self))
@@ -204,7 +215,7 @@ def _change(self: Any, *more: int) -> None:
     if table is None and self._runner is None:
         return
     codes = () if table is None else (*more, _state(table, Mode.WRITE))
-    if table is not None and self._action:
+    if table is not None and _is_slow(self):
         codes = (_state(table, Mode.AWAIT), *codes)
         act(control.announce(_Quiet(self, codes)), codes)
     else:
@@ -243,6 +254,9 @@ def _look(self: Any) -> None:
 
 def _n_waiting(self: Any) -> int:
     """`Barrier.n_waiting`."""
+    table = table_of(id(self))
+    if table is not None and control.current() is not None:
+        table.shared.note(table.sort, _COUNTED)
     _look(self)
     return self._count if self._state == _FILLING else 0
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import datetime
 import gc
-import math
 import operator
 import time
 from collections.abc import Callable
@@ -63,13 +62,9 @@ def sleep(seconds: Any, /) -> None:
     if me is None:
         _sleep(seconds)
         return
-    duration = seconds if isinstance(seconds, float) else float(operator.index(seconds))
-    if math.isnan(duration):
-        raise ValueError("Invalid value NaN (not a number)")
-    if duration < 0:
-        raise ValueError("sleep length must be non-negative")
-    if duration >= _LONGEST_SLEEP:
-        raise OverflowError("timestamp too large to convert to C _PyTime_t")
+    duration = seconds if isinstance(seconds, float) else operator.index(seconds)
+    if not 0 <= duration < _LONGEST_SLEEP:
+        _sleep(seconds)  # refuses it at once
     operation = Sleep(me.now + duration)
     control.announce(operation)
     if me.doing is operation:

@@ -159,13 +159,11 @@ def _lock_of(condition: Any) -> Lock | RLock | None:
 def _ownership(lock: Lock | RLock, me: Task) -> Codes | None:
     """Return what checking that the lock is held accesses, or None if it is not held.
 
-    Whoever holds a `Lock`, CPython takes it for the caller.
+    Whoever holds a `Lock`, CPython takes it for the caller; and anybody may release it.
     """
-    if lock._owner is me:
-        return ()
-    if isinstance(lock, Lock) and not lock.is_free_for(me):
-        return (OPEN, *lock.codes(Mode.READ))
-    return None
+    if isinstance(lock, RLock):
+        return () if lock._owner is me else None
+    return None if lock.is_free_for(me) else (OPEN, *lock.codes(Mode.READ))
 
 
 # Methods
@@ -190,7 +188,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         act(me, (OPEN, *lock.codes(Mode.READ)))
         raise RuntimeError("cannot wait on un-acquired lock")
     if codes:
-        act(me, (*owned, *codes))
+        act(me, codes if lock._owner is me else (*owned, *codes))
     waiter = _Waiter(me)
     self._waiters.append(waiter)
     depth = lock._depth if isinstance(lock, RLock) else 1

@@ -72,7 +72,8 @@ class ContainerTable(Table):
 
     def learn(self, *what: str) -> bool:
         """Note that these things happen; tell whether all were known."""
-        return all([self.shared.note(self.sort, thing) for thing in what])
+        known = [self.shared.note(self.sort, thing) for thing in what]
+        return all(known)
 
     # Attributes of subclasses
 
@@ -380,8 +381,9 @@ class AliasTable(ContainerTable):
 
     def stand_for(self, value: Any) -> None:
         """Enter this as the table of a value, for the rest of the execution."""
-        self.shared.published[id(value)] = self
-        self.shared._kept.append(value)
+        if id(value) not in self.shared.published:
+            self.shared.published[id(value)] = self
+            self.shared._kept.append(value)
 
 
 class ViewTable(AliasTable):

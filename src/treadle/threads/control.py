@@ -167,6 +167,8 @@ def end_collecting() -> None:
 def collect(codes: Codes) -> None:
     """Add an access to the current task's step."""
     me = task()
+    if me.doing is None:  # it has just begun: nothing of it belongs to the step that started it
+        the_program().scheduler.announce(())
     me.doing = (*(me.doing or ()), *codes)  # type: ignore[misc]
 
 

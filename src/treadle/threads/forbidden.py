@@ -56,6 +56,8 @@ def _called_as(name: str) -> str:
     """Return the function of the standard library that the test called to come here."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_library(frame.f_code.co_filename):
+        if frame.f_globals.get("__name__") == "threading":
+            break  # the function is a thread's target
         if not frame.f_code.co_filename.startswith(_OWN):
             name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"
         frame = frame.f_back

@@ -50,7 +50,8 @@ unobserved: list[tuple[str, str]] = []
 
 def loop(site: object) -> None:
     """Before the backward jump of a `while` loop."""
-    on_loop(site)
+    if announce is not nothing:
+        on_loop(site)
 
 
 def point() -> None:
@@ -72,7 +73,9 @@ def load_attr(obj: Any, name: str) -> None:
 
 def load_class_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read, an attribute that classes have and that is assigned."""
-    table = published.get(id(obj)) or published.get(id(obj.__class__))
+    table = published.get(id(obj))
+    if table is None:
+        table = published.get(id(obj.__class__))
     if table is not None:
         codes = table[name]
         if codes:
@@ -179,7 +182,11 @@ def delete_item(obj: Any, key: Any) -> None:
 
 def load_slice(obj: Any) -> None:
     """Before `obj[i:j]` is read."""
-    _announce_if_any(container(obj, "__getitem__"), ContainerTable.whole_read)
+    table = container(obj, "__getitem__")
+    if table is not None:
+        codes = table.whole_read()
+        if codes:
+            announce(codes)
 
 
 def store_slice(value: Any, obj: Any) -> None:
@@ -195,15 +202,6 @@ def store_slice(value: Any, obj: Any) -> None:
 # Containers as a whole
 
 
-def _announce_if_any(
-    table: ContainerTable | None, find: Callable[[ContainerTable], Codes]
-) -> None:
-    if table is not None:
-        codes = find(table)
-        if codes:
-            announce(codes)
-
-
 def _whole(obj: Any) -> Codes:
     """Return the codes of reading all of a container, if it is one and published."""
     table = published.get(id(obj))
@@ -212,12 +210,20 @@ def _whole(obj: Any) -> Codes:
 
 def read_size(obj: Any) -> None:
     """Before the truth or the length of something is asked for."""
-    _announce_if_any(container(obj, "__len__"), ContainerTable.size)
+    table = container(obj, "__len__")
+    if table is not None:
+        codes = table.size()
+        if codes:
+            announce(codes)
 
 
 def read_whole(obj: Any) -> None:
     """Before something is unpacked or copied into a new container."""
-    _announce_if_any(container(obj, "__iter__"), ContainerTable.whole_read)
+    table = container(obj, "__iter__")
+    if table is not None:
+        codes = table.whole_read()
+        if codes:
+            announce(codes)
 
 
 def read_both(left: Any, right: Any) -> None:

@@ -58,11 +58,14 @@ class Host:
             self._program.scheduler.idle.clear()  # an interrupt may have ended some
             raise
         finally:
-            self._is_undoing = True
-            if self._watchdog is not None:
-                self._watchdog.stop()
-            for put_back in reversed(undo):
-                put_back()
+            try:
+                self._program.abandon()
+            finally:
+                self._is_undoing = True
+                if self._watchdog is not None:
+                    self._watchdog.stop()
+                for put_back in reversed(undo):
+                    put_back()
         self._raise_interrupt()
 
     def begin(self, main: Task) -> None:
@@ -87,20 +90,21 @@ class Host:
 
     def _take_hooks(self) -> Any:
         """Take over what handles exceptions that nobody catches."""
-        main = vars(threading.main_thread())
-        before = dict(main)
-        self._main_attributes = dict(main)
+        before = dict(vars(threading.main_thread()))
+        self._main_attributes = dict(before)
         self._excepthook = thread.ambient_excepthook = threading.excepthook
         self._unraisablehook = sys.unraisablehook
 
         def put_back() -> None:
             threading.excepthook = self._excepthook
             sys.unraisablehook = self._unraisablehook
-            for name in main.keys() - before.keys():
-                del main[name]
-            main.update(before)
+            thread.put_back_attributes(before)
 
         return put_back
+
+    def is_own_hook(self, hook: Any) -> bool:
+        """Tell whether `sys.unraisablehook` is not the test's own."""
+        return bool(hook == self._note_unraisable)
 
     def _note_unraisable(self, unraisable: Any) -> None:
         """Make an exception in a finalizer a finding; Python itself would only print it."""

@@ -25,12 +25,18 @@ def iterate(obj: Any) -> Any:
             return obj
         if isinstance(table, ListTable):
             return _each_item(obj, table)
+        _say(table.keys_read())  # an iterator knows the size that it began with
         return _each(iter(obj), table.keys_read)
     return _each(obj, lambda: next_codes(obj)) if is_shared_iterator(obj) else obj
 
 
+def _say(codes: Codes) -> None:
+    if codes:
+        hooks.announce(codes)
+
+
 def is_shared_iterator(obj: Any) -> bool:
-    """Tell whether something is an iterator that others have as well, other than code under test."""
+    """Tell whether something is an iterator in C, or a generator, that others have as well."""
     if id(obj) not in hooks.published:
         return False
     step = getattr(obj.__class__, "__next__", None)
@@ -46,9 +52,7 @@ def next_codes(obj: Any) -> Codes:
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
     index = 0
     while True:
-        codes = table.next_item(index)
-        if codes:
-            hooks.announce(codes)
+        _say(table.next_item(index))
         if index >= len(obj):
             return
         yield obj[index]
@@ -57,9 +61,7 @@ def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
 
 def _each(iterator: Iterator[Any], find: Callable[[], Codes]) -> Iterator[Any]:
     while True:
-        codes = find()
-        if codes:
-            hooks.announce(codes)
+        _say(find())
         value = next(iterator, _END)
         if value is _END:
             return
@@ -71,6 +73,7 @@ def backwards(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if not isinstance(table, ContainerTable) or is_overridden(obj.__class__, "__reversed__"):
         return reversed(obj)
+    _say(table.whole_read())
     return _each(reversed(obj), table.whole_read)
 
 
@@ -81,6 +84,8 @@ class SharedIterator:
         self._obj = obj
         self._table = table
         self._index = 0
+        if not isinstance(table, ListTable):
+            _say(table.keys_read())
         self._native = iter(obj)
 
     def __iter__(self) -> SharedIterator:
@@ -89,12 +94,10 @@ class SharedIterator:
     def __next__(self) -> Any:
         table = self._table
         if isinstance(table, ListTable):
-            codes = table.next_item(self._index)
+            _say(table.next_item(self._index))
             self._index += 1
         else:
-            codes = table.keys_read()
-        if codes:
-            hooks.announce(codes)
+            _say(table.keys_read())
         return next(self._native)
 
 

@@ -129,6 +129,7 @@ class Locals:
     def end(self) -> None:
         """Put everything back."""
         self.reset()
+        self._program.scheduler.on_switch = None
         while self._wrapped:
             kind, before = self._wrapped.pop()
             if before is None:
@@ -140,6 +141,7 @@ class Locals:
 
     def reset(self) -> None:
         """Forget the values of the last execution's tasks."""
+        self._program.scheduler.on_switch = None if self._slot is None else self._switch
         if self._slot is None:
             return
         self._load(None)
@@ -147,7 +149,6 @@ class Locals:
         for one, values in self._instances:
             one.__dict__.clear()
             one.__dict__.update(values)
-        self._program.scheduler.on_switch = self._switch
 
     def _wrap(self, kind: Any) -> None:
         """Be told of new instances of a subclass that was defined before the exploration."""

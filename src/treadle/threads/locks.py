@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
@@ -16,8 +17,8 @@ from treadle.threads.facets import FacetTable, act, table_of
 from treadle.threads.patches import Patches
 from treadle.threads.task import Operation, Task
 
-REAL_LOCK: type = type(_thread.allocate_lock())
-REAL_RLOCK: type = _thread.RLock
+REAL_LOCK: Any = type(_thread.allocate_lock())
+REAL_RLOCK: Any = _thread.RLock
 
 _FOREVER = -1
 
@@ -39,7 +40,7 @@ class _Lock:
 
     __slots__ = ("__weakref__", "_identity", "_outside", "_owner")
 
-    real: type
+    make_real: Callable[[], Any]
 
     def __init__(self) -> None:
         self._owner: Task | None = None
@@ -84,21 +85,21 @@ class _Lock:
             taken: bool = self.outside().acquire(blocking, timeout)
             return taken
         if blocking is not True or timeout != _FOREVER:
-            check_arguments(self.real, blocking, timeout)
+            check_arguments(self.make_real(), blocking, timeout)
             if not blocking or timeout != _FOREVER:
                 return self._try(me, timeout if blocking else 0)
-        if self._owner is not me or not self.is_free_for(me):  # nested acquisitions are no events
-            table = self.table()
-            if table is not None or not self.is_free_for(me):
-                control.announce(Taking(self))
-                act(me, () if table is None else (table.code(Mode.TAKE),))
+        table = self.table()
+        # A nested acquisition is no event.
+        if not self.is_free_for(me) or (self._owner is not me and table is not None):
+            control.announce(Taking(self))
+            act(me, () if table is None else (table.code(Mode.TAKE),))
         self.take(me)
         return True
 
     def _try(self, me: Task, timeout: float) -> bool:
         """Take the lock unless it stays taken for `timeout` seconds."""
         free = self.is_free_for(me)
-        if not (free and self._owner is me) and (self.table() or not free):
+        if not free or (self._owner is not me and self.table() is not None):
             control.announce(Trying(self, timeout))
             free = self.is_free_for(me)
             act(me, (OPEN, *self.codes(Mode.WRITE if free else Mode.READ)))
@@ -122,7 +123,7 @@ class _Lock:
     def outside(self) -> Any:
         """Return the real lock that does the work outside of an execution."""
         if self._outside is None:
-            self._outside = self.real()
+            self._outside = self.make_real()
         return self._outside
 
 
@@ -176,7 +177,8 @@ class Lock(_Lock, metaclass=_Kind):
 
     __slots__ = ("_locked",)
 
-    real = REAL_LOCK if isinstance(threading.Lock, type) else staticmethod(_thread.allocate_lock)
+    real = REAL_LOCK
+    make_real = staticmethod(_thread.allocate_lock)
 
     def __init__(self) -> None:
         super().__init__()
@@ -248,7 +250,7 @@ class RLock(_Lock, metaclass=_Kind):
     __slots__ = ("_depth",)
 
     real = REAL_RLOCK
-
+    make_real = staticmethod(_thread.RLock)
     _depth: int
 
     def __new__(cls, *_: object, **__: object) -> RLock:
@@ -361,9 +363,8 @@ def _overwrite(lock: _Lock) -> None:
         act(control.announce(codes), codes)
 
 
-def check_arguments(real: Any, blocking: Any, timeout: Any) -> None:
-    """Raise what a real lock raises for arguments of `acquire`."""
-    free = real()
+def check_arguments(free: Any, blocking: Any, timeout: Any) -> None:
+    """Raise what a real lock, which is free, raises for arguments of `acquire`."""
     free.acquire(blocking, timeout)
     free.release()
 
@@ -390,7 +391,7 @@ def model_of(lock: Any) -> Lock | RLock:
 
 def _model(real: Any) -> Lock | RLock:
     model: Lock | RLock
-    if type(real) is REAL_LOCK:
+    if isinstance(real, REAL_LOCK):
         model = Lock()
         model._locked = real.locked()
     else:

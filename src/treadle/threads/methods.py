@@ -17,7 +17,8 @@ from treadle.threads.containers import (
     ViewTable,
 )
 
-Rule = Callable[[Any, tuple[Any, ...], dict[str, Any]], Codes]
+Rule = Callable[[Any, tuple[Any, ...]], Codes]
+"""Returns what a method touches, given the table and the arguments."""
 
 READING_ARGUMENTS = frozenset(
     {
@@ -39,8 +40,8 @@ MUTATORS = frozenset(
 """Names of methods that change the object that they belong to."""
 _STORING = frozenset(
     {
-        "append", "appendleft", "add", "insert", "setdefault", "__setitem__", "extend", "extendleft",
-        "update", "__iadd__", "__ior__", "__init__", "symmetric_difference_update",
+        "append", "appendleft", "add", "insert", "setdefault", "__setitem__", "extend",
+        "extendleft", "update", "__iadd__", "__ior__", "__init__", "symmetric_difference_update",
     }
 )  # fmt: skip
 
@@ -57,7 +58,7 @@ def codes_of_method(
         rule = None
     if rule is None:
         return (*table.whole_write(), OPEN)
-    return rule(table, args, kwargs)
+    return rule(table, (*args, kwargs) if kwargs else args)
 
 
 def publish_arguments(
@@ -77,52 +78,52 @@ def publish_arguments(
 # Rules
 
 
-def _read(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _read(table: ContainerTable, _: Any) -> Codes:
     return table.whole_read()
 
 
-def _write(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _write(table: ContainerTable, _: Any) -> Codes:
     return table.whole_write()
 
 
-def _size(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _size(table: ContainerTable, _: Any) -> Codes:
     return table.size()
 
 
-def _nothing(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _nothing(_table: ContainerTable, _: Any) -> Codes:
     return ()
 
 
-def _grow(table: ListTable, args: Any, kwargs: Any) -> Codes:
+def _grow(table: ListTable, _: Any) -> Codes:
     return table.grow()
 
 
-def _get_item(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _get_item(table: ContainerTable, args: Any) -> Codes:
     return table.item(args[0]) if args else ()
 
 
-def _set_item(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _set_item(table: ContainerTable, args: Any) -> Codes:
     return table.item_write(args[0]) if args else ()
 
 
-def _delete_item(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _delete_item(table: ContainerTable, args: Any) -> Codes:
     return table.item_delete(args[0]) if args else ()
 
 
-def _member(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _member(table: ContainerTable, args: Any) -> Codes:
     return table.membership(args[0]) if args else ()
 
 
-def _set_default(table: DictTable, args: Any, kwargs: Any) -> Codes:
+def _set_default(table: DictTable, args: Any) -> Codes:
     """Read a key that is there from the beginning; else it may be inserted."""
     if not args:
         return ()
     return table.membership(args[0]) if table.is_old(args[0]) else table.item_write(args[0])
 
 
-def _update(table: ContainerTable, args: Any, kwargs: Any) -> Codes:
+def _update(table: ContainerTable, args: Any) -> Codes:
     codes: dict[int, None] = {}
-    for value in (*args, kwargs):
+    for value in args:
         codes.update(dict.fromkeys(table.extend(value)))
     return tuple(codes)
 

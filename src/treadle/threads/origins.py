@@ -89,8 +89,7 @@ class Origins:
         elif name in _BUILDS:
             self._build(name, arg)
         elif name in ("CALL", "CALL_KW"):
-            self._pop(arg + 2 + (name == "CALL_KW"))  # type: ignore[operator]
-            stack.append(Origin(name))
+            self._call(name, arg)
         elif name == "COPY":
             stack.append(self.top(arg))  # type: ignore[arg-type]
         elif name == "MAKE_FUNCTION" and (self._version >= (3, 13) or not arg):
@@ -100,6 +99,13 @@ class Origins:
             self._pop(1)
         elif name not in _NEUTRAL:
             self.forget()
+
+    def _call(self, name: str, arg: Any) -> None:
+        depth = arg + (name == "CALL_KW") + (2 if self._version >= (3, 13) else 1)
+        called = self.top(depth)
+        self._pop(arg + 2 + (name == "CALL_KW"))
+        is_super = called.name == "LOAD_GLOBAL" and called.arg == "super"
+        self._stack.append(Origin("SUPER" if is_super else name))
 
     def _build(self, name: str, arg: Any) -> None:
         if arg <= len(self._stack):
@@ -121,8 +127,11 @@ class Origins:
     def _load_attribute(self, i: Instr) -> None:
         arg: Any = i.arg
         is_method, name = arg if isinstance(arg, tuple) else (i.name == "LOAD_METHOD", arg)
+        kind = "LOAD_METHOD" if is_method else "LOAD_ATTR"
+        if self.top(1).name == "SUPER":
+            kind = "LOAD_SUPER"
         self._pop(1)
-        origin = Origin("LOAD_METHOD" if is_method else "LOAD_ATTR", name, i)
+        origin = Origin(kind, name, i)
         if not is_method:
             self._stack.append(origin)
         elif self._version >= (3, 13):

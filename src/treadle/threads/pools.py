@@ -24,7 +24,7 @@ from concurrent.futures import _base, thread
 from typing import Any
 
 from treadle.errors import TreadleBug, TreadleError
-from treadle.events import OPEN, Codes, Mode, code, mode_of
+from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
 from treadle.threads import control, hooks, shared
 from treadle.threads.facets import FacetTable, act
@@ -45,18 +45,20 @@ _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
 class _Job:
     """A call to be made by a worker."""
 
-    __slots__ = ("args", "fn", "future", "is_open", "kwargs", "name", "number", "submitter")
+    __slots__ = ("args", "fn", "future", "kwargs", "name", "number", "submitter")
 
     def __init__(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.fn = fn
         self.args = args
         self.kwargs = kwargs
         self.future: Any = _base.Future()
-        self.is_open = True
-        """Whether nobody has taken it, nor cancelled it with the pool."""
         self.submitter = control.task()
         self.number = self.submitter.scratch["jobs"] = self.submitter.scratch.get("jobs", 0) + 1
         self.name = f"{getattr(fn, '__name__', 'job')}()"
+
+    def begin(self, me: Task) -> Codes:
+        """Mark it as running; return what that accesses."""
+        return begin_work(self.future, me)
 
     def run(self) -> None:
         """Make the call and give its outcome to the future."""
@@ -73,13 +75,17 @@ class _Job:
 class _Worker:
     """A thread of a pool."""
 
-    __slots__ = ("inbox", "last", "thread")
+    __slots__ = ("inbox", "last", "pool", "thread")
 
-    def __init__(self, worker: threading.Thread, job: _Job) -> None:
-        self.thread = worker
-        self.inbox: deque[_Job] = deque([job])
+    def __init__(self, pool: _Pool) -> None:
+        self.pool = pool
+        self.thread: Any = threading.Thread(
+            name=f"{pool.executor._thread_name_prefix or pool.executor}_{len(pool.workers)}",
+            target=self.work,
+        )
+        self.inbox: deque[_Job] = deque()
         """Jobs that only it may take."""
-        self.last: _Job | None = job
+        self.last: _Job | None = None
         """The last job that it was given, None once it took one from the backlog."""
 
     def is_idle_for(self, me: Task) -> bool:
@@ -88,6 +94,109 @@ class _Worker:
             return False
         table = table_of(self.last.future)
         return table is not None and me.number in table.seen
+
+    def work(self) -> None:
+        """Do one job after the other."""
+        me = control.task()
+        pool = self.pool
+        if pool.initializer is not None:
+            try:
+                pool.initializer(*pool.initargs)
+            except _NOT_FOR_FUTURES:
+                raise
+            except BaseException:
+                _base.LOGGER.critical("Exception in initializer:", exc_info=True)
+                pool.break_down()
+                return
+        try:
+            if pool.initializer is None and not pool.looks_at_jobs():
+                self.inbox[0].begin(me)  # it came with the first job
+                self.inbox.popleft().run()
+            while (job := self._next(me)) is not None:
+                job.run()
+        except _NOT_FOR_FUTURES:
+            raise
+        except BaseException:
+            _base.LOGGER.critical("Exception in worker", exc_info=True)
+
+    def _next(self, me: Task) -> _Job | None:
+        """Return the next job to run, None when the pool is shut down."""
+        pool = self.pool
+        is_daemon = me.daemon
+        while True:
+            me.daemon = True  # while it is idle, nobody waits for it
+            control.announce(_NextJob(self))
+            me.daemon = is_daemon
+            table = pool.table()
+            assert table is not None
+            if self.inbox:
+                job = self.inbox.popleft()
+                codes: Codes = (table.job(job, Mode.NEED),)
+            elif pool.backlog:
+                job = pool.backlog.popleft()
+                self.last = None
+                codes = (table.takers(Mode.TAKE), table.job(job, Mode.NEED))
+            else:
+                act(me, table.ending())
+                return None
+            was = job.future._state
+            act(me, (*codes, *job.begin(me)))
+            if is_to_run(job.future, was):
+                return job
+
+
+class _NextJob(Operation):
+    """Wait for a job, or for the end of the pool."""
+
+    __slots__ = ("_worker",)
+
+    def __init__(self, worker: _Worker) -> None:
+        self._worker = worker
+
+    def ready(self, task: Task) -> bool:
+        """Tell whether there is a job, or never will be."""
+        pool = self._worker.pool
+        return bool(self._worker.inbox or pool.backlog or pool.is_shut)
+
+    def pending(self, task: Task) -> Codes:
+        """Return that a job has to be submitted, and perhaps taken before others do."""
+        table = self._worker.pool.table()
+        assert table is not None
+        takes = (table.takers(Mode.TAKE),) if table.happens("backlog") else ()
+        return (*takes, table.order(Mode.NEED))
+
+    def describe(self) -> str:
+        """Name the pool."""
+        return f"a job of {control.label_of(self._worker.pool.executor, 'a pool')}"
+
+
+class _JoinWorker(Operation):
+    """Wait for the end of a worker, which may not even be started yet."""
+
+    __slots__ = ("_alive", "_worker")
+
+    def __init__(self, worker: _Worker) -> None:
+        self._worker = worker
+        self._alive = control.the_program().scheduler.alive
+
+    def ready(self, task: Task) -> bool:
+        """Tell whether the worker has ended."""
+        target = task_of(self._worker.thread)
+        return target is not None and target.number not in self._alive
+
+    def pending(self, task: Task) -> Codes:
+        """Return the join; nothing before the start, which cannot be held up."""
+        target = task_of(self._worker.thread)
+        return () if target is None else (code(target.number, Mode.JOIN),)
+
+    def describe(self) -> str:
+        """Name the worker."""
+        return f"the end of {self._worker.thread._name}"
+
+    def holders(self) -> list[Task]:
+        """Return the worker."""
+        target = task_of(self._worker.thread)
+        return [] if target is None else [target]
 
 
 class PoolTable(FacetTable):
@@ -120,20 +229,29 @@ class PoolTable(FacetTable):
         """Note that something happens to pools."""
         self.shared.note("pool", what)
 
+    def ending(self) -> Codes:
+        """Return what a worker accesses that ends.
+
+        Where it might have got a job instead, had it come earlier, only a run can tell.
+        """
+        if self.happens("backlog") or self.happens("drained"):
+            return (self.end(Mode.AWAIT), self.takers(Mode.AWAIT))
+        return (self.end(Mode.NEED),)
+
 
 class _Pool:
     """The state of an executor in one execution."""
 
     __slots__ = (
-        "backlog", "broken", "era", "executor", "initargs", "initializer", "is_shut", "jobs",
-        "limit", "owner", "prefix", "uses_backlog", "workers",
+        "backlog", "broken", "era", "executor", "initargs", "initializer", "is_own", "is_shut",
+        "jobs", "owner", "uses_backlog", "workers",
     )  # fmt: skip
 
-    def __init__(self, executor: Any, era: object) -> None:
+    def __init__(self, executor: Any, era: object, is_own: bool) -> None:
         self.executor = executor
         self.era = era
-        self.limit: int = executor._max_workers
-        self.prefix = executor._thread_name_prefix
+        self.is_own = is_own
+        """Whether this execution made the executor: others are put back as they were."""
         self.initializer = executor._initializer
         self.initargs = executor._initargs
         self.workers: list[_Worker] = []
@@ -151,7 +269,7 @@ class _Pool:
         return table if isinstance(table, PoolTable) else None
 
     def is_shared(self, me: Task) -> bool:
-        """Tell whether several tasks use the pool, of which this is one."""
+        """Tell whether what one task does to the pool may depend on what others do to it."""
         table = self.table()
         if table is None:
             return False
@@ -159,7 +277,13 @@ class _Pool:
             self.owner = me
         elif self.owner is not me:
             table.note("shared")
-        return table.happens("shared")
+        return self.initializer is not None or table.happens("shared")
+
+    def looks_at_jobs(self) -> bool:
+        """Tell whether it matters when a worker takes a job that is its own."""
+        table = self.table()
+        assert table is not None
+        return table.happens("drained") or table.shared.happens("future", "start")
 
     # Submitting
 
@@ -167,17 +291,19 @@ class _Pool:
         """Hand a job to a worker."""
         me = control.task()
         control.publish(self.executor, "pool")
-        for value in (job.fn, job.args, job.kwargs):
+        for value in (job.fn, job.args, job.kwargs, job.future):
             control.publish(value, job.name)
-        control.publish(job.future, job.name)
         table = self.table()
         assert table is not None
-        is_shared = self.is_shared(me)
-        worker = None if is_shared else self._choose(me)
-        if is_shared or worker is None or worker.thread._started.is_set():
+        is_event = self.is_shared(me)
+        if not is_event:
+            self._refuse()
+            worker = self._choose(me)
+            is_event = worker is None or worker in self.workers
+        if is_event:
             control.announce((table.order(Mode.WRITE), table.job(job, Mode.WRITE)))
-            worker = self._choose(me) if is_shared else worker
-        self._refuse()
+            self._refuse()
+            worker = self._choose(me)
         self.jobs.append(job)
         if worker is None:
             self.uses_backlog = True
@@ -186,9 +312,9 @@ class _Pool:
             return
         worker.inbox.append(job)
         worker.last = job
-        if not worker.thread._started.is_set():
+        if worker not in self.workers:
             self.workers.append(worker)
-            self._mirror()
+            self._show()
             worker.thread.start()
 
     def _refuse(self) -> None:
@@ -205,9 +331,159 @@ class _Pool:
         for worker in self.workers:
             if worker.is_idle_for(me):
                 return worker
-        if len(self.workers) == self.limit:
-            return None
-        return self._new_worker()
+        return None if len(self.workers) >= self.executor._max_workers else _Worker(self)
 
-    def _new_worker(self) -> _Worker:
-        raise NotImplementedError
+    def _show(self) -> None:
+        """Make the state visible where CPython keeps it."""
+        if self.is_own:
+            self.executor._shutdown = self.is_shut
+            self.executor._broken = self.broken
+            self.executor._threads.update(worker.thread for worker in self.workers)
+
+    # The end
+
+    def shut_down(self, me: Task, drain: bool) -> None:
+        """Accept no more jobs; with `drain`, cancel those that nobody has taken."""
+        table = self.table()
+        drained: list[_Job] = []
+        is_shared = self.is_shared(me)
+        if table is not None and (drain or is_shared or not self.is_shut):
+            if drain:
+                table.note("drained")
+                table.shared.note("future", "start")
+            order = (table.order(Mode.WRITE),) if is_shared else ()
+            codes: Codes = (*order, table.end(Mode.WRITE))
+            control.announce(codes)
+            if self.is_shut:
+                codes = (OPEN, *order)
+            if drain:
+                drained = self._drain()
+                codes = (OPEN, *codes, *self._drain_codes(table, drained))
+            act(me, codes)
+        self.is_shut = True
+        self._show()
+        pending = [job.future for job in drained if job.future._state == _base.PENDING]
+        for future in pending:
+            future._state = _base.CANCELLED
+        for future in pending:
+            cancel_pending(future, me)
+
+    def _drain(self) -> list[_Job]:
+        """Take all jobs back that nobody has taken, oldest first."""
+        drained = [job for worker in self.workers for job in worker.inbox]
+        drained += self.backlog
+        for worker in self.workers:
+            worker.inbox.clear()
+        self.backlog.clear()
+        return drained
+
+    def _drain_codes(self, table: PoolTable, drained: list[_Job]) -> Codes:
+        """Return what taking jobs back accesses: a job that is taken already might not be."""
+        codes: dict[int, None] = {table.takers(Mode.WRITE): None}
+        codes.update((table.job(job, Mode.WRITE), None) for job in self.jobs)
+        for job in drained:
+            outcome = table_of(job.future)
+            if outcome is not None:
+                codes.update(dict.fromkeys(cancel_codes(job.future, outcome)[1:]))
+        return tuple(codes)
+
+    def break_down(self) -> None:
+        """Refuse all jobs, because an initializer failed."""
+        me = control.task()
+        table = self.table()
+        assert table is not None
+        table.note("drained")
+        control.announce((OPEN, table.order(Mode.WRITE)))
+        drained = self._drain()
+        codes = self._drain_codes(table, [])
+        act(me, (OPEN, table.order(Mode.WRITE), *codes))
+        self.broken = _BROKEN
+        self._show()
+        for job in drained:
+            job.future.set_exception(thread.BrokenThreadPool(_BROKEN))
+
+    def join(self) -> None:
+        """Wait for the end of all workers."""
+        for worker in self.workers:
+            operation = _JoinWorker(worker)
+            me = control.announce(operation)
+            act(me, operation.pending(me))
+            for ended in operation.holders():
+                me.now = max(me.now, ended.now)
+
+
+def _pool_of(executor: Any, is_own: bool = False) -> _Pool:
+    """Return the state of an executor in this execution."""
+    era = control.the_program().scheduler.crashes
+    pool: _Pool | None = executor.__dict__.get("_treadle_pool")
+    if pool is None or pool.era is not era:
+        pool = executor._treadle_pool = _Pool(executor, era, is_own)
+    return pool
+
+
+def _init(
+    self: Any,
+    max_workers: int | None = None,
+    thread_name_prefix: str = "",
+    initializer: Callable[..., object] | None = None,
+    initargs: Any = (),
+) -> None:
+    """`ThreadPoolExecutor.__init__`; numbers pools by who creates them."""
+    me = control.current()
+    if me is None:
+        _ORIGINALS["__init__"](self, max_workers, thread_name_prefix, initializer, initargs)
+        return
+    if not thread_name_prefix:
+        number = me.scratch.get("pools", 0)
+        me.scratch["pools"] = number + 1
+        creator = me.name.partition(".")[2]
+        thread_name_prefix = f"ThreadPoolExecutor-{creator}{'.' if creator else ''}{number}"
+    _ORIGINALS["__init__"](self, max_workers, thread_name_prefix, initializer, initargs)
+    _pool_of(self, is_own=True)
+
+
+def _submit(self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`ThreadPoolExecutor.submit`."""
+    if control.current() is None:
+        return _ORIGINALS["submit"](self, fn, *args, **kwargs)
+    job = _Job(fn, args, kwargs)
+    _pool_of(self).submit(job)
+    return job.future
+
+
+def _shutdown(self: Any, wait: Any = True, *, cancel_futures: Any = False) -> None:
+    """`ThreadPoolExecutor.shutdown`."""
+    me = control.current()
+    if me is None:
+        _ORIGINALS["shutdown"](self, wait, cancel_futures=cancel_futures)
+        return
+    pool = _pool_of(self)
+    pool.shut_down(me, bool(cancel_futures))
+    if wait:
+        pool.join()
+
+
+_OWN_ATTRIBUTES = frozenset(vars(Executor(1))) | {"_treadle_pool"}
+
+
+def _children(executor: Any, label: str) -> Children:
+    """Walk the initializer, and what a subclass adds."""
+    yield executor._initializer, "initializer"
+    yield executor._initargs, "initargs"
+    for name, value in list(vars(executor).items()):
+        if name not in _OWN_ATTRIBUTES:
+            yield value, f"{label}.{name}"
+
+
+shared.register(Executor, PoolTable, _children)
+for _kind in (_Pool, _Worker, _Job):
+    shared.register(_kind, None)
+
+_MODELS: dict[str, Callable[..., Any]] = {
+    "__init__": _init,
+    "submit": _submit,
+    "shutdown": _shutdown,
+}
+_ORIGINALS: dict[str, Callable[..., Any]] = {name: vars(Executor)[name] for name in _MODELS}
+
+PATCHES = Patches(attributes=[(Executor, name, model) for name, model in _MODELS.items()])

@@ -7,8 +7,10 @@ from treadle.threads import (
     clock,
     condition,
     forbidden,
+    futures,
     local,
     locks,
+    pools,
     queues,
     randomness,
     raw_thread,
@@ -29,4 +31,6 @@ PATCHES: list[Patches] = [
     sync.PATCHES,
     barrier.PATCHES,
     queues.PATCHES,
+    futures.PATCHES,
+    pools.PATCHES,
 ]

@@ -60,7 +60,7 @@ class ThreadProgram:
         self.host = Host(self)
         self._instrument = instrument
         self._natural: frozenset[Feature] = frozenset()
-        self._instrumentation = Instrumentation(test, instrument)
+        self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
     # In control, or not
 
@@ -144,8 +144,11 @@ class ThreadProgram:
         """Begin an execution."""
         self.abandon()
         self.scheduler = RecordingScheduler(self.vocabulary) if detail else self._plain_scheduler
+        if self.is_coarse:
+            self.scheduler.on_end = control.close_coarse_step
         self.scheduler.reset()
         self.shared.reset()
+        self._instrumentation.publish()
         self._run = run = ThreadRun(self)
         self.returned = None
         self.is_cut = False

@@ -81,7 +81,8 @@ class QueueTable(ObjectTable):
         kind: Any = self.kind
         happens = self.shared.happens
         self.by_mutex = _has_own_storage(kind) or happens(self.sort, "mutex")
-        self.coarse = kind._get is not queue.Queue._get or any(
+        is_fifo = issubclass(kind, SimpleQueue) or kind._get is queue.Queue._get
+        self.coarse = not is_fifo or any(
             happens(self.sort, what) for what in ("shut down", "queue", "maxsize")
         )
         self.counted = happens(self.sort, "counted")

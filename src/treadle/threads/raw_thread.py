@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from treadle.errors import TreadleError
@@ -46,19 +48,45 @@ def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
 def _start(given: tuple[Any, ...], body: Callable[[], Any]) -> Task:
     """Start a thread that has no `Thread` object."""
     control.publish(given, "thread")
+    if not control.the_program().host.is_own_hook(sys.unraisablehook):
+        control.publish(sys.unraisablehook, "unraisablehook")
 
     def run() -> None:
         try:
             body()
+        except (Abort, *thread.NO_FINDINGS):
+            raise
         except thread.SilentExit:
             pass
-        except SystemExit as error:
-            raise thread.thread_exit(error) from error
-        except Abort:
-            raise
+        except BaseException as error:
+            try:
+                _handle_exception(given[0], error)
+            finally:
+                thread.end_task()
+            return
         thread.end_task()
 
     return thread.start_task(run, started=_note_started)
+
+
+def _handle_exception(function: Any, error: BaseException) -> None:
+    """Give an exception to the test's own hook; without one it leaves the thread."""
+    hook = sys.unraisablehook
+    if isinstance(error, SystemExit):
+        raise thread.thread_exit(error) from error
+    if control.the_program().host.is_own_hook(hook):
+        raise error
+    message = "Exception ignored in thread started by"
+    names_function = sys.version_info >= (3, 13)
+    hook(
+        SimpleNamespace(
+            exc_type=type(error),
+            exc_value=error,
+            exc_traceback=error.__traceback__,
+            err_msg=f"{message} {function!r}" if names_function else message,
+            object=None if names_function else function,
+        )
+    )
 
 
 def _note_started(task: Task) -> None:
@@ -91,6 +119,8 @@ class Handle:
 
     def _set_done(self) -> None:
         """Do nothing: a controlled thread is done when it ends."""
+        if self._task is None:
+            raise RuntimeError("thread not started")
 
     def run(self, function: Callable[[], Any], daemon: bool) -> None:
         """Start the thread."""

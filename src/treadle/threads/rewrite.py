@@ -12,31 +12,39 @@ methods are loaded as plain attributes.
 The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
 out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
 exception tables and stack sizes are kept right by the `bytecode` package. What differs between
-Python 3.11, 3.12 and 3.13 is at the end of the file.
+Python 3.11, 3.12 and 3.13 is in `emit`.
 """
 
 from __future__ import annotations
 
 import builtins
-import dis
-import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bytecode import BinaryOp, Bytecode, CellVar, FreeVar, Instr, Label
-from bytecode.instr import InstrLocation
+from bytecode import BinaryOp, Bytecode, Instr, Label
 
-from treadle.threads import calls, hooks, iterate
+from treadle.threads import calls, hooks, iterate, known
+from treadle.threads.emit import (
+    JUMP_IF_TRUE,
+    VERSION,
+    Hook,
+    Item,
+    callable_depth,
+    guard,
+    guard_cell,
+    guard_two,
+    hook,
+    is_published,
+    load_attribute,
+    null_for_call,
+    replaced,
+)
 from treadle.threads.methods import MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
-
-Item = Any
-"""An instruction, label or pseudo-instruction of `bytecode`."""
-Location = InstrLocation | None
-Hook = Callable[..., Any]
+from treadle.threads.variables import fixed_variables
 
 HARMLESS_CALLS = frozenset(
     {
@@ -52,9 +60,7 @@ HARMLESS_CALLS = frozenset(
 )  # fmt: skip
 """Built-ins that touch nothing shared through their arguments."""
 
-_MUTABLE_OPERATORS = frozenset(
-    {"ADD", "MULTIPLY", "OR", "AND", "SUBTRACT", "XOR", "REMAINDER"}
-)
+_MUTABLE_OPERATORS = frozenset({"ADD", "MULTIPLY", "OR", "AND", "SUBTRACT", "XOR", "REMAINDER"})
 """Operators that built-in containers (and `%` of strings) have."""
 _READING: dict[str, Hook] = {
     "len": hooks.read_size,
@@ -83,10 +89,18 @@ _FRESH = frozenset(
 
 
 @dataclass(frozen=True)
+class Variable:
+    """Stands for a global variable of a module."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Scope:
     """What the rewriter has to know about the code around."""
 
-    variables: dict[str, object] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
     """Global variables that somebody assigns, and what stands for each."""
     class_names: frozenset[str] = frozenset()
     """Attributes that classes have and that somebody assigns: their class matters as well."""
@@ -116,7 +130,7 @@ class _Rewriter:
         own = fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
         self._scope = replace(scope, fixed=own | inherited)
-        self._origins = Origins(_VERSION)
+        self._origins = Origins(VERSION)
         self._out: list[Item] = []
         self._for_loops = _for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -143,7 +157,7 @@ class _Rewriter:
         code: types.CodeType = result.to_code()
         return code
 
-    def _instruction(self, index: int, i: Instr) -> int:
+    def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
         if i.name in _BEFORE_CALLS:
             end = index
@@ -164,7 +178,7 @@ class _Rewriter:
             self._plain(i)
         return index + 1
 
-    def _plain(self, i: Instr) -> None:
+    def _plain(self, i: Any) -> None:
         self._out.append(i)
         self._origins.follow(i)
 
@@ -174,12 +188,12 @@ class _Rewriter:
 
     # Attributes
 
-    def _attribute(self, i: Instr) -> bool:
+    def _attribute(self, i: Any) -> bool:
         is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
         if id(i) in self._direct:
             return self._direct_method(i, name)
         if name == "__dict__" and not is_method:
-            self._emit(replaced(i.location, calls.dict_of))
+            self._emit(replaced(i.location, known.dict_of))
             self._origins.forget()
             return True
         if name in self._scope.class_names:
@@ -203,16 +217,16 @@ class _Rewriter:
             if name in self._scope.class_names
             else hook(at, hooks.load_attr, copies=[1], consts=[name])
         )
-        test = _is_published(at, Instr("COPY", 2, location=at))
-        self._emit([*test, Instr(_JUMP_IF_TRUE, shared, location=at)])
+        test = is_published(at, Instr("COPY", 2, location=at))
+        self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
         self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
         self._out += load_attribute(at, name)
         self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]
         self._origins.follow(i)
         return True
 
-    def _super_attribute(self, i: Instr) -> bool:
-        is_method, explicit, name = i.arg  # type: ignore[misc]
+    def _super_attribute(self, i: Any) -> bool:
+        is_method, explicit, name = i.arg
         if not is_method:
             return False
         self._out.append(Instr(i.name, (False, explicit, name), location=i.location))
@@ -220,13 +234,13 @@ class _Rewriter:
         self._origins.forget()
         return True
 
-    def _store_attribute(self, i: Instr) -> bool:
+    def _store_attribute(self, i: Any) -> bool:
         self._effect(i)
         call = hook(i.location, hooks.store_attr, copies=[2, 1], consts=[i.arg])
         self._emit(guard(i.location, 1, call))
         return False
 
-    def _delete_attribute(self, i: Instr) -> bool:
+    def _delete_attribute(self, i: Any) -> bool:
         self._effect(i)
         call = hook(i.location, hooks.delete_attr, copies=[1], consts=[i.arg])
         self._emit(guard(i.location, 1, call))
@@ -234,67 +248,67 @@ class _Rewriter:
 
     # Items
 
-    def _item(self, i: Instr) -> bool:
+    def _item(self, i: Any) -> bool:
         if self._origins.top(2).name not in _FRESH:
             self._emit(guard(i.location, 2, hook(i.location, hooks.load_item, copies=[2, 1])))
         return False
 
-    def _store_item(self, i: Instr) -> bool:
+    def _store_item(self, i: Any) -> bool:
         self._effect(i)
         self._emit(guard(i.location, 2, hook(i.location, hooks.store_item, copies=[3, 2, 1])))
         return False
 
-    def _delete_item(self, i: Instr) -> bool:
+    def _delete_item(self, i: Any) -> bool:
         self._effect(i)
         self._emit(guard(i.location, 2, hook(i.location, hooks.delete_item, copies=[2, 1])))
         return False
 
-    def _slice(self, i: Instr) -> bool:
+    def _slice(self, i: Any) -> bool:
         self._emit(guard(i.location, 3, hook(i.location, hooks.load_slice, copies=[3])))
         return False
 
-    def _store_slice(self, i: Instr) -> bool:
+    def _store_slice(self, i: Any) -> bool:
         self._effect(i)
         self._emit(guard(i.location, 3, hook(i.location, hooks.store_slice, copies=[4, 3])))
         return False
 
     # Variables
 
-    def _load_cell(self, i: Instr) -> bool:
+    def _load_cell(self, i: Any) -> bool:
         if i.arg.name != "__class__" and i.arg.name not in self._scope.fixed:
             call = hook(i.location, hooks.load_cell, cell=i.arg)
             self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _store_cell(self, i: Instr) -> bool:
+    def _store_cell(self, i: Any) -> bool:
         if i.arg.name not in self._scope.fixed:
             self._effect(i)
             call = hook(i.location, hooks.store_cell, copies=[1], cell=i.arg)
             self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _delete_cell(self, i: Instr) -> bool:
+    def _delete_cell(self, i: Any) -> bool:
         self._effect(i)
         call = hook(i.location, hooks.delete_cell, cell=i.arg)
         self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _load_global(self, i: Instr) -> bool:
+    def _load_global(self, i: Any) -> bool:
         name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
-        variable = self._scope.variables.get(name)  # type: ignore[arg-type]
+        variable = self._scope.variables.get(name)
         if variable is not None:
             self._emit(hook(i.location, hooks.load_global, consts=[variable]))
         return False
 
-    def _store_global(self, i: Instr) -> bool:
-        variable = self._scope.variables.get(i.arg)  # type: ignore[arg-type]
+    def _store_global(self, i: Any) -> bool:
+        variable = self._scope.variables.get(i.arg)
         if variable is not None:
             self._effect(i)
             self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
         return False
 
-    def _delete_global(self, i: Instr) -> bool:
-        variable = self._scope.variables.get(i.arg)  # type: ignore[arg-type]
+    def _delete_global(self, i: Any) -> bool:
+        variable = self._scope.variables.get(i.arg)
         if variable is not None:
             self._effect(i)
             self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
@@ -302,45 +316,58 @@ class _Rewriter:
 
     # Containers
 
-    def _iterate(self, i: Instr) -> bool:
+    def _iterate(self, i: Any) -> bool:
         if self._origins.top(1).name not in _FRESH:
             self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
         return False
 
-    def _read_top(self, i: Instr) -> bool:
+    def _read_top(self, i: Any) -> bool:
         if self._origins.top(1).name not in _FRESH:
             call = hook(i.location, hooks.read_whole, copies=[1])
             self._emit(guard(i.location, 1, call))
         return False
 
-    def _read_size(self, i: Instr) -> bool:
+    def _read_size(self, i: Any) -> bool:
         self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
         return False
 
-    def _truth(self, i: Instr) -> bool:
+    def _truth(self, i: Any) -> bool:
         top = self._origins.top(1)
         if top.name not in _FRESH and not top.is_constant:
             self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
         return False
 
-    def _conditional_jump(self, i: Instr) -> bool:
+    def _conditional_jump(self, i: Any) -> bool:
         self._truth(i)
-        return self._jump(i)
+        if id(i.arg) not in self._seen_labels:
+            return False
+        # What is called before a loop's next iteration is called only if there is one.
+        leave = Label()
+        opposite = {"FALSE": "TRUE", "TRUE": "FALSE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+        condition = i.name.partition("IF_")[2]
+        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, opposite[condition])
+        self._plain(Instr(name, leave, location=i.location))
+        back = Instr("JUMP_BACKWARD", i.arg, location=i.location)
+        self._jump(back)
+        self._plain(back)
+        self._out.append(leave)
+        self._origins.forget()
+        return True
 
-    def _contains(self, i: Instr) -> bool:
+    def _contains(self, i: Any) -> bool:
         top = self._origins.top(1)
         if top.name not in _FRESH and not top.is_constant:
             self._emit(guard(i.location, 1, hook(i.location, hooks.contains, copies=[2, 1])))
         return False
 
-    def _compare(self, i: Instr) -> bool:
+    def _compare(self, i: Any) -> bool:
         if not any(self._origins.top(depth).is_constant for depth in (1, 2)):
             call = hook(i.location, hooks.read_both, copies=[2, 1])
             self._emit(guard_two(i.location, call))
         return False
 
-    def _operator(self, i: Instr) -> bool:
-        operator = BinaryOp(i.arg).name  # type: ignore[arg-type]
+    def _operator(self, i: Any) -> bool:
+        operator = BinaryOp(i.arg).name
         is_in_place = operator.startswith("INPLACE_")
         operator = operator.removeprefix("INPLACE_")
         left, right = self._origins.top(2), self._origins.top(1)
@@ -351,9 +378,8 @@ class _Rewriter:
                 call = hook(i.location, hooks.update_in_place, copies=[2, 1])
                 self._emit(guard_two(i.location, call))
             return False
-        if left.is_number or right.is_number:
-            if operator != "MULTIPLY":
-                return False
+        if (left.is_number or right.is_number) and operator != "MULTIPLY":
+            return False
         call = hook(i.location, hooks.read_both, copies=[2, 1])
         if right.is_constant or right.name in _FRESH:
             self._emit(guard(i.location, 2, call))
@@ -363,33 +389,34 @@ class _Rewriter:
             self._emit(guard_two(i.location, call))
         return False
 
-    def _format(self, i: Instr) -> bool:
-        depth = 2 if i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4) else 1  # type: ignore[operator]
+    def _format(self, i: Any) -> bool:
+        has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
+        depth = 2 if has_spec else 1
         if self._origins.top(depth).name not in _FRESH:
             call = hook(i.location, hooks.read_deep, copies=[depth])
             self._emit(guard(i.location, depth, call))
         return False
 
-    def _match_keys(self, i: Instr) -> bool:
+    def _match_keys(self, i: Any) -> bool:
         self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
         return False
 
-    def _match_class(self, i: Instr) -> bool:
+    def _match_class(self, i: Any) -> bool:
         call = hook(i.location, hooks.match_class, copies=[3, 2, 1], consts=[i.arg])
         self._emit(guard(i.location, 3, call))
         return False
 
     # Calls, and where they begin and end
 
-    def _call(self, i: Instr) -> None:
+    def _call(self, i: Any) -> None:
         """Emit what has to come before a call."""
-        depth = _callable_depth(i)
+        depth = callable_depth(i)
         origin = self._origins.top(depth)
         if i.name == "CALL_FUNCTION_EX":
-            for place in range(1, 2 + (i.arg & 1)):  # type: ignore[operator]
+            for place in range(1, 2 + (i.arg & 1)):
                 call = hook(i.location, hooks.read_whole, copies=[place])
                 self._emit(guard(i.location, place, call))
-        if origin.arg in MUTATORS and origin.name in ("LOAD_ATTR", "LOAD_METHOD"):
+        if origin.name in ("LOAD_ATTR", "LOAD_METHOD") and origin.arg in MUTATORS:
             self._effect(i)
         if id(i) in self._direct or origin.name in _NOT_CALLABLE:
             return
@@ -398,7 +425,7 @@ class _Rewriter:
         swap = [] if depth == 1 else [Instr("SWAP", depth, location=i.location)]
         self._emit([*swap, *replaced(i.location, calls.resolve), *swap])
 
-    def _is_plain(self, name: str, i: Instr) -> bool:
+    def _is_plain(self, name: str, i: Any) -> bool:
         """Tell whether a global can be called as it is, after what is emitted here."""
         if name in self._scope.own:
             return True
@@ -414,14 +441,14 @@ class _Rewriter:
 
     def _direct_calls(self) -> set[int]:
         """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(_VERSION)
+        origins = Origins(VERSION)
         direct = set()
         for item in self._source:
             if isinstance(item, Label):
                 origins.forget()
             elif isinstance(item, Instr):
                 if item.name in ("CALL", "CALL_KW"):
-                    origin = origins.top(_callable_depth(item))
+                    origin = origins.top(callable_depth(item))
                     if origin.name == "LOAD_METHOD" and self._may_be_direct(origin.arg):
                         direct |= {id(origin.by), id(item)}
                 origins.follow(item)
@@ -436,18 +463,18 @@ class _Rewriter:
             return False
         return name in self._scope.methods or name in _BUILTIN_METHODS
 
-    def _enter(self, i: Instr) -> bool:
+    def _enter(self, i: Any) -> bool:
         self._emit(replaced(i.location, calls.enter))
         return False
 
-    def _resume(self, i: Instr) -> bool:
+    def _resume(self, i: Any) -> bool:
         if not self._scope.gil or i.arg != 0:
             return False
         self._plain(i)
         self._emit(hook(i.location, hooks.point))
         return True
 
-    def _jump(self, i: Instr) -> bool:
+    def _jump(self, i: Any) -> bool:
         if id(i.arg) in self._seen_labels:
             if id(i.arg) not in self._for_loops:
                 line = i.location.lineno if i.location else 0
@@ -457,7 +484,7 @@ class _Rewriter:
                 self._emit(hook(i.location, hooks.point))
         return False
 
-    def _effect(self, i: Instr) -> None:
+    def _effect(self, i: Any) -> None:
         """Say that something changed, shared or not: a loop that does that is no idle one."""
         at = i.location
         self._emit(
@@ -470,145 +497,9 @@ class _Rewriter:
         )
 
 
-# Instructions that call hooks
-
-
-def hook(
-    at: Location,
-    function: Hook,
-    *,
-    copies: Iterable[int] = (),
-    consts: Iterable[Any] = (),
-    cell: CellVar | FreeVar | None = None,
-) -> list[Item]:
-    """Return the call of a hook with copies of what is on the stack (1 is the top), and constants.
-
-    What the hook returns is dropped. The first argument lies where the `self` of a method does.
-    """
-    out = [Instr("LOAD_CONST", function, location=at)]
-    out += [Instr("COPY", depth + 1 + n, location=at) for n, depth in enumerate(copies)]
-    out += [Instr("LOAD_CONST", const, location=at) for const in consts]
-    if cell is not None:
-        out.append(_load_closure(at, cell))
-    if len(out) == 1:  # no argument: the place of `self` stays empty
-        null = Instr("PUSH_NULL", location=at)
-        return [*([*out, null] if _VERSION >= (3, 13) else [null, *out]), *_call(at, 0), _pop(at)]
-    return [*out, *_call(at, len(out) - 2), _pop(at)]
-
-
-def replaced(at: Location, function: Hook) -> list[Item]:
-    """Return what replaces the top of the stack by what a function returns for it."""
-    return [
-        Instr("LOAD_CONST", function, location=at),
-        Instr("SWAP", 2, location=at),
-        *_call(at, 0),
-    ]
-
-
-def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
-    """Return instructions that are run only if what is at a depth of the stack is published."""
-    skip = Label()
-    copy = Instr("COPY", depth + 1, location=at)
-    return [*_is_published(at, copy), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
-
-
-def guard_two(at: Location, body: list[Item]) -> list[Item]:
-    """Return instructions that are run only if one of the two topmost objects is published."""
-    go, skip = Label(), Label()
-    second = _is_published(at, Instr("COPY", 3, location=at))
-    first = _is_published(at, Instr("COPY", 2, location=at))
-    return [
-        *second,
-        Instr(_JUMP_IF_TRUE, go, location=at),
-        *first,
-        Instr(_JUMP_IF_FALSE, skip, location=at),
-        go,
-        *body,
-        skip,
-    ]
-
-
-def guard_cell(at: Location, cell: CellVar | FreeVar, body: list[Item]) -> list[Item]:
-    """Return instructions that are run only if a variable is published."""
-    skip = Label()
-    load = _load_closure(at, cell)
-    return [*_is_published(at, load), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
-
-
-def _is_published(at: Location, load: Instr) -> list[Item]:
-    return [
-        Instr("LOAD_CONST", id, location=at),
-        load,
-        *_call(at, 0),
-        Instr("LOAD_CONST", hooks.published, location=at),
-        Instr("CONTAINS_OP", 0, location=at),
-    ]
-
-
-def _pop(at: Location) -> Instr:
-    return Instr("POP_TOP", location=at)
-
-
-# What code does with variables and loops
-
-
-def fixed_variables(code: types.CodeType, source: Iterable[Item]) -> frozenset[str]:
-    """Return the variables of a function that no inner function sees change.
-
-    They are assigned at most once, outside of loops and before a closure is made of them.
-    """
-    stores: dict[str, int] = {}
-    unsafe: set[str] = set()
-    captured: set[str] = set()
-    in_loop: set[str] = set()
-    labels: dict[int, int] = {}
-    order: list[tuple[int, str]] = []
-    for position, i in enumerate(source):
-        if isinstance(i, Label):
-            labels[id(i)] = position
-        if not isinstance(i, Instr):
-            continue
-        if isinstance(i.arg, CellVar):
-            name = i.arg.name
-            if i.name == "STORE_DEREF":
-                stores[name] = stores.get(name, 0) + 1
-                order.append((position, name))
-                if name in captured:
-                    unsafe.add(name)
-            elif i.name == "DELETE_DEREF":
-                unsafe.add(name)
-            elif i.name in ("LOAD_CLOSURE", "LOAD_FAST"):
-                captured.add(name)
-        elif isinstance(i.arg, Label) and id(i.arg) in labels:
-            start = labels[id(i.arg)]
-            in_loop.update(name for at, name in order if at > start)
-    for inner in _inner_codes(code):
-        unsafe.update(_stored_in(inner))
-    cells = frozenset(code.co_cellvars) - unsafe - in_loop
-    return frozenset(name for name in cells if stores.get(name, 0) <= 1)
-
-
-def _stored_in(code: types.CodeType) -> set[str]:
-    """Return the variables of enclosing functions that a code object assigns."""
-    names: set[str] = set()
-    if code.co_freevars:
-        names.update(
-            i.argval
-            for i in dis.get_instructions(code)
-            if i.opname in ("STORE_DEREF", "DELETE_DEREF") and i.argval in code.co_freevars
-        )
-    for inner in _inner_codes(code):
-        names |= _stored_in(inner) - set(code.co_cellvars)
-    return names
-
-
-def _inner_codes(code: types.CodeType) -> list[types.CodeType]:
-    return [const for const in code.co_consts if isinstance(const, types.CodeType)]
-
-
 def _for_labels(source: list[Item]) -> set[int]:
     """Return the labels that the backward jumps of `for` loops go to."""
-    found = set()
+    found: set[int] = set()
     pending: list[Label] = []
     for item in source:
         if isinstance(item, Label):
@@ -620,47 +511,11 @@ def _for_labels(source: list[Item]) -> set[int]:
     return found
 
 
-# What differs between versions
-
-_VERSION = sys.version_info[:2]
-_JUMP_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if _VERSION == (3, 11) else "POP_JUMP_IF_FALSE"
-_JUMP_IF_TRUE = "POP_JUMP_FORWARD_IF_TRUE" if _VERSION == (3, 11) else "POP_JUMP_IF_TRUE"
 _LOOP_HEADS = frozenset({"FOR_ITER", "GET_ANEXT", "SEND"})
 _CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 _BEFORE_CALLS = _CALLS | {"KW_NAMES", "PRECALL"}
 _NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION"})
 """Where calls of comprehensions and decorators have their argument, others their callable."""
-
-
-def _call(at: Location, count: int) -> list[Instr]:
-    precall = [Instr("PRECALL", count, location=at)] if _VERSION == (3, 11) else []
-    return [*precall, Instr("CALL", count, location=at)]
-
-
-def _load_closure(at: Location, cell: CellVar | FreeVar) -> Instr:
-    return Instr("LOAD_CLOSURE" if _VERSION < (3, 13) else "LOAD_FAST", cell, location=at)
-
-
-def load_attribute(at: Location, name: str) -> list[Item]:
-    """Return what loads an attribute, not as a method."""
-    arg: Any = name if _VERSION == (3, 11) else (False, name)
-    return [Instr("LOAD_ATTR", arg, location=at)]
-
-
-def null_for_call(at: Location) -> list[Item]:
-    """Return what puts the NULL of a call where it belongs, the callable being on the stack."""
-    null = Instr("PUSH_NULL", location=at)
-    return [null] if _VERSION >= (3, 13) else [null, Instr("SWAP", 2, location=at)]
-
-
-def _callable_depth(i: Instr) -> int:
-    """Return where on the stack the callable of a call lies."""
-    count = 1 + (i.arg & 1) if i.name == "CALL_FUNCTION_EX" else i.arg  # type: ignore[operator]
-    names = 1 if i.name == "CALL_KW" else 0
-    depth: int = count + names + (2 if _VERSION >= (3, 13) else 1)  # type: ignore[operator]
-    return depth
-
-
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
     "LOAD_METHOD": _Rewriter._attribute,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from greenlet import getcurrent, greenlet
 
@@ -36,12 +36,19 @@ class Cut(BaseException):
     """Ends a task of an execution that the test does not want to look at."""
 
 
+class Trail(Protocol):
+    """Somebody who wants to know of each step."""
+
+    def add(self, task: Task, codes: Any) -> None:
+        """Take note of a step that a task has just ended."""
+
+
 class Scheduler:
     """The tasks of one execution; reused for the next one after `reset`."""
 
     __slots__ = (
         "alive", "aborting", "codes", "crashes", "done", "fatal", "finishing", "hub", "idle",
-        "length", "limit", "me", "on_crash", "on_switch", "patience", "position", "processes",
+        "length", "limit", "me", "on_crash", "on_end", "on_switch", "patience", "position", "processes",
         "scratch", "starting", "steps", "trail", "zombies",
     )  # fmt: skip
 
@@ -52,6 +59,8 @@ class Scheduler:
         """Greenlets of tasks that would not end."""
         self.on_crash: Callable[[Task, BaseException], bool] | None = None
         """Asked whether an exception that ended a task is a finding."""
+        self.on_end: Callable[[Task], None] | None = None
+        """Told that a task has ended, before its last step is closed."""
         self.on_switch: Callable[[Task | None, Task], None] | None = None
         """Told of every hand-over, if there is per-thread state to exchange."""
         self.hub: Any = None
@@ -71,8 +80,8 @@ class Scheduler:
         self.patience = _PATIENCE
         self.steps = 0
         """Steps of the execution that are done."""
-        self.trail: list[Any] | None = None
-        """The steps so far with their tasks, once somebody asked for it."""
+        self.trail: Trail | None = None
+        """Is told of each step, once somebody asked for it."""
         self.position = self.length = 0
         self.finishing = False
         self.processes: Any = ()
@@ -89,7 +98,7 @@ class Scheduler:
         done = me.doing
         me.doing = doing
         if self.trail is not None and done is not None:
-            self.trail.append((me, done))
+            self.trail.add(me, done)
         position = self.position
         if position < self.length:
             if done == self.codes[position]:
@@ -191,7 +200,7 @@ class Scheduler:
         """Note that the current task has ended, and let another go on."""
         done = task.doing
         if self.trail is not None and done is not None:
-            self.trail.append((task, done))
+            self.trail.add(task, done)
         del self.alive[task.number]
         if self.aborting or self.fatal is not None:
             self.hub.switch()
@@ -248,6 +257,8 @@ class Scheduler:
                 self.fatal = self.fatal or error
             except BaseException as error:
                 self._note_crash(task, error)
+            if self.on_end is not None:
+                self.on_end(task)
             assert task.fiber is not None
             self.idle.append(task.fiber)
             try:

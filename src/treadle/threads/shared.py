@@ -30,9 +30,9 @@ Feature = tuple[str, Hashable]
 ATOMS = frozenset(
     {
         int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-        range, slice, types.BuiltinFunctionType, types.ModuleType, types.CodeType,
+        range, slice, types.ModuleType, types.CodeType,
         types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
-        types.MemberDescriptorType, types.MethodWrapperType, types.MappingProxyType,
+        types.MemberDescriptorType, types.MappingProxyType,
         staticmethod, classmethod, property,
     }
 )  # fmt: skip
@@ -414,6 +414,11 @@ def _children_of_method(value: Any, label: str) -> Children:
     yield value.__func__, label
 
 
+def _children_of_builtin(value: Any, label: str) -> Children:
+    """A method in C refers to the object that it belongs to: `x.append`."""
+    yield value.__self__, label
+
+
 def _children_of_partial(value: Any, label: str) -> Children:
     yield value.func, label
     for index, item in enumerate(value.args):
@@ -525,6 +530,8 @@ def _walk_of_kind(kind: type) -> _Walk:
     if issubclass(kind, type):
         return _walk(ClassTable, _children_of_class)
     base = next((base for base in kind.__mro__[1:] if base in _WALKS), None)
+    if base is None and kind.__module__.partition(".")[0] == "treadle":
+        return _walk(None, _no_children)  # a result that a test module keeps, for instance
     if base is None:
         is_c_type = not kind.__flags__ & _HEAP_TYPE
         return _walk(ObjectTable, _children_of_c_object if is_c_type else _children_of_instance)
@@ -543,5 +550,7 @@ register(types.FunctionType, ObjectTable, _children_of_function, _cells_and_more
 register(types.CellType, CellTable, _children_of_cell)
 register(types.MethodType, None, _children_of_method)
 register(types.GeneratorType, ObjectTable, _children_of_generator)
+register(types.BuiltinFunctionType, None, _children_of_builtin)
+register(types.MethodWrapperType, None, _children_of_builtin)
 register(functools.partial, None, _children_of_partial)
 register(BaseException, ObjectTable, _children_of_exception)

@@ -17,10 +17,11 @@ from typing import Any
 
 from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.threads import control, hooks
-from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
+_IDLE = 1000
+"""Iterations without any visible access after which a loop is taken to be endless."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
 _WRITES = frozenset({Mode.WRITE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
@@ -28,23 +29,21 @@ _WRITES = frozenset({Mode.WRITE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 class Spin(Operation):
     """Wait until somebody else writes one of the locations that the loop read."""
 
-    __slots__ = ("_from", "_locations", "_scheduler")
+    __slots__ = ("_from", "_locations", "_trail")
 
     spins = True
 
-    def __init__(self, scheduler: Scheduler, locations: list[int], start: int) -> None:
-        self._scheduler = scheduler
+    def __init__(self, trail: Trail, locations: list[int], start: int) -> None:
+        self._trail = trail
         self._locations = locations
         self._from = start
 
     def ready(self, task: Task) -> bool:
         """Tell whether there was such a write since the iteration began."""
-        trail = self._scheduler.trail
-        assert trail is not None
         locations = self._locations
         return any(
             location_of(access) in locations and mode_of(access) in _WRITES
-            for other, codes in trail[self._from :]
+            for other, codes in self._trail.steps[self._from :]
             if other is not task
             for access in codes
         )
@@ -55,9 +54,39 @@ class Spin(Operation):
 
     def describe(self) -> str:
         """Name the locations."""
+        if not self._locations:
+            return "the end of its loop, which reads only what nobody ever changes"
         names = control.the_program().vocabulary.location_names
         read = ", ".join(names[location] for location in self._locations)
         return f"a change of {read}, which its loop reads again and again"
+
+
+class Trail:
+    """The steps since the first loop of an execution, and who changed something in them.
+
+    What a task changes that only it can reach is no event; `hooks.effects` tells of it.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Task, Codes]] = []
+        self._changing: set[int] = set()
+
+    def add(self, task: Task, codes: Codes) -> None:
+        """Take note of a step that a task has just ended."""
+        self.steps.append((task, codes))
+        if hooks.effects[0]:
+            hooks.effects[0] = False
+            self._changing.add(task.number)
+
+    def has_changed_something(self, task: Task) -> bool:
+        """Tell whether a task changed anything since this was last asked."""
+        if hooks.effects[0]:
+            hooks.effects[0] = False
+            self._changing.add(task.number)
+        if task.number in self._changing:
+            self._changing.remove(task.number)
+            return True
+        return False
 
 
 @dataclass(slots=True)
@@ -68,6 +97,8 @@ class _Visit:
     values: dict[str, Any]
     at: int
     """Length of the trail."""
+    idle: int = 0
+    """Iterations in a row that did nothing that anybody could see."""
 
 
 def visit(site: object) -> None:
@@ -79,22 +110,28 @@ def visit(site: object) -> None:
     me = scheduler.me
     if me is None or scheduler.aborting:
         return
-    if scheduler.trail is None:
-        scheduler.trail = []
+    trail = scheduler.trail
+    if not isinstance(trail, Trail):
+        trail = scheduler.trail = Trail()
+        hooks.effects[0] = False
     frame = sys._getframe(2)  # the loop's: above `hooks.loop`
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
-    changed, hooks.effects[0] = hooks.effects[0], False
-    me.scratch[site] = now = _Visit(frame, values, len(scheduler.trail))
+    changed = trail.has_changed_something(me)
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
     if last is None or last.frame is not frame or changed or not _same(last.values, values):
         return
-    locations = _only_read(me, scheduler.trail[last.at + 1 :])
-    if not locations:
+    locations = _only_read(me, trail.steps[last.at + 1 :]) if len(trail.steps) > last.at else []
+    if locations is None:
         return
-    operation = Spin(scheduler, locations, last.at + 1)
+    if not locations:  # it read nothing that ever changes
+        now.idle = last.idle + 1
+        if now.idle < _IDLE:
+            return
+    operation = Spin(trail, locations, last.at + 1)
     control.announce(operation)
     me.doing = operation.pending(me)
-    now.at = len(scheduler.trail)
+    now.at = len(trail.steps)
 
 
 def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -107,14 +144,14 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int]:
-    """Return the locations that the iteration read; none if it did anything else."""
+def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
+    """Return the locations that the iteration read; None if it did anything else."""
     mine = [codes for task, codes in trail if task is me]
     if isinstance(me.doing, tuple):
         mine.append(me.doing)
     accesses = [access for codes in mine for access in codes]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
-        return []
+        return None
     return sorted(
         {location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)}
     )

@@ -14,14 +14,19 @@ from typing import Any
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
-from treadle.threads import control, hooks, shared
+from treadle.threads import calls, control, hooks, shared
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
 from treadle.threads.shared import Children, ObjectTable
 from treadle.threads.task import Operation, Task
 
-_OWN_ATTRIBUTES = frozenset(vars(threading.Thread())) | {"_treadle", "_treadle_hash"}
-_HAS_HANDLE = "_handle" in _OWN_ATTRIBUTES
+_INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
+    "_target",
+    "_args",
+    "_kwargs",
+}
+"""What a thread refers to that is no business of the code under test."""
+_HAS_HANDLE = "_handle" in _INNER_ATTRIBUTES
 
 _thread_init = threading.Thread.__init__
 _thread_start = threading.Thread.start
@@ -33,7 +38,8 @@ _active_count = threading.active_count
 _name: Any = vars(threading.Thread)["name"]
 _daemon: Any = vars(threading.Thread)["daemon"]
 
-_NO_FINDINGS = (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
+NO_FINDINGS = (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
+"""What ends the exploration, not only a thread."""
 
 
 class ThreadExit(Exception):
@@ -116,11 +122,17 @@ def _dummy(task: Task) -> Any:
 def begin_execution(main: Task, attributes: dict[str, Any]) -> None:
     """Make the interpreter's main thread, with the attributes it had, the one of the test."""
     main.thread = threading.main_thread()
-    current = vars(main.thread)
-    current["_treadle"] = attributes["_treadle"] = main
-    if current != attributes:  # the last execution changed something
+    vars(main.thread)["_treadle"] = attributes["_treadle"] = main
+    put_back_attributes(attributes)
+
+
+def put_back_attributes(attributes: dict[str, Any]) -> None:
+    """Take back what an execution did to the attributes of the main thread."""
+    current = vars(threading.main_thread())
+    if current != attributes:
         for name in current.keys() - attributes.keys():
-            del current[name]
+            if not name.startswith("_threading_local."):  # that module removes them itself
+                del current[name]
         current.update(attributes)
 
 
@@ -210,12 +222,13 @@ def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
     table = hooks.published.get(id(thread))
     if table is None:
         return ()
+    feature = f"{what} of the thread"  # no attribute can be called so
     if looks:
-        if not table.shared.note(table.sort, what):
+        if not table.shared.note(table.sort, feature):
             return ()
-    elif not table.shared.happens(table.sort, what):
+    elif not table.shared.happens(table.sort, feature):
         return ()
-    return (table.at(what, mode, f" {what}"),)
+    return (table.at(feature, mode, f" {what}"),)
 
 
 def _count_codes(mode: Mode, *, looks: bool) -> Codes:
@@ -271,7 +284,7 @@ def _init(
             self._name += f" ({target.__name__})"
     self._args = args
     self._kwargs = {} if kwargs is None else kwargs
-    self._daemonic = thread_of(me).daemon if daemon is None else daemon
+    self._daemonic = me.daemon if daemon is None else daemon
     self._ident = None
     self._native_id = None
     self._started = _NO
@@ -298,6 +311,8 @@ def _start(self: Any) -> None:
             codes = (*codes, OPEN)
     else:
         control.publish(self, "thread")
+    if threading.excepthook is not ambient_excepthook:  # it may be called in any thread
+        control.publish(threading.excepthook, "excepthook")
     start_task(lambda: _run(self), codes, lambda task: _note_started(self, task))
 
 
@@ -315,11 +330,20 @@ def _note_started(self: Any, task: Task) -> None:
         task.label = f"{task.name} ({self._name})"
 
 
+def _thread_run(self: Any) -> None:
+    """`Thread.run`; the target may be a method of a container, which is an access."""
+    try:
+        if self._target is not None:
+            calls.resolve(self._target)(*self._args, **self._kwargs)
+    finally:
+        del self._target, self._args, self._kwargs
+
+
 def _run(self: Any) -> None:
     """What a controlled thread does from its beginning to its end."""
     try:
         self.run()
-    except (Abort, *_NO_FINDINGS):
+    except (Abort, *NO_FINDINGS):
         raise
     except SilentExit:
         pass
@@ -491,7 +515,7 @@ def _children(thread: Any, label: str) -> Children:
     """Walk what a thread is given, and what a subclass adds to it."""
     del label
     for name, value in vars(thread).items():
-        if name in ("_target", "_args", "_kwargs") or name not in _OWN_ATTRIBUTES:
+        if name not in _INNER_ATTRIBUTES and value:
             yield value, name.lstrip("_")
 
 
@@ -506,6 +530,7 @@ PATCHES = Patches(
     attributes=[
         (threading.Thread, "__init__", _init),
         (threading.Thread, "start", _start),
+        (threading.Thread, "run", _thread_run),
         (threading.Thread, "join", _join),
         (threading.Thread, "is_alive", _is_alive),
         (threading.Thread, "__hash__", _hash),

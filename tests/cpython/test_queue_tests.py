@@ -1,0 +1,69 @@
+"""CPython's `test.test_queue` on Treadle's queues.
+
+Its classes come in pairs: `C...` test the module with its accelerator, which here is the `queue`
+that Treadle patches; `Py...` test a second copy of the module that Treadle does not know, so they
+run the standard library's own code on controlled locks and semaphores.
+
+The tests with a hundred threads and ten thousand items are run with ten and two hundred.
+"""
+
+from __future__ import annotations
+
+import queue
+import unittest
+from typing import Any
+
+import pytest
+
+from cpython import harness
+
+test_queue: Any = harness.import_tests("test.test_queue")
+
+THREADS = 5
+ITEMS = 200
+
+
+def _adapted(kind: Any) -> Any:
+    """Return a test class on the patched module, with fewer threads and items."""
+
+    def run_threads(
+        self: Any, threads: int, q: Any, inputs: list[int], feed: Any, consume: Any
+    ) -> Any:
+        del inputs[ITEMS:]  # the caller compares with the same list
+        return kind.run_threads(self, min(threads, THREADS), q, inputs, feed, consume)
+
+    members: dict[str, Any] = {}
+    if hasattr(kind, "run_threads"):
+        members["run_threads"] = run_threads
+    if kind.queue is test_queue.c_queue:
+        members["queue"] = queue
+    return type(kind.__name__, (kind,), members)
+
+
+SUITE = harness.Suite(
+    [
+        _adapted(kind)
+        for kind in vars(test_queue).values()
+        if isinstance(kind, type) and issubclass(kind, unittest.TestCase)
+    ],
+    does_not_apply={},
+)
+
+
+@pytest.mark.parametrize("name", SUITE.names)
+def test_natural_schedule(name: str) -> None:
+    SUITE.run_naturally(name)
+
+
+@pytest.mark.parametrize("name", SUITE.names)
+def test_random_schedules(name: str) -> None:
+    SUITE.run_randomly(name, seeds=range(3))
+
+
+def test_tables() -> None:
+    SUITE.check_tables()
+
+
+def test_both_halves_are_here() -> None:
+    assert any(name.startswith("CSimpleQueueTest.") for name in SUITE.names)
+    assert any(name.startswith("PyFailingQueueTest.") for name in SUITE.names)

@@ -1,0 +1,533 @@
+"""What is seen of accesses: exact counts of small racy programs, and the same final states."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import heapq
+import operator
+import sys
+import threading
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.threads import cache, hooks
+
+Body = Callable[[], Any]
+
+
+def together(*bodies: Body) -> None:
+    """Run functions in threads of their own."""
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def explored(make: Callable[[], tuple[list[Body], Body]], algorithm: str) -> tuple[int, set[str]]:
+    """Explore a program; return the number of executions, and the final states."""
+    finals: set[str] = set()
+
+    def test() -> None:
+        bodies, final = make()
+        together(*bodies)
+        with treadle.atomic():
+            finals.add(repr(final()))
+
+    result = treadle.explore(test, algorithm=algorithm, max_executions=20000)
+    assert result.complete, result
+    assert result.blocked == 0 or algorithm != "optimal"
+    return result.executions, finals
+
+
+class Obj:
+    """Something with attributes."""
+
+    total = 0
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+
+counter = 0
+registry: dict[str, Any] = {}
+items: list[int] = []
+
+
+def list_items() -> Any:
+    """Two threads change different elements: independent."""
+    x = [0, 0]
+
+    def one() -> None:
+        x[0] += 1
+
+    def two() -> None:
+        x[1] += 1
+
+    return [one, two], lambda: x
+
+
+def list_item() -> Any:
+    x = [0, 0]
+
+    def one() -> None:
+        x[0] += 1
+
+    return [one, one], lambda: x
+
+
+def appends() -> Any:
+    x: list[int] = []
+    return [lambda: x.append(1), lambda: x.append(2)], lambda: x
+
+
+def append_and_first() -> Any:
+    x, seen = [5], [0]
+
+    def two() -> None:
+        seen[0] = x[0]
+
+    return [lambda: x.append(1), two], lambda: (x, seen)
+
+
+def append_and_len() -> Any:
+    x, seen = [5], [0]
+
+    def two() -> None:
+        seen[0] = len(x)
+
+    return [lambda: x.append(1), two], lambda: (x, seen)
+
+
+def append_and_sum() -> Any:
+    x, seen = [5], [0]
+
+    def one() -> None:
+        x[0] = 7
+
+    def two() -> None:
+        seen[0] = sum(x)
+
+    return [one, two], lambda: (x, seen)
+
+
+def pops() -> Any:
+    x, seen = [1, 2], Obj()
+
+    def one() -> None:
+        seen.a = x.pop()
+
+    def two() -> None:
+        seen.b = x.pop()
+
+    return [one, two], lambda: (x, seen.a, seen.b)
+
+
+def dict_keys() -> Any:
+    d: dict[str, int] = {}
+
+    def one() -> None:
+        d["a"] = 1
+
+    def two() -> None:
+        d["b"] = 2
+
+    return [one, two], lambda: sorted(d)
+
+
+def dict_key() -> Any:
+    d = {"a": 0}
+
+    def one() -> None:
+        d["a"] += 1
+
+    return [one, one], lambda: d
+
+
+def check_then_act() -> Any:
+    d: dict[str, int] = {}
+
+    def one() -> None:
+        if "a" not in d:
+            d["a"] = len("x")
+
+    def two() -> None:
+        if "a" not in d:
+            d["a"] = 2
+
+    return [one, two], lambda: d
+
+
+def set_defaults() -> Any:
+    d: dict[str, list[int]] = {}
+
+    def one() -> None:
+        d.setdefault("k", []).append(1)
+
+    return [one, one], lambda: d
+
+
+def default_dict() -> Any:
+    d: Any = defaultdict(list)
+
+    def one() -> None:
+        d["k"].append(1)
+
+    def two() -> None:
+        d["j"].append(2)
+
+    return [one, two], lambda: sorted(d.items())
+
+
+def counters() -> Any:
+    c: Counter[str] = Counter()
+
+    def one() -> None:
+        c["a"] += 1
+
+    return [one, one], lambda: dict(c)
+
+
+def gets() -> Any:
+    d = {"a": 1}
+    seen = Obj(x=0)
+
+    def one() -> None:
+        seen.x = d.get("b", 0) + d.get("a", 0)
+
+    def two() -> None:
+        d["b"] = 5
+
+    return [one, two], lambda: (seen.x, d)
+
+
+def sets() -> Any:
+    s: set[int] = set()
+    return [lambda: s.add(1), lambda: s.add(2)], lambda: s
+
+
+def set_check() -> Any:
+    s: set[int] = set()
+    seen = Obj(n=0)
+
+    def one() -> None:
+        if 1 not in s:
+            s.add(1)
+            seen.n += 1
+
+    return [one, one], lambda: (s, seen.n)
+
+
+def deques() -> Any:
+    q: deque[int] = deque([1, 2])
+    seen = Obj()
+
+    def one() -> None:
+        seen.a = q.popleft()
+
+    def two() -> None:
+        seen.b = q.pop()
+
+    return [one, two], lambda: (list(q), seen.a, seen.b)
+
+
+def increment_global() -> Any:
+    global counter
+    counter = 0
+
+    def one() -> None:
+        global counter
+        counter += 1
+
+    return [one, one], lambda: counter
+
+
+def global_dict() -> Any:
+    registry.clear()
+
+    def one() -> None:
+        registry["n"] = registry.get("n", 0) + 1
+
+    return [one, one], lambda: registry
+
+
+def module_attribute() -> Any:
+    global counter
+    counter = 0
+    module = sys.modules[__name__]
+
+    def one() -> None:
+        module.counter += 1  # type: ignore[attr-defined]
+
+    def two() -> None:
+        global counter
+        counter += 1
+
+    return [one, two], lambda: counter
+
+
+def closure() -> Any:
+    n = 0
+
+    def one() -> None:
+        nonlocal n
+        n += 1
+
+    return [one, one], lambda: n
+
+
+def class_attribute() -> Any:
+    Obj.total = 0
+
+    def one() -> None:
+        Obj.total += 1
+
+    def two() -> None:
+        o = Obj()
+        type(o).total = o.total + 1
+
+    return [one, two], lambda: Obj.total
+
+
+def class_attribute_of_instance() -> Any:
+    Obj.total = 0
+    seen = [0]
+
+    def one() -> None:
+        Obj.total = 5
+
+    def two() -> None:
+        seen[0] = Obj().total
+
+    return [one, two], lambda: (Obj.total, seen)
+
+
+def iteration() -> Any:
+    d = {"a": 1}
+    seen: list[object] = [None]
+
+    def one() -> None:
+        d["b"] = 2
+
+    def two() -> None:
+        try:
+            seen[0] = [key for key in d]
+        except RuntimeError as error:
+            seen[0] = str(error)
+
+    return [one, two], lambda: (sorted(d), seen)
+
+
+def list_iteration() -> Any:
+    x = [1]
+    seen: list[object] = [None]
+
+    def two() -> None:
+        seen[0] = [v for v in x]
+
+    return [lambda: x.append(2), two], lambda: (x, seen)
+
+
+def by_name() -> Any:
+    o = Obj(n=0)
+
+    def one() -> None:
+        setattr(o, "n", getattr(o, "n") + 1)  # noqa: B009, B010
+
+    def two() -> None:
+        o.__dict__["n"] = vars(o)["n"] + 1
+
+    return [one, two], lambda: o.n
+
+
+def heap() -> Any:
+    h: list[int] = [5]
+    return [lambda: heapq.heappush(h, 1), lambda: heapq.heappush(h, 2)], lambda: h
+
+
+def operators() -> Any:
+    d = {"a": 0}
+
+    def one() -> None:
+        operator.setitem(d, "a", operator.getitem(d, "a") + 1)
+
+    return [one, one], lambda: d
+
+
+def in_place() -> Any:
+    x: list[int] = []
+
+    def one() -> None:
+        nonlocal x
+        x += [1]
+
+    return [one, one], lambda: x
+
+
+def unpacking() -> Any:
+    x = [1, 2]
+    o = Obj(a=0, b=0)
+
+    def one() -> None:
+        o.a, o.b = x
+
+    def two() -> None:
+        x[0] = 7
+
+    return [one, two], lambda: (o.a, o.b)
+
+
+def copies() -> Any:
+    x = {"a": [1]}
+    o = Obj(c=None)
+
+    def one() -> None:
+        o.c = copy.deepcopy(x)
+
+    def two() -> None:
+        x["a"].append(2)
+
+    return [one, two], lambda: (o.c, x)
+
+
+def truth() -> Any:
+    x: list[int] = []
+    o = Obj(seen=None)
+
+    def one() -> None:
+        o.seen = "full" if x else "empty"
+
+    return [one, lambda: x.append(1)], lambda: o.seen
+
+
+def views() -> Any:
+    d = {"a": 1}
+    o = Obj(seen=None)
+
+    def one() -> None:
+        keys = d.keys()
+        o.seen = "b" in keys, sorted(d.values())
+
+    def two() -> None:
+        d["b"] = 2
+
+    return [one, two], lambda: o.seen
+
+
+def ordered() -> Any:
+    d = OrderedDict(a=1, b=2)
+    return [lambda: d.move_to_end("a"), lambda: d.move_to_end("b")], lambda: list(d)
+
+
+@dataclass
+class Point:
+    """A class with methods made by `exec`."""
+
+    x: int
+    y: int = 0
+
+
+def dataclass_equality() -> Any:
+    p, q = Point(1), Point(2)
+    o = Obj(seen=None)
+
+    def one() -> None:
+        o.seen = p == q
+
+    def two() -> None:
+        p.x = 2
+
+    return [one, two], lambda: o.seen
+
+
+def local_dataclass() -> Any:
+    @dataclass
+    class Local:
+        n: int = 0
+
+        def inc(self) -> None:
+            self.n += 1
+
+    p = Local()
+    return [p.inc, p.inc], lambda: p
+
+
+def executed() -> Any:
+    space: dict[str, Any] = {}
+    exec("def inc(o):\n    o.n += 1", space)
+    o = Obj(n=0)
+    inc = space["inc"]
+    return [lambda: inc(o), lambda: inc(o)], lambda: o.n
+
+
+def partials() -> Any:
+    x: list[int] = []
+    return [functools.partial(x.append, 1), functools.partial(list.append, x, 2)], lambda: x
+
+
+class Stack(list[int]):
+    """A container with a method of its own."""
+
+    def push(self, value: int) -> None:
+        self.append(value)
+
+    def append(self, value: int) -> None:
+        super().append(value * 2)
+
+
+def subclass() -> Any:
+    s = Stack()
+    return [lambda: s.push(1), lambda: s.push(2)], lambda: s
+
+
+def generator() -> Any:
+    x = [1]
+    o = Obj(seen=None)
+
+    def values() -> Any:
+        for v in x:  # noqa: UP028
+            yield v
+
+    def one() -> None:
+        o.seen = list(values())
+
+    return [one, lambda: x.append(2)], lambda: o.seen
+
+
+def lazily() -> Any:
+    x = [1]
+    o = Obj(seen=None)
+
+    def one() -> None:
+        o.seen = [(i, a, b) for i, (a, b) in enumerate(zip(x, x, strict=False))]
+
+    return [one, lambda: x.append(2)], lambda: o.seen
+
+
+EXPECTED: dict[Callable[[], Any], int | None] = {
+    list_items: 1, list_item: 4, appends: 2, append_and_first: 1, append_and_len: 2,
+    append_and_sum: 2, pops: 2, dict_keys: None, dict_key: 4, check_then_act: None,
+    set_defaults: None, default_dict: None, counters: 4, gets: 2, sets: None, set_check: None,
+    deques: 2, increment_global: 4, global_dict: 4, module_attribute: 4, closure: 4,
+    class_attribute: 4, class_attribute_of_instance: 2, iteration: None, list_iteration: None,
+    by_name: 4, heap: 2, operators: 4, in_place: None, unpacking: 2, copies: 2, truth: 2,
+    views: 3, ordered: 2, dataclass_equality: None, local_dataclass: 4, executed: 4, partials: 2,
+    subclass: 2, generator: None, lazily: None,
+}  # fmt: skip
+"""Programs, and how many executions there are where that is easily told by hand."""
+
+
+@pytest.mark.parametrize("make", EXPECTED, ids=lambda make: make.__name__)
+def test_optimal_covers_what_exhaustive_does(make: Any) -> None:
+    executions, finals = explored(make, "optimal")
+    assert EXPECTED[make] in (None, executions)
+    assert finals == explored(make, "exhaustive")[1]
