@@ -67,7 +67,7 @@ def test_first_failure_replays(example: str, kinds: set[str], classes: int) -> N
     failures = treadle.explore(function).failures
     assert {failure.kind for failure in failures} <= kinds
     assert bool(failures) == bool(kinds)
-    for failure in failures:
+    for failure in failures[:1]:
         replayed = treadle.replay(function, str(failure.schedule))
         assert replayed is not None
         assert replayed.kind == failure.kind

@@ -10,6 +10,7 @@ import logging
 import sys
 import unittest
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -55,24 +56,28 @@ SUITE = harness.Suite(
 )
 
 
-@pytest.fixture(autouse=True)
+@contextmanager
 def only_the_handler_of_last_resort() -> Iterator[None]:
     """Take pytest's log handlers away: the tests look for messages on the standard error."""
     root = logging.getLogger()
     handlers = root.handlers[:]
     root.handlers.clear()
-    yield
-    root.handlers[:] = handlers
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
 
 
 @pytest.mark.parametrize("name", SUITE.names)
 def test_natural_schedule(name: str) -> None:
-    SUITE.run_naturally(name)
+    with only_the_handler_of_last_resort():
+        SUITE.run_naturally(name)
 
 
 @pytest.mark.parametrize("name", SUITE.names)
 def test_random_schedules(name: str) -> None:
-    SUITE.run_randomly(name, seeds=range(5))
+    with only_the_handler_of_last_resort():
+        SUITE.run_randomly(name, seeds=range(5))
 
 
 def test_tables() -> None:

@@ -4,7 +4,8 @@ Its classes come in pairs: `C...` test the module with its accelerator, which he
 that Treadle patches; `Py...` test a second copy of the module that Treadle does not know, so they
 run the standard library's own code on controlled locks and semaphores.
 
-The tests with a hundred threads and ten thousand items are run with ten and two hundred.
+The tests with a hundred threads and ten thousand items are run with ten and two hundred; writers of
+sixteen thousand messages (Python 3.13) write forty.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ test_queue: Any = harness.import_tests("test.test_queue")
 
 THREADS = 5
 ITEMS = 200
+MESSAGES = 40
+POLLS = "readers poll an empty queue for ever as long as no other thread is scheduled"
 
 
 def _adapted(kind: Any) -> Any:
@@ -32,7 +35,15 @@ def _adapted(kind: Any) -> Any:
         del inputs[ITEMS:]  # the caller compares with the same list
         return kind.run_threads(self, min(threads, THREADS), q, inputs, feed, consume)
 
+    def write_messages(
+        self: Any, q: Any, count: int, results: Any, shutdown_at: int, event: Any, barrier: Any
+    ) -> None:
+        del count, shutdown_at
+        kind._write_msg_thread(self, q, MESSAGES, results, MESSAGES // 2, event, barrier)
+
     members: dict[str, Any] = {}
+    if hasattr(kind, "_write_msg_thread"):
+        members["_write_msg_thread"] = write_messages
     if hasattr(kind, "run_threads"):
         members["run_threads"] = run_threads
     if kind.queue is test_queue.c_queue:
@@ -52,6 +63,8 @@ SUITE = harness.Suite(
 
 @pytest.mark.parametrize("name", SUITE.names)
 def test_natural_schedule(name: str) -> None:
+    if name.endswith("_all_methods_in_many_threads"):
+        pytest.skip(f"does not apply to the natural schedule: {POLLS}")
     SUITE.run_naturally(name)
 
 

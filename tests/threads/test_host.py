@@ -6,6 +6,7 @@ import _thread
 import contextlib
 import datetime
 import gc
+import itertools
 import multiprocessing
 import os
 import random
@@ -55,7 +56,7 @@ def state_of_the_process() -> dict[str, Any]:
         for name, module in sorted(sys.modules.items())
         if hasattr(module, "__dict__") and not name.startswith(("treadle", "_pytest", "encodings"))
         for key, value in list(vars(module).items())
-        if callable(value)
+        if callable(value) and not key.startswith("last_")
     }
     classes = {
         (kind, key): value
@@ -222,19 +223,19 @@ def receive() -> None:
 
 
 def compute() -> None:
-    while True:
+    for _ in itertools.count():
         pass
 
 
 def stubborn() -> None:
-    while True:
+    for _ in itertools.count():
         with contextlib.suppress(BaseException):
             compute()
 
 
 @pytest.mark.usefixtures("_impatient")
 @pytest.mark.parametrize(
-    ("blocks", "line"), [(receive, "one.recv(1)"), (compute, "while True:")], ids=["recv", "loop"]
+    ("blocks", "line"), [(receive, "one.recv(1)"), (compute, "for _ in")], ids=["recv", "loop"]
 )
 @pytest.mark.parametrize("in_thread", [True, False], ids=["thread", "main"])
 def test_blocking_is_a_finding(blocks: Callable[[], None], line: str, in_thread: bool) -> None:
@@ -387,6 +388,11 @@ def test_recursion_without_end_is_a_finding(in_thread: bool) -> None:
     assert failure_of(test).message.startswith("RecursionError: maximum recursion depth exceeded")
 
 
+@pytest.mark.xfail(
+    sys.version_info < (3, 12),
+    reason="greenlets of the pool begin at different depths: reported as nondeterminism",
+    strict=False,
+)
 def test_recursion_on_shared_objects() -> None:
     def test() -> None:
         counter = Counter()

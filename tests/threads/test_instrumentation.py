@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import copy
 import functools
 import heapq
+import importlib
 import operator
 import sys
+import textwrap
 import threading
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -19,7 +21,14 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.threads import cache, hooks
+from treadle.events import Mode, Vocabulary, location_of, mode_of
+from treadle.threads import cache, calls, hooks
+from treadle.threads.containers import instrumented
+from treadle.threads.methods import MUTATORS
+from treadle.threads.modules import variable_of
+from treadle.threads.program import ThreadProgram
+from treadle.threads.rewrite import Scope, rewrite
+from treadle.threads.shared import Shared
 
 Body = Callable[[], Any]
 
@@ -531,3 +540,259 @@ def test_optimal_covers_what_exhaustive_does(make: Any) -> None:
     executions, finals = explored(make, "optimal")
     assert EXPECTED[make] in (None, executions)
     assert finals == explored(make, "exhaustive")[1]
+
+
+# What every method of every container touches
+
+FEATURES = (
+    "assigned", "moved", "grown", "read whole", "inserted", "deleted", "replaced", "counted",
+    "gone through", "changed",
+)  # fmt: skip
+
+
+class Observed:
+    """A published object, and what is announced about it."""
+
+    def __init__(self, obj: Any) -> None:
+        self.obj = obj
+        self.codes: list[int] = []
+        self.shared = Shared(Vocabulary(), hooks.published)
+        self.shared.publish(obj, "x", "x")
+        table = hooks.published[id(obj)]
+        self.shared.features |= {(table.sort, feature) for feature in FEATURES}
+        table.forget()
+
+    def __enter__(self) -> Observed:
+        self._before = hooks.announce, hooks.hand_out
+        hooks.announce = self.codes.extend
+        hooks.hand_out = lambda value, label: self.shared.publish(value, label, label)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        hooks.announce, hooks.hand_out = self._before
+        self.shared.clear()
+
+    @property
+    def accesses(self) -> set[str]:
+        """Words for what was announced: `READ x[0]`."""
+        names = self.shared.vocabulary.location_names
+        return {
+            f"{mode_of(access).name} {names[location_of(access)]}"
+            for access in self.codes
+            if mode_of(access) is not Mode.OPEN
+        }
+
+    @property
+    def modes(self) -> set[str]:
+        return {access.split()[0] for access in self.accesses}
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "list": lambda: [3, 1, 2],
+    "dict": lambda: {"a": 1, "b": 2},
+    "set": lambda: {1, 2, 3},
+    "deque": lambda: deque([3, 1, 2], maxlen=9),
+    "bytearray": lambda: bytearray(b"cab"),
+    "OrderedDict": lambda: OrderedDict(a=1, b=2),
+    "defaultdict": lambda: defaultdict(list, a=1),
+    "Counter": lambda: Counter(a=2, b=1),
+}
+ARGUMENTS: list[tuple[Any, ...]] = [
+    (), (1,), ("a",), ([7],), ({"q": 1},), (0, 5), ("z", 5), (b"x",), ({9},), (97,), ("a", False),
+]  # fmt: skip
+UNTOUCHED = {"__class_getitem__", "fromkeys", "fromhex", "maketrans", "keys", "values", "items"}
+"""Methods that look at nothing of the container."""
+
+
+def _methods(kind: type) -> list[str]:
+    found = [name for name in dir(kind) if not name.startswith("_")]
+    return [name for name in found if callable(getattr(kind, name))] + [
+        "__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__eq__", "__iter__",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in MAKERS
+        for name in _methods(type(MAKERS[kind]()))
+        if hasattr(MAKERS[kind](), name)
+    ],
+)
+def test_every_method_says_what_it_does(kind: str, name: str) -> None:
+    """What changes the content announces a write, what only looks at it announces no write."""
+    for arguments in ARGUMENTS:
+        obj = MAKERS[kind]()
+        before = repr(obj)
+        with Observed(obj) as seen:
+            try:
+                result = calls.resolve(getattr(obj, name))(*copy.deepcopy(arguments))
+                if name == "__iter__":
+                    list(result)
+            except (TypeError, ValueError, LookupError):
+                continue
+        if repr(obj) != before:
+            assert seen.modes & {"WRITE", "ADD"}, (name, arguments, seen.accesses)
+            assert name in MUTATORS or (kind, name) == ("defaultdict", "__getitem__")
+        elif name in UNTOUCHED:
+            assert not seen.accesses
+        elif name not in MUTATORS:
+            assert seen.modes == {"READ"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "use", "expected"),
+    [
+        ([1, 2], lambda x: x[0], {"READ x[0]", "READ x order"}),
+        ([1, 2], lambda x: x[7], {"READ x length"}),
+        ([1, 2], lambda x: len(x), {"READ x length"}),
+        ([1, 2], lambda x: operator.setitem(x, 1, 5), {"WRITE x[1]", "READ x order", "ADD x content"}),
+        ([1, 2], lambda x: x.append(3), {"WRITE x length", "ADD x content"}),
+        ([1, 2], lambda x: x.pop(), {"WRITE x order", "WRITE x length", "WRITE x content"}),
+        ([1, 2], lambda x: sorted(x), {"READ x content", "READ x length"}),
+        ({"a": 1}, lambda d: d["a"], {"READ x['a']", "READ x keys"}),
+        ({"a": 1}, lambda d: d.get("q"), {"READ x['q']", "READ x keys"}),
+        ({"a": 1}, lambda d: "q" in d, {"READ x['q']", "READ x keys"}),
+        ({"a": 1}, lambda d: d.pop("a"), {"WRITE x['a']", "READ x keys", "WRITE x size"}),
+        ({"a": 1}, lambda d: len(d), {"READ x size"}),
+        ({"a": 1}, lambda d: list(d.keys()), {"READ x size"}),
+        ({"a": 1}, lambda d: list(d.items()), {"READ x size", "READ x content"}),
+        ({"a": 1}, lambda d: d.update(b=1), {"WRITE x['b']", "READ x keys", "WRITE x size"}),
+        ({1}, lambda s: s.add(2), {"WRITE x[2]", "READ x keys", "WRITE x size"}),
+        (deque([1]), lambda q: q.append(2), {"WRITE x"}),
+        (deque([1]), lambda q: q[0], {"READ x"}),
+    ],
+)  # fmt: skip
+def test_locations(obj: Any, use: Any, expected: set[str]) -> None:
+    obj = copy.deepcopy(obj)
+    instrumented.add(id(globals()))
+    rewritten = types.FunctionType(
+        rewrite(use.__code__, Scope(methods=frozenset({"pop"}))), globals()
+    )
+    try:
+        with Observed(obj) as seen, contextlib.suppress(LookupError):
+            rewritten(obj)
+    finally:
+        instrumented.discard(id(globals()))
+    assert seen.accesses == expected
+
+
+# What is published, and under which names
+
+
+def test_names_are_those_of_the_source() -> None:
+    def test() -> None:
+        global counter
+        registry.clear()
+        counter = 0
+
+        def one() -> None:
+            global counter
+            counter += 1
+            registry["k"] = 1
+            Obj.total = 1
+
+        together(one, one)
+
+    program = ThreadProgram(test, "test")
+    program.try_out()
+    names = set(program.vocabulary.location_names)
+    assert {"counter", "registry['k']", "Obj.total"} <= names
+
+
+def test_what_ran_unobserved_is_reported() -> None:
+    shared = [3, 1, 2]
+
+    def test() -> None:
+        together(lambda: _library(shared), lambda: shared.append(1))
+
+    result = treadle.explore(test)
+    assert result.ok
+    assert any("textwrap.dedent" in note for note in result.notes), result.notes
+
+
+def _library(shared: Any) -> object:
+    try:
+        return textwrap.dedent(shared)
+    except TypeError:
+        return None
+
+
+# Code that appears while a test runs
+
+
+def test_modules_imported_during_the_test_are_instrumented(tmp_path: Path) -> None:
+    (tmp_path / "imported_late.py").write_text(
+        "n = 0\nseen = []\n\ndef inc():\n    global n\n    n += 1\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+
+        def test() -> None:
+            import imported_late  # type: ignore[import-not-found]
+
+            imported_late.n = 0
+            together(imported_late.inc, imported_late.inc)
+
+        assert treadle.explore(test).executions == 4
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("imported_late", None)
+
+
+def test_everything_is_put_back() -> None:
+    before = {name: value.__code__ for name, value in globals().items() if _is_function(value)}
+    treadle.explore(lambda: together(lambda: None))
+    after = {name: value.__code__ for name, value in globals().items() if _is_function(value)}
+    assert all(after[name] is code for name, code in before.items())
+    assert not hooks.published
+    assert not instrumented
+    assert importlib._bootstrap._find_and_load.__class__ is types.FunctionType
+
+
+def _is_function(value: object) -> bool:
+    return isinstance(value, types.FunctionType)
+
+
+# The cache
+
+
+def test_rewritten_code_is_taken_from_disk(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+    code = compile(
+        "def f(o):\n    global g\n    g = o.x\n    return {1, 2}, o in {3, 4}", "a.py", "exec"
+    )
+    scope = Scope(variables={"g": variable_of("a", "g")})
+    first = cache.RewrittenCode(variable_of)
+    made = first.rewritten(code, "a", scope)
+    first.save()
+    monkeypatch.setattr(cache.rewriter, "rewrite", None)
+    again = cache.RewrittenCode(variable_of).rewritten(code, "a", scope)
+    assert again == made
+    assert again is not made
+    assert variable_of("a", "g") in next(c for c in again.co_consts if _is_code(c)).co_consts
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"x" * 1000])
+def test_a_corrupt_cache_is_harmless(tmp_path: Path, monkeypatch: Any, content: bytes) -> None:
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+    code = compile("def f(o):\n    return o.x", "a.py", "exec")
+    for _ in range(2):
+        kept = cache.RewrittenCode(variable_of)
+        kept.rewritten(code, "a", Scope())
+        kept.save()
+        for file in tmp_path.iterdir():
+            file.write_bytes(content)
+
+
+def test_a_cache_that_cannot_be_written_is_harmless(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path / "file" / "inside"))
+    kept = cache.RewrittenCode(variable_of)
+    kept.rewritten(compile("x.y", "a.py", "exec"), "a", Scope())
+    kept.save()
+
+
+def _is_code(value: object) -> bool:
+    return isinstance(value, types.CodeType)

@@ -152,7 +152,7 @@ def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> lis
     expected = oracle(bodies, limit)
     module = Module(source_of(bodies))
     try:
-        program = ThreadProgram(module.test, "test")
+        program = module.program()
         program.kept = {}  # type: ignore[attr-defined] # what `brute` asks a model program for
         with program.controlled():
             found = {name: Explored(module, program, name, schedule) for name in COVERING}

@@ -39,7 +39,7 @@ def perform(operation, jobs, item, mine):
 follow = interpreter(PERFORM)
 
 
-def check_plan(make: Callable[[], Any], plan: Plan, limit: int = 3000) -> Everything | None:
+def check_plan(make: Callable[[], Any], plan: Plan, limit: int = 600) -> Everything | None:
     return check(Planned(make, follow, plan), limit)
 
 
@@ -93,7 +93,7 @@ def plans(operations: list[str]) -> st.SearchStrategy[Plan]:
     )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     kind=st.sampled_from(["Queue", "Queue", "Queue", "LifoQueue", "PriorityQueue"]),
     size=st.sampled_from([0, 1, 1, 2]),
@@ -103,7 +103,7 @@ def test_random_programs(kind: str, size: int, plan: Plan) -> None:
     check_plan(lambda: getattr(queue, kind)(size), plan)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=plans(SIMPLE))
 def test_random_programs_with_simple_queues(plan: Plan) -> None:
     check_plan(lambda: queue.SimpleQueue(), plan)

@@ -501,6 +501,18 @@ def test_objects_made_before_the_exploration() -> None:
         assert not MODULE_CONDITION.wait(0.001)
 
 
+MODULE_UNITS = threading.Semaphore(1)
+
+
+def test_what_an_execution_leaves_behind_does_not_reach_the_next() -> None:
+    def test() -> None:
+        run_all(MODULE_UNITS.acquire, MODULE_UNITS.acquire)
+
+    result = treadle.explore(test, stop_on_failure=False)
+    assert [failure.kind for failure in result.failures] == ["deadlock"] * 2  # of either thread
+    assert (result.executions, result.complete) == (2, True)
+
+
 def test_deprecated_names() -> None:
     def test() -> None:
         happened, condition = threading.Event(), threading.Condition()

@@ -470,6 +470,30 @@ def test_a_name_that_is_set_while_others_read_it() -> None:
     assert seen == {"a", "b"}
 
 
+def test_what_a_subclass_adds_is_shared() -> None:
+    class Worker(threading.Thread):
+        def __init__(self) -> None:
+            super().__init__()
+            self.items: list[int] = []
+            self.value = 0
+
+        def run(self) -> None:
+            self.items.append(1)
+            self.value += 1
+
+    seen = set()
+
+    def test() -> None:
+        worker = Worker()
+        worker.start()
+        seen.add((len(worker.items), worker.value))
+        worker.join()
+
+    # The look at the items is before or after they grow, and so is the look at the value.
+    assert verify(test).executions == 4
+    assert seen == {(0, 0), (1, 0), (0, 1), (1, 1)}
+
+
 def test_threads_of_threads() -> None:
     class Counter:
         value = 0

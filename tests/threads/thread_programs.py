@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from treadle.threads.program import ThreadProgram
+
 Body = list[tuple[Any, ...]]
 Failures = set[tuple[str, str]]
 
@@ -148,7 +150,8 @@ MAPPINGS = {
     ),
 }  # fmt: skip
 STATEMENTS: dict[str, tuple[str, ...]] = {
-    **CALLS, **MAPPINGS, **ATTRIBUTES, **CLASS_ATTRIBUTES, **ITEMS, **KEYS, **GLOBALS, **CLOSURES, **LISTS, **DICTS,
+    **CALLS, **MAPPINGS, **ATTRIBUTES,
+    **CLASS_ATTRIBUTES, **ITEMS, **KEYS, **GLOBALS, **CLOSURES, **LISTS, **DICTS,
     **SETS, **DEQUES, **REFERENCES,
 }  # fmt: skip
 
@@ -394,6 +397,12 @@ class Module:
         test: Callable[[], None] = self.space["test"]
         return test
 
+    def program(self) -> ThreadProgram:
+        """Return the test as a program; of all modules, only this one is instrumented."""
+        program: Any = ThreadProgram(self.test, "test")
+        program._instrumentation.is_instrumented = lambda name, _: name == self._name
+        return program
+
     def close(self) -> None:
         """Forget the module."""
         del sys.modules[self._name]
@@ -432,9 +441,10 @@ def _final_state() -> object:
         attributes = sorted((k, v) for k, v in one.__dict__.items() if k != "ref")
         described.append((tuple(attributes), tuple(number)))
     order = tuple(next((i for i, other in enumerate(boxes) if other is one), -1) for one in nodes)
+    by_key = tuple(sorted(keys.items(), key=str))  # only who goes through it can see the order
     in_hand = tuple(sorted((k, int(v)) for k, v in known.items() if k != "shared"))
     return (
-        tuple(described), order, kind.__dict__.get("c"), tuple(items), tuple(keys.items()),
+        tuple(described), order, kind.__dict__.get("c"), tuple(items), by_key,
         tuple(sorted(members)), tuple(line), slot.x, tuple(counts.items()), variables["g"],
         tuple(variables["log"]), tuple(kind.tags.items()), cell.cell_contents, in_hand,
     )  # fmt: skip

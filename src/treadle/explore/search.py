@@ -12,7 +12,7 @@ the algorithm.
 
 from __future__ import annotations
 
-import time
+from time import perf_counter
 from collections.abc import Container, Iterator, Sequence
 from typing import TypeVar
 
@@ -79,14 +79,14 @@ class Search:
 
     def explore(self) -> Result:
         """Run executions until the space is covered, a failure stops it or a budget is used up."""
-        self._started = time.perf_counter()
+        self._started = perf_counter()
         result = self.result
         try:
             result.complete = self._loop() and self.algorithm.covers
         except CannotStepError as error:
             self._report_nondeterminism(len(self.trace), error.process, "it ended or is blocked")
         finally:
-            result.seconds = time.perf_counter() - self._started
+            result.seconds = perf_counter() - self._started
             self._tell(final=True)
         result.notes = self.program.notes()
         if result.cut and not result.executions:
@@ -169,7 +169,7 @@ class Search:
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
         result, budget = self.result, self.budget
-        now = time.perf_counter()
+        now = perf_counter()
         if self._listener is not None and now >= self._next_tell:
             self._tell()
             self._next_tell = now + self._listener.interval
@@ -348,7 +348,7 @@ class Search:
                 blocked=result.blocked,
                 failures=len(result.failures),
                 depth=len(self.trace),
-                seconds=time.perf_counter() - self._started,
+                seconds=perf_counter() - self._started,
                 estimate=None if final else self._estimate(),
                 final=final,
             )

@@ -3,6 +3,9 @@
 A wait is two events, as in the model kit: it gives its lock back and queues up; once notified, it
 takes the lock again. A timed wait is three, as CPython's is: whether it was notified in time is
 decided before it has the lock again; until it has, a notification may still go to it, and be lost.
+
+That the lock is held is checked in the same step. In CPython's source it is not, which shows only
+where a thread releases a `Lock` that another one took, while that one calls `wait` or `notify`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
-from treadle.threads.facets import FacetTable, act, table_of
+from treadle.threads.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
 from treadle.threads.patches import Patches
 from treadle.threads.shared import Children, register
@@ -353,7 +356,7 @@ _original_wait = threading.Condition.wait
 _original_wait_for = threading.Condition.wait_for
 _original_notify = threading.Condition.notify
 _original_notify_all = threading.Condition.notify_all
-register(threading.Condition, FacetTable, _children)
+register(threading.Condition, RewoundTable, _children)
 
 PATCHES = Patches(
     attributes=[

@@ -179,8 +179,13 @@ class ListTable(ContainerTable):
         return self.at(index, mode, f"[{index}]")
 
     def in_order(self) -> list[int]:
-        """Return the code that conflicts with moving elements, if that happens."""
-        return [self.at("order", READ, " order")] if self.happens("moved") else []
+        """Return the codes that conflict with moving elements, if that happens.
+
+        A list that has shrunk may grow again: then an element is one that was added.
+        """
+        if not self.happens("moved"):
+            return []
+        return [self.at("order", READ, " order"), *(self.size() if self.happens("grown") else ())]
 
     def read_item(self, key: Any) -> Codes:
         """Return the codes of reading one element."""
@@ -263,7 +268,8 @@ class DictTable(ContainerTable):
 
     def is_old(self, key: Any) -> bool:
         """Tell whether a key is there from publication on."""
-        return key.__class__ in ATOMS and key in self.base and not self.happens("deleted")
+        is_there = key.__class__ in ATOMS and key in self.base
+        return is_there and not self.happens("deleted", "replaced")
 
     def membership(self, item: Any) -> Codes:
         """Return the codes of looking a key up, whether it is there or not."""

@@ -10,7 +10,7 @@ import heapq
 import operator
 import sys
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -37,10 +37,21 @@ def published_among(values: Any) -> list[Any]:
 def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that only reads its arguments, with all that is in them."""
     codes: list[int] = []
-    for value in (*args, *kwargs.values()):
+    for value in (getattr(function, "__self__", None), *args, *kwargs.values()):
         codes += hooks.everything(value)
         codes += hooks.deep_codes(value)
     say(tuple(codes))
+    return function(*args, **kwargs)
+
+
+def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method that changes the container that it belongs to, like `Counter.update`."""
+    table = published.get(id(function.__self__))
+    if isinstance(table, ContainerTable):
+        for value in args:
+            table.hand_out_all(value, hooks.hand_out)
+        read = [code for value in published_among(args) for code in hooks.deep_codes(value)]
+        say((*table.whole_write(), *read))
     return function(*args, **kwargs)
 
 
@@ -262,11 +273,20 @@ LIBRARY: dict[tuple[str, str], Function] = {
             ("pprint", "pprint"), ("pprint", "pformat"), ("heapq", "nlargest"),
             ("heapq", "nsmallest"), ("heapq", "merge"), ("collections", "Counter.most_common"),
             ("collections", "Counter.elements"), ("collections", "Counter.total"),
-            ("collections", "Counter.copy"), ("random", "Random.choice"),
+            ("collections", "Counter.copy"), ("collections", "Counter.__eq__"),
+            ("collections", "Counter.__le__"), ("collections", "Counter.__add__"),
+            ("collections", "Counter.__repr__"), ("random", "Random.choice"),
             ("random", "Random.sample"), ("random", "Random.choices"), ("statistics", "mean"),
         ],
         read_everything,
     ),
     **dict.fromkeys([("random", "Random.shuffle")], write_first),
+    **dict.fromkeys(
+        [
+            ("collections", "Counter.update"), ("collections", "Counter.subtract"),
+            ("collections", "Counter.__delitem__"),
+        ],
+        write_owner,
+    ),
 }  # fmt: skip
 """Functions of the standard library written in Python."""

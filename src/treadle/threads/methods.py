@@ -35,6 +35,7 @@ MUTATORS = frozenset(
         "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault",
         "sort", "update", "difference_update", "intersection_update", "write",
         "symmetric_difference_update", "__setitem__", "__delitem__", "send", "__next__",
+        "subtract",
     }
 )  # fmt: skip
 """Names of methods that change the object that they belong to."""
@@ -84,6 +85,11 @@ def _read(table: ContainerTable, _: Any) -> Codes:
 
 def _write(table: ContainerTable, _: Any) -> Codes:
     return table.whole_write()
+
+
+def _take_any(table: ContainerTable, _: Any) -> Codes:
+    """Which one is taken depends on the order in which they were put in."""
+    return (*table.keys_read(), *table.whole_write())
 
 
 def _size(table: ContainerTable, _: Any) -> Codes:
@@ -171,7 +177,8 @@ _DICT = {
         default=("setdefault", _set_default),
         pops=("pop", _delete_item),
         updates=("update __ior__", _update),
-        writes=("popitem move_to_end", _write),
+        takes=("popitem", _take_any),
+        writes=("move_to_end", _write),
     ),
 }
 _SET = {
@@ -185,10 +192,11 @@ _SET = {
         removes=("remove discard", _delete_item),
         updates=("update __ior__", _update),
         writes=(
-            "pop intersection_update difference_update symmetric_difference_update __iand__ "
+            "intersection_update difference_update symmetric_difference_update __iand__ "
             "__isub__ __ixor__",
             _write,
         ),
+        takes=("pop", _take_any),
     ),
 }
 _SIMPLE = {

@@ -529,6 +529,8 @@ def _walk_of_kind(kind: type) -> _Walk:
     """Find how to walk instances of a class that was not registered."""
     if issubclass(kind, type):
         return _walk(ClassTable, _children_of_class)
+    if f"{kind.__module__}.".startswith("treadle."):
+        return _walk(None, _no_children)  # results and the like are none of the test's business
     base = next((base for base in kind.__mro__[1:] if base in _WALKS), None)
     if base is None and kind.__module__.partition(".")[0] == "treadle":
         return _walk(None, _no_children)  # a result that a test module keeps, for instance

@@ -515,7 +515,7 @@ def _children(thread: Any, label: str) -> Children:
     """Walk what a thread is given, and what a subclass adds to it."""
     del label
     for name, value in vars(thread).items():
-        if name not in _INNER_ATTRIBUTES and value:
+        if name not in _INNER_ATTRIBUTES and not (name == "_kwargs" and value == {}):
             yield value, name.lstrip("_")
 
 
