@@ -24,6 +24,7 @@ from treadle.model import Program as ModelProgram
 from treadle.program import Program, Restart
 from treadle.replay import follow
 from treadle.result import Failure, Result, Schedule
+from treadle.threads.host import WATCHDOG
 from treadle.threads.program import ThreadProgram
 from treadle.trace import Trace
 
@@ -55,6 +56,8 @@ def explore(
     granularity: str = "access",
     instrument: Iterable[str] = (),
     races: bool = False,
+    thread_exceptions: bool = True,
+    watchdog: float | None = WATCHDOG,
     schedule: str = "stay",
     seed: int = 0,
     depth: int = 3,
@@ -69,7 +72,9 @@ def explore(
 
     For threads: `instrument` names packages whose code is under test besides the user's own;
     `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch only
-    where an interpreter with a global lock hands over); `races` makes a data race a failure.
+    where an interpreter with a global lock hands over); `races` makes a data race a failure;
+    `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
+    a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -94,7 +99,13 @@ def explore(
     if not chosen.covers and max_executions is None and timeout is None:
         max_executions = SAMPLES
     budget = Budget(max_executions, max_steps, timeout)
-    program = as_program(test, granularity=granularity, instrument=instrument)
+    program = as_program(
+        test,
+        granularity=granularity,
+        instrument=instrument,
+        thread_exceptions=thread_exceptions,
+        watchdog=watchdog,
+    )
     with program.controlled():
         while True:
             search = Search(
@@ -222,6 +233,8 @@ def as_program(
     *,
     granularity: str = "access",
     instrument: Iterable[str] = (),
+    thread_exceptions: bool = True,
+    watchdog: float | None = WATCHDOG,
 ) -> Program:
     """Return the program that `test` is, or that it returns, or that runs it with its threads."""
     if isinstance(test, ModelProgram | ThreadProgram):
@@ -237,6 +250,8 @@ def as_program(
         getattr(test, "__name__", "test"),
         instrument=tuple(instrument),
         is_coarse=_lookup("granularity", granularity, {"access": False, "gil": True}),
+        thread_exceptions=thread_exceptions,
+        patience=watchdog,
     )
     made = threads.try_out()
     if isinstance(made, ModelProgram):

@@ -1,8 +1,6 @@
-"""Snippets for the rewriter: each defines `main()`, whose result must not depend on rewriting.
+"""Snippets for the rewriter: each defines `main()`, whose result must not depend on rewriting."""
 
-`SHARED` holds, per snippet, what `main(shared)` is given as a published object, and the accesses
-that must be seen on it, as (hook, what).
-"""
+# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _nothing_is_left_behind() -> Iterator[None]:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "Host", lambda owner: host.Host(owner, PATIENCE))
+    monkeypatch.setattr(program, "Host", lambda owner, _: host.Host(owner, PATIENCE))
 
 
 def failure_of(test: Callable[[], object]) -> treadle.Failure:

@@ -329,7 +329,7 @@ def iteration() -> Any:
 
     def two() -> None:
         try:
-            seen[0] = [key for key in d]
+            seen[0] = [key for key in d]  # noqa: C416
         except RuntimeError as error:
             seen[0] = str(error)
 
@@ -341,7 +341,7 @@ def list_iteration() -> Any:
     seen: list[object] = [None]
 
     def two() -> None:
-        seen[0] = [v for v in x]
+        seen[0] = [v for v in x]  # noqa: C416
 
     return [lambda: x.append(2), two], lambda: (x, seen)
 
@@ -406,6 +406,24 @@ def copies() -> Any:
         x["a"].append(2)
 
     return [one, two], lambda: (o.c, x)
+
+
+def deep_copies() -> Any:
+    """What is copied depends on what somebody puts there before."""
+    x: dict[str, list[int]] = {"a": [1]}
+    y = [5]
+    o = Obj(c=None)
+
+    def one() -> None:
+        o.c = copy.deepcopy(x)
+
+    def two() -> None:
+        x["a"] = y
+
+    def three() -> None:
+        y.append(6)
+
+    return [one, two, three], lambda: (o.c, x)
 
 
 def truth() -> Any:
@@ -529,6 +547,7 @@ EXPECTED: dict[Callable[[], Any], int | None] = {
     deques: 2, increment_global: 4, global_dict: 4, module_attribute: 4, closure: 4,
     class_attribute: 4, class_attribute_of_instance: 2, iteration: None, list_iteration: None,
     by_name: 4, heap: 2, operators: 4, in_place: None, unpacking: 2, copies: 2, truth: 2,
+    deep_copies: None,
     views: 3, ordered: 2, dataclass_equality: None, local_dataclass: 4, executed: 4, partials: 2,
     subclass: 2, generator: None, lazily: None,
 }  # fmt: skip
@@ -607,7 +626,8 @@ UNTOUCHED = {"__class_getitem__", "fromkeys", "fromhex", "maketrans", "keys", "v
 def _methods(kind: type) -> list[str]:
     found = [name for name in dir(kind) if not name.startswith("_")]
     return [name for name in found if callable(getattr(kind, name))] + [
-        "__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__eq__", "__iter__",
+        "__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__eq__",
+        "__iter__",
     ]  # fmt: skip
 
 
@@ -630,7 +650,7 @@ def test_every_method_says_what_it_does(kind: str, name: str) -> None:
                 result = calls.resolve(getattr(obj, name))(*copy.deepcopy(arguments))
                 if name == "__iter__":
                     list(result)
-            except (TypeError, ValueError, LookupError):
+            except (TypeError, ValueError, LookupError, NotImplementedError):
                 continue
         if repr(obj) != before:
             assert seen.modes & {"WRITE", "ADD"}, (name, arguments, seen.accesses)
@@ -638,16 +658,21 @@ def test_every_method_says_what_it_does(kind: str, name: str) -> None:
         elif name in UNTOUCHED:
             assert not seen.accesses
         elif name not in MUTATORS:
-            assert seen.modes == {"READ"}
+            may_insert = (kind, name) == ("defaultdict", "__getitem__")
+            assert seen.modes == {"READ"} or may_insert
+
+
+MOVED = {"READ x order", "READ x length"}
+"""What every access to a list element reads if elements are moved about."""
 
 
 @pytest.mark.parametrize(
     ("obj", "use", "expected"),
     [
-        ([1, 2], lambda x: x[0], {"READ x[0]", "READ x order"}),
+        ([1, 2], lambda x: x[0], {"READ x[0]", *MOVED}),
         ([1, 2], lambda x: x[7], {"READ x length"}),
         ([1, 2], lambda x: len(x), {"READ x length"}),
-        ([1, 2], lambda x: operator.setitem(x, 1, 5), {"WRITE x[1]", "READ x order", "ADD x content"}),
+        ([1, 2], lambda x: operator.setitem(x, 1, 5), {"WRITE x[1]", *MOVED, "ADD x content"}),
         ([1, 2], lambda x: x.append(3), {"WRITE x length", "ADD x content"}),
         ([1, 2], lambda x: x.pop(), {"WRITE x order", "WRITE x length", "WRITE x content"}),
         ([1, 2], lambda x: sorted(x), {"READ x content", "READ x length"}),

@@ -175,7 +175,7 @@ def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> lis
 @pytest.mark.parametrize(
     ("examples", "limit"),
     [
-        pytest.param(20, 80, id="few"),
+        pytest.param(15, 80, id="few"),
         pytest.param(100, 150, id="many", marks=pytest.mark.slow),
         pytest.param(2000, 500, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],

@@ -657,8 +657,10 @@ def oracle(bodies: list[Body], limit: int) -> Everything:
             raise TooMany
         everything.final_states.add(world.final_state())
         stuck = sorted(world.threads)
+        if any(name.count(".") == 1 for name in stuck):
+            stuck.insert(0, "main")  # which waits for those that it started
         everything.failures |= world.failures or (
-            {("deadlock", " ".join(["main", *stuck]))} if stuck else set()
+            {("deadlock", " ".join(stuck))} if stuck else set()
         )
         while choices and not choices[-1]:
             choices.pop()

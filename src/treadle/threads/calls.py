@@ -100,6 +100,16 @@ def _is_real_lock(obj: Any) -> bool:
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
+def _revise(codes: Codes) -> None:
+    """Add accesses to the current step; which ones, depended on what it read."""
+    me = control.task()
+    if isinstance(me.doing, tuple):
+        me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))
+
+
+hooks.revise = _revise
+
+
 # What is called
 
 

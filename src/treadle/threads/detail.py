@@ -17,6 +17,7 @@ from typing import Any
 from treadle.events import Codes, Mode, Vocabulary, location_of, mode_of
 from treadle.program import Access, StepRecord
 from treadle.threads import hooks
+from treadle.threads.fibers import Fibers
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.task import Operation, Task
 from treadle.words import (
@@ -49,8 +50,8 @@ class RecordingScheduler(Scheduler):
 
     __slots__ = ("_announced", "_vocabulary", "records")
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        super().__init__()
+    def __init__(self, vocabulary: Vocabulary, fibers: Fibers) -> None:
+        super().__init__(fibers)
         self._vocabulary = vocabulary
         self.records: list[StepRecord] = []
         self._announced: dict[int, tuple[Place | None, Callable[[], object]]] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from treadle.events import Codes
+from treadle.events import OPEN, Codes
 from treadle.threads.containers import ContainerTable, is_overridden, whole_read
 from treadle.threads.shared import ATOMS, Table
 
@@ -38,6 +38,8 @@ announce: Callable[[Any], None] = nothing
 """Ends the current task's step; returns when the next one begins."""
 hand_out: Callable[[Any, str], None] = _nobody
 """Publishes a value under a name, on behalf of the current task."""
+revise: Callable[[Codes], None] = nothing
+"""Adds accesses to the current step that only showed when it was taken."""
 on_loop: Callable[[object], None] = _no_loop
 """Called before the backward jump of a `while` loop."""
 on_point: Callable[[], None] = _no_point
@@ -228,23 +230,33 @@ def read_whole(obj: Any) -> None:
 
 def read_both(left: Any, right: Any) -> None:
     """Before two things are compared or combined."""
-    codes = (*deep_codes(left), *deep_codes(right))
-    if codes:
-        announce(codes)
+    announce_deep((left, right))
 
 
 def read_deep(obj: Any) -> None:
     """Before something is put into words."""
-    codes = deep_codes(obj)
+    announce_deep((obj,))
+
+
+def announce_deep(roots: tuple[Any, ...]) -> None:
+    """Announce that containers are read with all that is in them, when it happens."""
+    codes = deep_codes(roots)
     if codes:
         announce(codes)
+        found = deep_codes(roots)
+        if found != codes:
+            revise(found)
 
 
-def deep_codes(root: Any) -> Codes:
-    """Return the codes of reading a container and the containers in it."""
+def deep_codes(roots: tuple[Any, ...]) -> Codes:
+    """Return the codes of reading containers and the containers in them.
+
+    Which those are depends on what is read; then the step is open.
+    """
     codes: dict[int, None] = {}
     seen = set()
-    todo = [root]
+    count = 0
+    todo = list(roots)
     while todo:
         obj = todo.pop()
         kind = obj.__class__
@@ -254,11 +266,12 @@ def deep_codes(root: Any) -> Codes:
         table = published.get(id(obj))
         if isinstance(table, ContainerTable):
             codes.update(dict.fromkeys(table.whole_read()))
+            count += 1
         if isinstance(obj, dict):
             todo += [*dict.keys(obj), *dict.values(obj)]
         elif kind in (list, tuple):
             todo += obj
-    return tuple(codes)
+    return (*codes, OPEN) if codes and count > len(roots) else tuple(codes)
 
 
 def contains(item: Any, obj: Any) -> None:

@@ -55,7 +55,7 @@ class Host:
                 self._watchdog.start()
             yield
         except BaseException:
-            self._program.scheduler.idle.clear()  # an interrupt may have ended some
+            self._program.scheduler.fibers.clear()  # an interrupt may have ended some
             raise
         finally:
             try:

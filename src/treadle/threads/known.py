@@ -36,12 +36,19 @@ def published_among(values: Any) -> list[Any]:
 
 def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that only reads its arguments, with all that is in them."""
-    codes: list[int] = []
-    for value in (getattr(function, "__self__", None), *args, *kwargs.values()):
-        codes += hooks.everything(value)
-        codes += hooks.deep_codes(value)
-    say(tuple(codes))
+    values = (getattr(function, "__self__", None), *args, *kwargs.values())
+    codes = _all_codes(values)
+    if codes:
+        hooks.announce(codes)
+        found = _all_codes(values)
+        if found != codes:
+            hooks.revise(found)
     return function(*args, **kwargs)
+
+
+def _all_codes(values: tuple[Any, ...]) -> Codes:
+    codes = dict.fromkeys(code for value in values for code in hooks.everything(value))
+    return tuple(dict.fromkeys((*codes, *hooks.deep_codes(values))))
 
 
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -50,7 +57,7 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(table, ContainerTable):
         for value in args:
             table.hand_out_all(value, hooks.hand_out)
-        read = [code for value in published_among(args) for code in hooks.deep_codes(value)]
+        read = [code for value in published_among(args) for code in hooks.everything(value)]
         say((*table.whole_write(), *read))
     return function(*args, **kwargs)
 
@@ -257,7 +264,7 @@ def _build_classes() -> dict[Any, Function]:
     table: dict[Any, Function] = {
         kind: _reading(kind)
         for kind in (list, tuple, dict, set, frozenset, deque, bytearray, bytes, OrderedDict,
-                     defaultdict)
+                     defaultdict, Counter)
     }  # fmt: skip
     table[str] = _deep(str)
     table[reversed] = iterate.backwards

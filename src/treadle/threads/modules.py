@@ -119,6 +119,8 @@ class Instrumentation:
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
+        self._importing = 0
+        """How many imports are under way, one inside the other."""
 
     def install(self, shared: Shared) -> None:
         """Rewrite every function of the modules that are instrumented."""
@@ -329,11 +331,15 @@ class Instrumentation:
     def _import(self, original: Callable[..., Any], *args: Any) -> Any:
         """Import a module as one step; the exploration begins anew with what it holds."""
         before, hooks.announce = hooks.announce, hooks.nothing
+        self._importing += 1
         try:
             module = original(*args)
         finally:
+            self._importing -= 1
             if hooks.announce is hooks.nothing:
                 hooks.announce = before
+        if self._importing:  # by a module that is not complete yet
+            return module
         added = self._add_modules()
         for name, _ in added:
             if self._shared is not None:

@@ -12,7 +12,7 @@ from treadle.explore.budget import MAX_STEPS
 from treadle.program import Restart
 from treadle.threads import control, hooks
 from treadle.threads.detail import RecordingScheduler
-from treadle.threads.host import Host
+from treadle.threads.host import WATCHDOG, Host
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
 from treadle.threads.primitives import PATCHES
@@ -21,6 +21,7 @@ from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import ATOMS, Feature, Shared
 from treadle.threads.spin import visit
 from treadle.threads.task import Task
+from treadle.threads.thread import is_finding
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
@@ -40,6 +41,8 @@ class ThreadProgram:
         *,
         instrument: tuple[str, ...] = (),
         is_coarse: bool = False,
+        thread_exceptions: bool = True,
+        patience: float | None = WATCHDOG,
     ) -> None:
         self.test = test
         self.name = name
@@ -57,8 +60,9 @@ class ThreadProgram:
         """What the test returned in the last execution."""
         self._run: ThreadRun | None = None
         self._installer = Installer()
-        self.host = Host(self)
+        self.host = Host(self, patience)
         self._instrument = instrument
+        self._thread_exceptions = thread_exceptions
         self._natural: frozenset[Feature] = frozenset()
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
@@ -143,7 +147,10 @@ class ThreadProgram:
     def start(self, *, detail: bool = False) -> ThreadRun:
         """Begin an execution."""
         self.abandon()
-        self.scheduler = RecordingScheduler(self.vocabulary) if detail else self._plain_scheduler
+        self.scheduler = self._plain_scheduler
+        if detail:
+            self.scheduler = RecordingScheduler(self.vocabulary, self.scheduler.fibers)
+        self.scheduler.on_crash = self._is_finding
         if self.is_coarse:
             self.scheduler.on_end = control.close_coarse_step
         self.scheduler.reset()
@@ -175,6 +182,11 @@ class ThreadProgram:
         self.abandon()
         if self.shared.learn():
             raise Restart
+
+    def _is_finding(self, task: Task, error: BaseException) -> bool:
+        """Tell whether an exception that ended a task is a finding."""
+        del error
+        return is_finding(task, self._thread_exceptions)
 
     def hand_out(self, value: Any, label: str) -> None:
         """Publish a value on behalf of the current task."""

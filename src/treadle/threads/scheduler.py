@@ -1,6 +1,6 @@
 """Who runs next: greenlets that hand over to each other at visible operations.
 
-A guided tour. Every controlled thread runs in a greenlet (`Fiber`) of one pool. Rewritten code and
+A guided tour. Every controlled thread runs in a greenlet of one pool (`fibers`). Rewritten code and
 primitives call `announce` before each visible operation. That ends the task's step, and the
 scheduler decides who goes on, in one of three modes that the exploration (the *hub*) chose:
 
@@ -17,11 +17,12 @@ import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash
+from treadle.threads.fibers import Fibers
 from treadle.threads.task import Operation, Task
 
 _PATIENCE = 1000
@@ -47,16 +48,13 @@ class Scheduler:
     """The tasks of one execution; reused for the next one after `reset`."""
 
     __slots__ = (
-        "alive", "aborting", "codes", "crashes", "done", "fatal", "finishing", "hub", "idle",
-        "length", "limit", "me", "on_crash", "on_end", "on_switch", "patience", "position", "processes",
-        "scratch", "starting", "steps", "trail", "zombies",
+        "alive", "aborting", "codes", "crashes", "done", "fatal", "fibers", "finishing", "hub",
+        "length", "limit", "me", "on_crash", "on_end", "on_switch", "patience", "position",
+        "processes", "scratch", "steps", "trail",
     )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.idle: list[greenlet] = []
-        """The pool: greenlets that wait for a task."""
-        self.zombies: list[greenlet] = []
-        """Greenlets of tasks that would not end."""
+    def __init__(self, fibers: Fibers | None = None) -> None:
+        self.fibers = fibers or Fibers()
         self.on_crash: Callable[[Task, BaseException], bool] | None = None
         """Asked whether an exception that ended a task is a finding."""
         self.on_end: Callable[[Task], None] | None = None
@@ -64,7 +62,6 @@ class Scheduler:
         self.on_switch: Callable[[Task | None, Task], None] | None = None
         """Told of every hand-over, if there is per-thread state to exchange."""
         self.hub: Any = None
-        self.starting: Any = None
         self.reset()
 
     def reset(self) -> None:
@@ -143,7 +140,7 @@ class Scheduler:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
         self.patience -= 1
         if self.patience <= 0:
-            self.zombies.append(getcurrent())
+            self.fibers.abandon(me)
             while True:
                 self.hub.switch()
         if not is_ready(me):
@@ -198,7 +195,7 @@ class Scheduler:
 
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
-        done = task.doing
+        done: Any = task.doing
         if self.trail is not None and done is not None:
             self.trail.add(task, done)
         del self.alive[task.number]
@@ -230,8 +227,7 @@ class Scheduler:
         """Run a new task up to its first announcement; `parent` is the task that starts it."""
         self.alive[task.number] = task
         task.parent = parent
-        self.starting = task
-        fiber = task.fiber = self.idle.pop() if self.idle else greenlet(self._work)
+        fiber = task.fiber = self.fibers.for_task(self, task)
         fiber.gr_context = contextvars.Context() if parent else contextvars.copy_context()
         if parent is None:
             self.hub = getcurrent()
@@ -245,26 +241,19 @@ class Scheduler:
         elif self.aborting:
             raise Abort
 
-    def _work(self) -> None:
-        """What a greenlet of the pool does: one task after the other."""
-        while True:
-            task: Task = self.starting
-            try:
-                task.target()
-            except (Abort, Cut):
-                pass
-            except (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt) as error:
-                self.fatal = self.fatal or error
-            except BaseException as error:
-                self._note_crash(task, error)
-            if self.on_end is not None:
-                self.on_end(task)
-            assert task.fiber is not None
-            self.idle.append(task.fiber)
-            try:
-                self._end(task)
-            except Abort:
-                raise TreadleBug("a task that had ended was aborted") from None
+    def work_on(self, task: Task) -> None:
+        """Run a task in the current greenlet; return when the greenlet gets another one."""
+        try:
+            task.target()
+        except (Abort, Cut):
+            pass
+        except (TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt) as error:
+            self.fatal = self.fatal or error
+        except BaseException as error:
+            self._note_crash(task, error)
+        if self.on_end is not None:
+            self.on_end(task)
+        self._end(task)
 
     def _note_crash(self, task: Task, error: BaseException) -> None:
         if not self.aborting and (self.on_crash is None or self.on_crash(task, error)):

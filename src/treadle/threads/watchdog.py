@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from greenlet import getcurrent
 
 from treadle.errors import TreadleError
-from treadle.threads.scheduler import Scheduler
+from treadle.threads.fibers import Fibers
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -32,7 +32,7 @@ _HURRY = 0.1
 """Part of the patience that a program gets that has been stuck before."""
 _ATTEMPTS = 3
 """Interrupts that a thread may swallow before it is abandoned."""
-_ROOT: CodeType = Scheduler._work.__code__
+_ROOT: CodeType = Fibers.work.__code__
 
 _allocate_lock = _thread.allocate_lock
 _start_new_thread = _thread.start_new_thread
@@ -133,7 +133,7 @@ class Watchdog:
         if attempts > _ATTEMPTS:
             if not scheduler.aborting:
                 scheduler.fatal = TreadleError(f"{message}; and it swallows every interrupt")
-            scheduler.zombies.append(getcurrent())
+            scheduler.fibers.abandon(scheduler.me)
             while True:
                 scheduler.hub.switch()
         raise BlockedOutsideControl(message)
