@@ -339,10 +339,6 @@ SCRIPT = """
 import json, os, sys, threading, time, traceback, warnings
 warnings.simplefilter("error")
 import treadle
-from treadle.threads import host, program
-
-program.Host = lambda explored: host.Host(explored, patience=1.0)  # seconds, not ten of them
-
 def run(*targets):
     threads = [threading.Thread(target=target) for target in targets]
     for thread in threads:
@@ -368,7 +364,7 @@ def good():
 
 begun = time.time()
 try:
-    result = treadle.explore(bad)
+    result = treadle.explore(bad, watchdog=1.0)
     outcome = [[f.kind, str(f)] for f in result.failures] or "ok"
 except BaseException as error:
     outcome = [[type(error).__name__, str(error) + traceback.format_exc()]]

@@ -565,7 +565,7 @@ def test_optimal_covers_what_exhaustive_does(make: Any) -> None:
 
 FEATURES = (
     "assigned", "moved", "grown", "read whole", "inserted", "deleted", "replaced", "counted",
-    "gone through", "changed",
+    "gone through", "changed", "n",
 )  # fmt: skip
 
 
@@ -701,6 +701,88 @@ def test_locations(obj: Any, use: Any, expected: set[str]) -> None:
     finally:
         instrumented.discard(id(globals()))
     assert seen.accesses == expected
+
+
+SEEN: list[tuple[Any, str, str]] = [
+    (Obj(n=1), "x.n", "READ"),
+    (Obj(n=1), "x.n = 2", "WRITE"),
+    (Obj(n=1), "x.n += 2", "READ WRITE"),
+    (Obj(n=1), "del x.n", "WRITE"),
+    (Obj(n=1), "x.n, y = 1, 2", "WRITE"),
+    (Obj(n=1), "for x.n in [1]: pass", "WRITE"),
+    (Obj(n=1), "getattr(x, 'n')", "READ"),
+    (Obj(n=1), "setattr(x, 'n', 2)", "WRITE"),
+    (Obj(n=1), "hasattr(x, 'n')", "READ"),
+    (Obj(n=1), "vars(x)['n'] = 5", "WRITE"),
+    (Obj(n=1), "x.__dict__.update(n=5)", "WRITE"),
+    (Obj(n=1), "object.__setattr__(x, 'n', 5)", "WRITE"),
+    (Obj(n=1), "object.__getattribute__(x, 'n')", "READ"),
+    (Obj(n=1), "operator.attrgetter('n')(x)", "READ"),
+    (Obj(n=1), "match x:\n  case Obj(n=1): pass", "READ"),
+    (Obj(n=1), "f'{x.n}'", "READ"),
+    (Obj(n=1), "[x.n for _ in 'a']", "READ"),
+    (Obj(n=1), "(lambda: x.n)()", "READ"),
+    (Obj(n=1), "list(x.n for _ in 'a')", "READ"),
+    ([1, 2], "a, b = x", "READ"),
+    ([1, 2], "a, *b = x", "READ"),
+    ([1, 2], "[*x]", "READ"),
+    ([1, 2], "print(*x, end='')", "READ"),
+    ([1, 2], "x[0:1]", "READ"),
+    ([1, 2], "x[0:1] = [4]", "WRITE"),
+    ([1, 2], "del x[0]", "WRITE"),
+    ([1, 2], "x[0] += 1", "READ WRITE ADD"),
+    ([1, 2], "x += [1]", "WRITE ADD"),
+    ([1, 2], "x *= 2", "WRITE"),
+    ([1, 2], "x + [1]", "READ"),
+    ([1, 2], "x == [1]", "READ"),
+    ([1, 2], "[1] == x", "READ"),
+    ([1, 2], "1 in x", "READ"),
+    ([1, 2], "f'{x} {x!r:>3}'", "READ"),
+    ([1, 2], "'%s' % x", "READ"),
+    ([1, 2], "if x: pass", "READ"),
+    ([1, 2], "not x", "READ"),
+    ([1, 2], "x and 1", "READ"),
+    ([1, 2], "match x:\n  case [a, b]: pass", "READ"),
+    ([1, 2], "for a in x: pass", "READ"),
+    ([1, 2], "next(iter(x))", "READ"),
+    ([1, 2], "[a for a in x]", "READ"),
+    ([1, 2], "dict(zip(x, x))", "READ"),
+    ([1, 2], "','.join(map(str, x))", "READ"),
+    ([1, 2], "[].extend(x)", "READ"),
+    ([1, 2], "g = x.append; g(1)", "WRITE ADD"),
+    ([1, 2], "list.append(x, 1)", "WRITE ADD"),
+    ([1, 2], "heapq.heappush(x, 1)", "WRITE"),
+    ([1, 2], "functools.reduce(operator.add, x)", "READ"),
+    ([1, 2], "tuple(reversed(x))", "READ"),
+    ([1, 2], "(yield from x)", "READ"),
+    ({"a": 1}, "match x:\n  case {'a': 1}: pass", "READ"),
+    ({"a": 1}, "{**x}", "READ"),
+    ({"a": 1}, "dict(**x)", "READ"),
+    ({"a": 1}, "x |= {'b': 1}", "READ WRITE"),
+    ({"a": 1}, "for k, v in x.items(): pass", "READ"),
+    ({"a": 1}, "'a' in x.keys()", "READ"),
+    ({"a": 1}, "x is None", ""),
+    ([1, 2], "type(x), id(x), isinstance(x, list)", ""),
+    ([1, 2], "y = [3]; y[0] += 1; y.append(2)", ""),
+]
+
+
+@pytest.mark.parametrize(("obj", "source", "expected"), SEEN, ids=lambda value: str(value)[:30])
+def test_accesses_are_seen(obj: Any, source: str, expected: str) -> None:
+    obj = Obj(n=1) if isinstance(obj, Obj) else copy.copy(obj)
+    body = "\n".join(f"  {line}" for line in source.splitlines())
+    code = compile(f"def f(x):\n{body}", "<f>", "exec", dont_inherit=True)
+    namespace = dict(globals())
+    instrumented.add(id(namespace))
+    exec(rewrite(code, Scope(class_names=frozenset({"n"}))), namespace)
+    try:
+        with Observed(obj) as seen:
+            result = namespace["f"](obj)
+            if isinstance(result, types.GeneratorType):
+                list(result)
+    finally:
+        instrumented.discard(id(namespace))
+    assert seen.modes == set(expected.split())
 
 
 # What is published, and under which names

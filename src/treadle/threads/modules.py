@@ -15,6 +15,7 @@ import importlib
 import sys
 import sysconfig
 import types
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest
 """Libraries whose objects hold nothing that tests share."""
 _CALLED_AS_METHODS = ("copy", "operator")
 """Modules with functions that are called like methods of containers."""
+
+_CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
+"""Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
 _variables: dict[tuple[str, str], Variable] = {}
 
@@ -296,6 +300,9 @@ class Instrumentation:
             self._enter_module(here)
         for name in _CALLED_AS_METHODS:
             self._enter_module(sys.modules.get(name))
+        for kind in _CONTAINERS:
+            table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
+            found.published.setdefault(id(kind), table)
 
     def _enter_module(self, module: types.ModuleType | None) -> None:
         """Enter a module: its attributes are variables, its functions are looked at when called."""

@@ -130,6 +130,8 @@ class Origins:
         kind = "LOAD_METHOD" if is_method else "LOAD_ATTR"
         if self.top(1).name == "SUPER":
             kind = "LOAD_SUPER"
+        elif self.top(1).name == "LOAD_GLOBAL":  # perhaps of a module or class
+            kind = "LOAD_OF_GLOBAL"
         self._pop(1)
         origin = Origin(kind, name, i)
         if not is_method:

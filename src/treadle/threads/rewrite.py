@@ -416,7 +416,7 @@ class _Rewriter:
             for place in range(1, 2 + (i.arg & 1)):
                 call = hook(i.location, hooks.read_whole, copies=[place])
                 self._emit(guard(i.location, place, call))
-        if origin.name in ("LOAD_ATTR", "LOAD_METHOD") and origin.arg in MUTATORS:
+        if origin.by is not None and origin.arg in MUTATORS:
             self._effect(i)
         if id(i) in self._direct or origin.name in _NOT_CALLABLE:
             return

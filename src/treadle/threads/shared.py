@@ -57,6 +57,8 @@ class Shared:
         """What this execution has shown beyond that."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
+        self._rows: dict[Hashable, list[Table]] = {}
+        """The tables that a publication needed last time."""
         self._static_kept: list[Any] = []
         self._local_walks: dict[type, _Walk] = {}
         self.follows: Callable[[type], bool] = lambda _: False
@@ -97,9 +99,12 @@ class Shared:
 
     def publish(self, root: Any, label: str, key: Hashable) -> None:
         """Enter everything newly reachable from an object, in a fixed order."""
-        published, tables, kept = self.published, self._tables, self._kept
+        published, kept = self.published, self._kept
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = []
         todo: list[tuple[Any, Origin]] = [(root, label)]
-        index = 0
+        index = -1
         while todo:
             value, origin = todo.pop()
             kind = value.__class__
@@ -110,9 +115,10 @@ class Shared:
             walk = _WALKS.get(kind) or self._walk_of(kind)
             if walk.table is not None:
                 index += 1
-                table = tables.get((key, index))
+                table = row[index] if index < len(row) else None
                 if table is None or table.kind is not kind:
                     table = self._new_table(walk.table, (key, index), value, origin)
+                    row[index:] = [table, *row[index + 1 :]]
                 if walk.table.counts:
                     table.begin(value)
                 published[id(value)] = table
@@ -500,6 +506,18 @@ def _walk(
     return _Walk(table, labelled, quick)
 
 
+def _attributes_and_class(value: Any) -> Sequence[Any]:
+    """Return what an instance without slots refers to."""
+    return [*value.__dict__.values(), value.__class__]
+
+
+def _content_of_cell(value: Any) -> Sequence[Any]:
+    try:
+        return (value.cell_contents,)
+    except ValueError:
+        return ()
+
+
 def _cells_and_more(value: Any) -> Sequence[Any]:
     """Return what a function refers to, in the usual case without a detour."""
     if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
@@ -532,11 +550,12 @@ def _walk_of_kind(kind: type) -> _Walk:
     if f"{kind.__module__}.".startswith("treadle."):
         return _walk(None, _no_children)  # results and the like are none of the test's business
     base = next((base for base in kind.__mro__[1:] if base in _WALKS), None)
-    if base is None and kind.__module__.partition(".")[0] == "treadle":
-        return _walk(None, _no_children)  # a result that a test module keeps, for instance
     if base is None:
-        is_c_type = not kind.__flags__ & _HEAP_TYPE
-        return _walk(ObjectTable, _children_of_c_object if is_c_type else _children_of_instance)
+        if not kind.__flags__ & _HEAP_TYPE:
+            return _walk(ObjectTable, _children_of_c_object)
+        has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
+        quick = None if has_slots else _attributes_and_class
+        return _walk(ObjectTable, _children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))
 
@@ -549,7 +568,7 @@ def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Chil
 register(tuple, None, _children_of_sequence, lambda value: value)
 register(frozenset, None, _children_of_set)
 register(types.FunctionType, ObjectTable, _children_of_function, _cells_and_more)
-register(types.CellType, CellTable, _children_of_cell)
+register(types.CellType, CellTable, _children_of_cell, _content_of_cell)
 register(types.MethodType, None, _children_of_method)
 register(types.GeneratorType, ObjectTable, _children_of_generator)
 register(types.BuiltinFunctionType, None, _children_of_builtin)

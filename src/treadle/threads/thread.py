@@ -74,6 +74,7 @@ class Flag:
 
 
 MAIN_IDENT = 1
+_idents: dict[str, int] = {}
 """Identifier of the thread that runs the test."""
 _NO = Flag(False)
 _YES = Flag(True)
@@ -84,12 +85,12 @@ _YES = Flag(True)
 
 def ident_of(task: Task) -> int:
     """Return a thread's identifier: the same in every execution, told by its spawn path."""
-    ident: int | None = task.scratch.get("ident")
+    ident = _idents.get(task.name)
     if ident is None:
         ident = MAIN_IDENT
         for part in task.name.split(".")[1:]:
             ident = ident * 1000 + int(part)
-        task.scratch["ident"] = ident
+        _idents[task.name] = ident
     return ident
 
 
@@ -519,12 +520,21 @@ def _children(thread: Any, label: str) -> Children:
             yield value, name.lstrip("_")
 
 
+def _quick_children(thread: Any) -> list[Any]:
+    """Return what `_children` yields, without names."""
+    return [
+        value
+        for name, value in vars(thread).items()
+        if name not in _INNER_ATTRIBUTES and not (name == "_kwargs" and value == {})
+    ]
+
+
 def is_finding(task: Task, thread_exceptions: bool) -> bool:
     """Tell whether an exception that ended a task is a finding: in the test itself it always is."""
     return task.parent is None or thread_exceptions
 
 
-shared.register(threading.Thread, ObjectTable, _children)
+shared.register(threading.Thread, ObjectTable, _children, _quick_children)
 
 PATCHES = Patches(
     attributes=[
