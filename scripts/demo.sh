@@ -1,20 +1,32 @@
 #!/bin/sh
-# Find the lost update of examples/counter.py, then prove that the lock prevents it.
+# Find two bugs of ordinary threads, prove that their remedies work, and prove a protocol right.
 set -eu
 treadle=${BIN:-.venv/bin}/treadle
 
-echo "1. Two processes increment a counter without a lock."
-status=0
-"$treadle" run examples/counter.py::racy || status=$?
-if [ "$status" -ne 1 ]; then
-    echo "the demo expected a failure (exit status 1), not exit status $status" >&2
-    exit 1
-fi
+finds() { # run something that must fail
+    status=0
+    "$treadle" run "$1" || status=$?
+    if [ "$status" -ne 1 ]; then
+        echo "the demo expected a failure (exit status 1), not exit status $status" >&2
+        exit 1
+    fi
+}
+
+echo "1. Two threads increment a counter without a lock."
+finds examples/threads/lost_update.py::racy
 
 echo
 echo "2. The same with a lock."
-"$treadle" run examples/counter.py::locked
+"$treadle" run examples/threads/lost_update.py::locked
 
 echo
-echo "3. Peterson's mutual exclusion, without any lock."
+echo "3. Two bank transfers that take two locks in opposite order."
+finds examples/threads/bank_transfer.py::opposite_order
+
+echo
+echo "4. The same, everybody in the same order."
+"$treadle" run examples/threads/bank_transfer.py::same_order
+
+echo
+echo "5. A model: Peterson's mutual exclusion, without any lock."
 "$treadle" run examples/peterson.py::correct

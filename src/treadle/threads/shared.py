@@ -469,7 +469,7 @@ def _children_of_exception(value: Any, label: str) -> Children:
 
 
 def _children_of_c_object(value: Any, label: str) -> Children:
-    """Walk an object that has no attributes of its own, such as an iterator: what it holds on to."""
+    """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
     for item in gc.get_referents(value):
         yield item, label
 

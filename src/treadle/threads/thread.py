@@ -7,8 +7,11 @@ writes the location that the others read.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from treadle.errors import TreadleBug, TreadleError
@@ -75,6 +78,7 @@ class Flag:
 
 MAIN_IDENT = 1
 _idents: dict[str, int] = {}
+_OWN_FOLDER = str(Path(__file__).parent)
 """Identifier of the thread that runs the test."""
 _NO = Flag(False)
 _YES = Flag(True)
@@ -516,17 +520,38 @@ def _children(thread: Any, label: str) -> Children:
     """Walk what a thread is given, and what a subclass adds to it."""
     del label
     for name, value in vars(thread).items():
-        if name not in _INNER_ATTRIBUTES and not (name == "_kwargs" and value == {}):
+        if name == "_args":
+            for index, item in enumerate(value):
+                yield item, _name_of_argument(item, index)
+        elif name == "_kwargs":
+            yield from ((item, key) for key, item in value.items())
+        elif name not in _INNER_ATTRIBUTES:
             yield value, name.lstrip("_")
 
 
 def _quick_children(thread: Any) -> list[Any]:
     """Return what `_children` yields, without names."""
-    return [
-        value
-        for name, value in vars(thread).items()
-        if name not in _INNER_ATTRIBUTES and not (name == "_kwargs" and value == {})
-    ]
+    found: list[Any] = []
+    for name, value in vars(thread).items():
+        if name == "_args":
+            found += value
+        elif name == "_kwargs":
+            found += value.values()
+        elif name not in _INNER_ATTRIBUTES:
+            found.append(value)
+    return found
+
+
+def _name_of_argument(value: Any, index: int) -> str:
+    """Return what the code that starts a thread calls something that it hands over."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
+        frame = frame.f_back
+    if frame is not None:
+        for name, local in frame.f_locals.items():
+            if local is value:
+                return name
+    return f"argument {index}"
 
 
 def is_finding(task: Task, thread_exceptions: bool) -> bool:
