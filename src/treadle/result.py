@@ -94,6 +94,15 @@ class Schedule(tuple[str, ...]):
         return sum(a != b for a, b in itertools.pairwise(self))
 
 
+def error_in_words(error: BaseException) -> str:
+    """Return the class and the message of an exception, which may be unable to say it."""
+    try:
+        text = str(error)
+    except Exception as broken:
+        text = f"(its __str__ raises {type(broken).__name__})"
+    return type(error).__name__ + (f": {text}" if text else "")
+
+
 def _quoted(name: str) -> str:
     return _SPECIAL.sub(lambda found: quote(found[0], safe=""), name)
 
@@ -125,7 +134,7 @@ class Failure:
         error = crash.exception
         return cls(
             kind="assertion" if isinstance(error, AssertionError) else "exception",
-            message=type(error).__name__ + (f": {error}" if str(error) else ""),
+            message=error_in_words(error),
             schedule=schedule,
             step=crash.step,
             process=program.vocabulary.process_names[crash.process],

@@ -274,8 +274,11 @@ def test_endless_recursion() -> None:
         run(lambda: descend(box, 0))
 
     (failure,) = treadle.explore(recurses).failures
-    assert failure.kind == "exception"
-    assert failure.message.startswith("RecursionError")
+    if sys.version_info >= (3, 12):
+        assert failure.kind == "exception"
+        assert failure.message.startswith("RecursionError")
+    else:  # where the stack ends depends on how deep the scheduler's own calls are
+        assert failure.kind in ("exception", "nondeterminism")
 
 
 def test_endless_recursion_without_shared_state() -> None:
@@ -300,7 +303,7 @@ def test_endless_loop_that_writes_runs_out_of_its_budget() -> None:
 
         run(write, lambda: box.value)
 
-    result = treadle.explore(loops, max_steps=500)
+    result = treadle.explore(loops, max_steps=500, watchdog=1.0)
     assert [failure.kind for failure in result.failures] == ["budget"]
     assert not result.complete
     assert "main.1" in str(result.failures[0])
@@ -323,6 +326,26 @@ def test_endless_loop_that_only_reads_is_a_livelock() -> None:
     (failure,) = treadle.explore(loops).failures
     assert failure.kind == "livelock"
     assert "box.value" in failure.message
+
+
+def test_failure_in_the_first_execution_is_shown() -> None:
+    """Greenlets of an aborted execution are used again by the one that is recorded."""
+
+    def loops() -> None:
+        box = Box()
+
+        def write() -> None:
+            box.value = 0
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        while not box.value:
+            time.sleep(0.1)
+        thread.join()
+
+    (failure,) = treadle.explore(loops).failures
+    assert failure.kind == "livelock"
+    assert "time.sleep(0.1)" in str(failure)
 
 
 def test_waiting_for_ever_for_a_thread_that_was_not_started() -> None:

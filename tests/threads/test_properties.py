@@ -1,6 +1,6 @@
 """Random tests with threads against brute force: every algorithm, every kind of shared place.
 
-Two oracles: `thread_programs.oracle` interprets the program without Treadle and knows all final
+Two oracles: `thread_oracle` interprets the program without Treadle and knows all final
 states, failures and deadlocks; `every_class` runs all interleavings of Treadle's own steps and so
 knows the classes.
 """
@@ -14,17 +14,8 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
-from thread_programs import (
-    FAMILIES,
-    Body,
-    Everything,
-    Failures,
-    Module,
-    TooMany,
-    draw_program,
-    oracle,
-    source_of,
-)  # fmt: skip
+from thread_oracle import Everything, Failures, TooMany, oracle
+from thread_programs import FAMILIES, Body, Module, draw_program, source_of
 
 from brute import Dependence, TraceClass, interleavings
 from treadle.api import ALGORITHMS
@@ -224,3 +215,35 @@ def test_real_threads_do_what_the_oracle_knows(
         assert raised <= {message for _, message in expected.failures}
 
     agree()
+
+
+WENT_WRONG: dict[str, list[Body]] = {
+    "an iterator knows the size that it began with": [
+        [("do", "keys['b'] = 1")],
+        [("iterate", "keys", "loop")],
+    ],
+    "a key is new again after clear()": [
+        [("iterate", "keys", "list")],
+        [("do", "keys.clear()")],
+        [("do", "keys['a'] = 1")],
+    ],
+    "popitem() depends on the order of insertions": [
+        [("do", "acc = keys.popitem()[1]")],
+        [("do", "keys['b'] = 1")],
+        [("do", "keys[1] = 5")],
+    ],
+    "a list that has shrunk grows again": [
+        [("do", "items[1] = 1"), ("do", "box.x = 1")],
+        [("do", "items[:1] = []")],
+        [("do", "items.extend((1, 2))")],
+    ],
+    "a thread may be seen alive after its last access": [
+        [("spawn", [("do", "box.x = 1")]), ("timed join",)],
+    ],
+    "a thread that nobody joins is stuck": [[("down",)], [("spawn", [("down",)])]],
+}
+
+
+@pytest.mark.parametrize("name", WENT_WRONG)
+def test_programs_that_went_wrong_once(name: str) -> None:
+    assert disagreements(WENT_WRONG[name], 500) == []

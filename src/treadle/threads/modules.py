@@ -73,6 +73,10 @@ class ModuleTable(Table):
 
     __slots__ = ()
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.kind = types.ModuleType
+
     def read(self, what: Any) -> Codes:
         """Return the codes of reading a global variable, if it is assigned."""
         table = self._variable(what)

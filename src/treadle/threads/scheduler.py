@@ -253,7 +253,10 @@ class Scheduler:
             self._note_crash(task, error)
         if self.on_end is not None:
             self.on_end(task)
-        self._end(task)
+        try:
+            self._end(task)
+        except Abort:
+            return  # this execution was aborted meanwhile, and the greenlet has another task
 
     def _note_crash(self, task: Task, error: BaseException) -> None:
         if not self.aborting and (self.on_crash is None or self.on_crash(task, error)):

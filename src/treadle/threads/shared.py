@@ -526,6 +526,8 @@ def _cells_and_more(value: Any) -> Sequence[Any]:
 
 
 _WALKS: dict[type, _Walk] = {}
+_REGISTERED: set[type] = set()
+"""Classes whose subclasses are walked like them: the others in `_WALKS` were found out."""
 _HEAP_TYPE = 1 << 9
 """The flag of classes that were made by a `class` statement or look like it."""
 
@@ -540,6 +542,7 @@ def register(
 
     `quick` returns what `children` yields, without labels.
     """
+    _REGISTERED.add(kind)
     _WALKS[kind] = _walk(table, children or _no_children, quick)
 
 
@@ -549,12 +552,12 @@ def _walk_of_kind(kind: type) -> _Walk:
         return _walk(ClassTable, _children_of_class)
     if f"{kind.__module__}.".startswith("treadle."):
         return _walk(None, _no_children)  # results and the like are none of the test's business
-    base = next((base for base in kind.__mro__[1:] if base in _WALKS), None)
+    base = next((base for base in kind.__mro__[1:] if base in _REGISTERED), None)
     if base is None:
         if not kind.__flags__ & _HEAP_TYPE:
             return _walk(ObjectTable, _children_of_c_object)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
-        quick = None if has_slots else _attributes_and_class
+        quick = None if has_slots or not kind.__dictoffset__ else _attributes_and_class
         return _walk(ObjectTable, _children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from treadle.result import without_addresses
+from treadle.result import error_in_words, without_addresses
 from treadle.threads.shared import ATOMS, Shared
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def fingerprint(run: ThreadRun) -> object:
     shared = run.program.shared
     names = run.program.vocabulary.process_names
     crashes = tuple(
-        (names[crash.process], type(crash.exception), without_addresses(str(crash.exception)))
+        (names[crash.process], without_addresses(error_in_words(crash.exception)))
         for crash in run.crashes
     )
     objects = tuple(
