@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CORE := events trace program result replay explore model
+THREADS := tests/threads tests/cpython tests/test_thread_examples.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast litmus bench speed compiled mutation docs format clean
@@ -27,21 +28,24 @@ test: $(INSTALLED)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest -m "not slow" $(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
+	@$(BIN)/pytest -m "not slow" $(THREADS:%=--ignore=%) \
+		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
+	@$(BIN)/pytest -m "not slow" $(THREADS)
 	@$(BIN)/pytest -m "slow and not minutes"
-	@sh scripts/other-pythons.sh
+	@THREADS="$(THREADS)" sh scripts/other-pythons.sh
 
 fast: $(INSTALLED)  ## the tests that take seconds
 	@$(BIN)/pytest -m "not slow"
 
 litmus: $(INSTALLED)  ## all 8049 litmus tests (minutes)
-	@$(BIN)/pytest tests/test_litmus.py -m slow
+	@$(BIN)/pytest tests/test_litmus.py tests/threads/test_litmus.py -m slow
 
 bench: $(INSTALLED)  ## the paper's tables, ours beside theirs (minutes)
 	@$(BIN)/treadle bench --paper jacm17
 
 speed: $(INSTALLED)  ## executions per second, growth and memory (minutes)
 	@$(BIN)/python benchmarks/speed.py
+	@$(BIN)/python benchmarks/threads_speed.py
 
 compiled:  ## the core compiled by mypyc: build, test, measure (needs a C compiler)
 	@$(PYTHON) -m venv .venv-compiled

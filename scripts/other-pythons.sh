@@ -1,7 +1,10 @@
 #!/bin/sh
-# Run the fast tests under every other supported Python that this machine has, each in a venv.
+# Run the tests of threads under every other supported Python that this machine has, each in a venv,
+# all at the same time.
 set -eu
 main=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 
 find_python() { # the first candidate that really is this version
     for candidate in "python$1" "$(pyenv root 2>/dev/null || echo /nonexistent)"/versions/"$1".*/bin/python; do
@@ -11,7 +14,19 @@ find_python() { # the first candidate that really is this version
     done
 }
 
-failed=0
+run_tests() { # version, python
+    venv=.venv-$1
+    if [ ! -e "$venv/.installed" ] || [ pyproject.toml -nt "$venv/.installed" ]; then
+        "$2" -m venv "$venv"
+        echo '*' >"$venv/.gitignore"
+        "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]'
+        touch "$venv/.installed"
+    fi
+    # shellcheck disable=SC2086 - several paths
+    "$venv/bin/pytest" -m "not slow" -p no:cacheprovider ${THREADS:-tests}
+}
+
+tested=
 for version in 3.11 3.12 3.13; do
     [ "$version" = "$main" ] && continue
     python=$(find_python "$version")
@@ -19,14 +34,15 @@ for version in 3.11 3.12 3.13; do
         echo "Python $version: not here, not tested"
         continue
     fi
-    venv=.venv-$version
-    if [ ! -e "$venv/.installed" ] || [ pyproject.toml -nt "$venv/.installed" ]; then
-        "$python" -m venv "$venv"
-        echo '*' >"$venv/.gitignore"
-        "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]'
-        touch "$venv/.installed"
-    fi
+    echo "Python $version: the tests of threads are running ..."
+    { run_tests "$version" "$python" >"$logs/$version" 2>&1 || touch "$logs/$version.failed"; } &
+    tested="$tested $version"
+done
+wait
+failed=0
+for version in $tested; do
     echo "Python $version:"
-    "$venv/bin/pytest" -m "not slow" -p no:cacheprovider || failed=1
+    cat "$logs/$version"
+    [ ! -e "$logs/$version.failed" ] || failed=1
 done
 exit $failed

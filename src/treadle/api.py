@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from treadle.errors import TreadleError
@@ -99,14 +100,13 @@ def explore(
     if not chosen.covers and max_executions is None and timeout is None:
         max_executions = SAMPLES
     budget = Budget(max_executions, max_steps, timeout)
-    program = as_program(
+    with _opened(
         test,
         granularity=granularity,
         instrument=instrument,
         thread_exceptions=thread_exceptions,
         watchdog=watchdog,
-    )
-    with program.controlled():
+    ) as program:
         while True:
             search = Search(
                 program,
@@ -160,11 +160,10 @@ def replay(
     >>> treadle.replay(program, "q p") is None
     True
     """
-    program = as_program(test, granularity=granularity, instrument=instrument)
     if isinstance(schedule, str):
         schedule = Schedule.parse(schedule)
     steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
-    with program.controlled():
+    with _opened(test, granularity=granularity, instrument=instrument) as program:
         trace = Trace(program.vocabulary)
         run = follow(program, steps, detail=False, trace=trace)
         found = _failure_of(program, run, steps)
@@ -228,17 +227,26 @@ class CheckFailed(AssertionError):
         self.result = result
 
 
-def as_program(
+def as_program(test: object, **options: Any) -> Program:
+    """Return the program that `test` is, or that it returns, or that runs it with its threads."""
+    with _opened(test, **options) as program:
+        return program
+
+
+@contextmanager
+def _opened(
     test: object,
     *,
     granularity: str = "access",
     instrument: Iterable[str] = (),
     thread_exceptions: bool = True,
     watchdog: float | None = WATCHDOG,
-) -> Program:
-    """Return the program that `test` is, or that it returns, or that runs it with its threads."""
+) -> Iterator[Program]:
+    """Make a program of `test` and take control of it, once for trying it out and exploring it."""
     if isinstance(test, ModelProgram | ThreadProgram):
-        return test
+        with test.controlled():
+            yield test
+        return
     if not callable(test):
         raise TreadleError(
             f"cannot explore {type(test).__name__} objects: give a function without parameters "
@@ -253,12 +261,13 @@ def as_program(
         thread_exceptions=thread_exceptions,
         patience=watchdog,
     )
-    made = threads.try_out()
-    if isinstance(made, ModelProgram):
-        again = test()  # not under control this time
-        assert isinstance(again, ModelProgram)
-        return again
-    return threads
+    with threads.controlled():
+        if not isinstance(threads.try_out(), ModelProgram):
+            yield threads
+            return
+    model = test()  # not under control this time
+    assert isinstance(model, ModelProgram)
+    yield model
 
 
 def _refuse_other_functions(test: Callable[..., object]) -> None:

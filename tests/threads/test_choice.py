@@ -195,7 +195,7 @@ def test_a_choice_in_an_atomic_block_is_refused() -> None:
         with treadle.atomic():
             treadle.choose([1, 2])
 
-    with pytest.raises(treadle.TreadleError, match="inside treadle.atomic"):
+    with pytest.raises(treadle.TreadleError, match=r"inside treadle\.atomic"):
         treadle.explore(test)
 
 

@@ -129,9 +129,7 @@ def test_unordered_accesses_are_found_with_both_lines(test: Callable[[], None]) 
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "exhaustive", "random"])
-@pytest.mark.parametrize(
-    "test", [locked, handed_over, signalled, only_read, after_join]
-)
+@pytest.mark.parametrize("test", [locked, handed_over, signalled, only_read, after_join])
 def test_ordered_accesses_are_no_races(test: Callable[[], None], algorithm: str) -> None:
     result = treadle.explore(test, algorithm, races=True, max_executions=2000)
     assert not result.failures

@@ -12,8 +12,8 @@ the algorithm.
 
 from __future__ import annotations
 
-from time import perf_counter
 from collections.abc import Container, Iterator, Sequence
+from time import perf_counter
 from typing import TypeVar
 
 from treadle.events import Codes, Footprint
@@ -162,7 +162,7 @@ class Search:
         if differing < 0 and len(trace) and _states_differ(run, first):
             differing = len(trace) - 1
         if differing >= 0:
-            self._report_difference(run, differing)
+            self._report_difference(first if first.crashes else run, differing)
         run.close()
         return differing < 0
 
@@ -290,6 +290,11 @@ class Search:
 
     def _report_difference(self, run: Run, index: int) -> int:
         """Report that a step was not as recorded under the same schedule."""
+        endless = next((c for c in run.crashes if isinstance(c.exception, RecursionError)), None)
+        if endless is not None:  # how deep it gets is the interpreter's business
+            self._report(Failure.of_crash(self.program, endless, self._schedule()))
+            self.result.stopped_by = "endless recursion"
+            return _DIFFERS
         process = self.trace.processes[index]
         where = run.where(process) or "it ended or is blocked"
         self._report_nondeterminism(index, process, where)

@@ -65,6 +65,16 @@ _HARMLESS_MODULES = frozenset(
 """Modules in C whose functions look into no container."""
 
 
+def _take_in_nothing(module: str) -> bool:
+    """Stand in for `take_in` outside of an exploration."""
+    del module
+    return False
+
+
+take_in: Callable[[str], bool] = _take_in_nothing
+"""Asked, before code of a module is called, to instrument it; tells whether it just did so."""
+
+
 def resolve(function: Any) -> Any:
     """Return what to call instead of a callable."""
     kind = function.__class__
@@ -141,7 +151,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
 
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
-    if not published or kind.__module__ in modules_under_test:
+    if kind.__module__ in modules_under_test or take_in(kind.__module__) or not published:
         return kind
     known = CLASSES.get(kind)
     if known is not None:
@@ -153,6 +163,8 @@ def _of_class(kind: Any) -> Any:
 
 def _of_library(function: Any, inner: types.FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
+    if take_in(inner.__module__):
+        return function
     if not published or _is_silent(inner.__module__):
         return function
     known = LIBRARY.get((inner.__module__, inner.__qualname__))

@@ -66,9 +66,7 @@ def announce(doing: Operation | Codes) -> Task:
     if collected is not None:
         _collect_operation(me, doing)
         return me
-    if hooks.announce is hooks.nothing and (
-        not isinstance(doing, Operation) or doing.ready(me)
-    ):
+    if hooks.announce is hooks.nothing and (not isinstance(doing, Operation) or doing.ready(me)):
         return me
     step(doing)
     return me
@@ -109,9 +107,7 @@ def publish(value: Any, label: str) -> None:
     the_program().hand_out(value, label)
 
 
-def spawn(
-    task: Task, codes: Codes, started: Callable[[Task], None] | None = None
-) -> None:
+def spawn(task: Task, codes: Codes, started: Callable[[Task], None] | None = None) -> None:
     """Start a task in a step of its own, and run it up to its first announcement.
 
     `started` is told in the same step, before the task runs.
@@ -206,7 +202,9 @@ def point() -> None:
 def close_coarse_step(me: Task) -> None:
     """Say that a step of several accesses may access others when it reads other values."""
     codes = me.doing
-    if isinstance(codes, tuple) and OPEN not in codes and any(
-        mode_of(access) is Mode.READ for access in codes
+    if (
+        isinstance(codes, tuple)
+        and OPEN not in codes
+        and any(mode_of(access) is Mode.READ for access in codes)
     ):
         me.doing = (*dict.fromkeys(codes), OPEN)

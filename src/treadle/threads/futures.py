@@ -17,7 +17,7 @@ from concurrent.futures import _base
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import control, hooks, shared
+from treadle.threads import calls, control, hooks, shared
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.patches import Patches
 from treadle.threads.shared import Children, Shared
@@ -369,7 +369,7 @@ def _add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
         self._done_callbacks.append(fn)
         return
     try:
-        fn(self)
+        calls.resolve(fn)(self)
     except Exception:
         _base.LOGGER.exception("exception calling callback for %r", self)
 

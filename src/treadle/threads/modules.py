@@ -1,13 +1,15 @@
 """Which code is instrumented: functions that exist already, and modules imported later.
 
-By default that is every loaded module that belongs neither to the standard library nor to
-site-packages nor to Treadle, plus the packages that the user names, plus the module of the test.
+By default that is every module that the test can reach and that belongs neither to the standard
+library nor to site-packages nor to Treadle, plus the packages that the user names, plus the module
+of the test.
 Functions that exist get their `__code__` exchanged while a test is explored. What such modules hold
 in global variables is published once per exploration.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import gc
@@ -110,6 +112,47 @@ def _is_of_the_user(file: str) -> bool:
     return not str(path).startswith((*_LIBRARIES, _OWN))
 
 
+def _modules_of(value: Any) -> Iterator[str]:
+    """Yield the names of modules that somebody who has a value may run code of."""
+    if isinstance(value, types.ModuleType):
+        yield value.__name__
+    elif isinstance(value, types.FunctionType):
+        yield value.__module__
+        yield from _names_in(value.__code__)  # an import inside a function
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):
+                content = cell.cell_contents
+                if isinstance(content, types.FunctionType):
+                    yield content.__module__
+                else:
+                    yield type(content).__module__
+    elif isinstance(value, type):
+        for owner in value.__mro__:
+            yield owner.__module__
+        for item in vars(value).values():
+            if isinstance(item, types.FunctionType):
+                yield from _names_in(item.__code__)
+    else:
+        yield type(value).__module__
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _names_in(const)
+
+
+def _all_objects() -> list[Any]:
+    """Return all objects, also those that the collector was told to leave alone."""
+    if not gc.get_freeze_count():
+        return gc.get_objects()
+    gc.unfreeze()
+    found = gc.get_objects()
+    gc.freeze()
+    return found
+
+
 class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
@@ -127,6 +170,10 @@ class Instrumentation:
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
+        self._called: set[str] = set()
+        """Modules that the test was not seen to reach, but called."""
+        self._declined: set[str] = set()
+        """Modules that are not under test."""
         self._importing = 0
         """How many imports are under way, one inside the other."""
 
@@ -140,6 +187,7 @@ class Instrumentation:
             self._trust_own_modules()
             self._add_modules()
             self._patch()
+            calls.take_in = self.take_in
             self.publish()
         except BaseException:
             self.undo()
@@ -159,6 +207,24 @@ class Instrumentation:
         self._to_publish.clear()
         instrumented.clear()
         calls.modules_under_test.clear()
+        calls.take_in = calls._take_in_nothing
+
+    def take_in(self, module: str) -> bool:
+        """Instrument a module of the user's that is about to be called; tell whether it is new.
+
+        The exploration begins anew with it.
+        """
+        if module in self._declined or module in calls.modules_under_test:
+            return False
+        loaded = sys.modules.get(module)
+        if loaded is None or not self.is_instrumented(module, loaded):
+            self._declined.add(module)
+            return False
+        self._called.add(module)
+        for name, _ in self._add_modules():
+            if self._shared is not None:
+                self._shared.note(f"module {name}", "called")
+        return True
 
     def covers(self, module: str) -> bool:
         """Tell whether the user asked to look inside a module."""
@@ -185,7 +251,7 @@ class Instrumentation:
         new = {id(namespace) for _, namespace in added}
         functions = [
             found
-            for found in gc.get_objects()
+            for found in _all_objects()
             if found.__class__ is types.FunctionType and id(found.__globals__) in new
         ]
         self._facts += {
@@ -198,12 +264,29 @@ class Instrumentation:
         return added
 
     def _candidates(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        loaded = {
+            name: vars(module)
+            for name, module in sorted(sys.modules.items())
+            if isinstance(module, types.ModuleType) and self.is_instrumented(name, module)
+        }
+        reached: dict[str, dict[str, Any]] = {}
+        asked_for = [name for name in loaded if self.covers(name) or name in self._called]
+        todo = [(name, loaded[name]) for name in asked_for]
         if self._test is not None:
-            name = self._test.__globals__.get("__name__") or self._test.__module__
-            yield str(name), self._test.__globals__
-        for name, module in sorted(sys.modules.items()):
-            if isinstance(module, types.ModuleType) and self.is_instrumented(name, module):
-                yield name, vars(module)
+            name = str(self._test.__globals__.get("__name__") or self._test.__module__)
+            todo.append((name, self._test.__globals__))
+            todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+        while todo:
+            name, namespace = todo.pop()
+            if name not in reached:
+                reached[name] = namespace
+                todo += (
+                    (other, loaded[other])
+                    for value in list(namespace.values())
+                    for other in _modules_of(value)
+                    if other in loaded
+                )
+        yield from sorted(reached.items(), key=lambda item: item[0])
 
     def is_instrumented(self, name: str, module: types.ModuleType) -> bool:
         """Tell whether a module's code is under test."""

@@ -15,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 _MISSING = object()
+_CAN_RUN_THEMSELVES = frozenset({"queue"})
+"""Modules whose own code works on controlled locks, if users want it explored."""
 
 
 @dataclass(slots=True)
@@ -33,13 +35,21 @@ class Installer:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
 
-    def install(self, patches: Iterable[Patches]) -> None:
-        """Install sets of patches; undoes all of them if one cannot be installed."""
+    def install(
+        self, patches: Iterable[Patches], looks_inside: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """Install sets of patches; undoes all of them if one cannot be installed.
+
+        A class of a module that the user wants to look inside is left as it is, if it is one that
+        can run on the other primitives.
+        """
         try:
             replaced: dict[int, Any] = {}
             for one in patches:
                 for owner, name, value in one.attributes:
-                    self._set(owner, name, value)
+                    module = getattr(owner, "__module__", "")
+                    if module not in _CAN_RUN_THEMSELVES or not looks_inside(module):
+                        self._set(owner, name, value)
                 replaced.update((id(original), new) for original, new in one.references)
             self._replace_references(replaced)
         except BaseException:

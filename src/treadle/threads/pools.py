@@ -26,7 +26,7 @@ from typing import Any
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
-from treadle.threads import control, hooks, shared
+from treadle.threads import calls, control, hooks, shared
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.futures import begin_work, cancel_codes, cancel_pending, is_to_run, table_of
 from treadle.threads.patches import Patches
@@ -63,7 +63,7 @@ class _Job:
     def run(self) -> None:
         """Make the call and give its outcome to the future."""
         try:
-            result = self.fn(*self.args, **self.kwargs)
+            result = calls.resolve(self.fn)(*self.args, **self.kwargs)
         except _NOT_FOR_FUTURES:
             raise
         except BaseException as error:
@@ -101,7 +101,7 @@ class _Worker:
         pool = self.pool
         if pool.initializer is not None:
             try:
-                pool.initializer(*pool.initargs)
+                calls.resolve(pool.initializer)(*pool.initargs)
             except _NOT_FOR_FUTURES:
                 raise
             except BaseException:

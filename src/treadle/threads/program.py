@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from treadle.errors import ScheduleMismatch, TreadleError
+from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
 from treadle.program import Restart
@@ -84,7 +84,7 @@ class ThreadProgram:
         hooks.on_point = control.point
         try:
             self._instrumentation.install(self.shared)
-            self._installer.install(PATCHES)
+            self._installer.install(PATCHES, self._instrumentation.covers)
             with self.host.guarded():
                 yield
         finally:
@@ -146,6 +146,8 @@ class ThreadProgram:
 
     def start(self, *, detail: bool = False) -> ThreadRun:
         """Begin an execution."""
+        if control.program is not self:
+            raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
         self.scheduler = self._plain_scheduler
         if detail:

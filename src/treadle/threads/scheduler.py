@@ -48,9 +48,27 @@ class Scheduler:
     """The tasks of one execution; reused for the next one after `reset`."""
 
     __slots__ = (
-        "alive", "aborting", "codes", "crashes", "done", "fatal", "fibers", "finishing", "hub",
-        "length", "limit", "me", "on_crash", "on_end", "on_switch", "patience", "position",
-        "processes", "scratch", "steps", "trail",
+        "aborting",
+        "alive",
+        "codes",
+        "crashes",
+        "done",
+        "fatal",
+        "fibers",
+        "finishing",
+        "hub",
+        "length",
+        "limit",
+        "me",
+        "on_crash",
+        "on_end",
+        "on_switch",
+        "patience",
+        "position",
+        "processes",
+        "scratch",
+        "steps",
+        "trail",
     )  # fmt: skip
 
     def __init__(self, fibers: Fibers | None = None) -> None:

@@ -108,9 +108,7 @@ class Shared:
         while todo:
             value, origin = todo.pop()
             kind = value.__class__
-            if id(value) in published or (
-                isinstance(value, type) and not self.follows(value)
-            ):
+            if id(value) in published or (isinstance(value, type) and not self.follows(value)):
                 continue
             walk = _WALKS.get(kind) or self._walk_of(kind)
             if walk.table is not None:

@@ -17,11 +17,14 @@ from typing import Any
 
 from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.threads import control, hooks
+from treadle.threads.scheduler import Abort, Scheduler
 from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
+_MOST_VISITS = 10_000
+"""Iterations without a step, in an execution that will be repeated with better knowledge."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
 _WRITES = frozenset({Mode.WRITE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
@@ -110,6 +113,8 @@ def visit(site: object) -> None:
     me = scheduler.me
     if me is None or scheduler.aborting:
         return
+    if program.shared.learned:
+        _give_up_at_last(scheduler)
     trail = scheduler.trail
     if not isinstance(trail, Trail):
         trail = scheduler.trail = Trail()
@@ -134,12 +139,26 @@ def visit(site: object) -> None:
     now.at = len(trail.steps)
 
 
+def _give_up_at_last(scheduler: Scheduler) -> None:
+    """End a loop that goes on and on in an execution that showed what to look at anyway.
+
+    It may do so only because what it writes was not known to matter, and so is no event.
+    """
+    steps, visits = scheduler.scratch.get("visits", (0, 0))
+    visits = visits + 1 if steps == scheduler.steps else 0
+    scheduler.scratch["visits"] = scheduler.steps, visits
+    if visits > _MOST_VISITS:
+        raise Abort
+
+
 def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Tell whether no local variable was bound to another value."""
     return before.keys() == after.keys() and all(
         value is before[name]
-        or (value.__class__ in ATOMS and value.__class__ is before[name].__class__)
-        and value == before[name]
+        or (
+            (value.__class__ in ATOMS and value.__class__ is before[name].__class__)
+            and value == before[name]
+        )
         for name, value in after.items()
     )
 
@@ -152,6 +171,4 @@ def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
     accesses = [access for codes in mine for access in codes]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
         return None
-    return sorted(
-        {location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)}
-    )
+    return sorted({location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)})

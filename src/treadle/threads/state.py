@@ -37,9 +37,9 @@ def fingerprint(run: ThreadRun) -> object:
 def _content(shared: Shared, value: Any) -> object:
     kind = value.__class__
     if kind in (list, deque, bytearray):
-        return [_name(shared, item) for item in value]
+        return tuple([_name(shared, item) for item in value])
     if kind is dict:
-        return [(_name(shared, key), _name(shared, item)) for key, item in value.items()]
+        return tuple([(_name(shared, key), _name(shared, item)) for key, item in value.items()])
     if kind is set:
         return frozenset(_name(shared, item) for item in value)
     if kind is types.CellType:
@@ -57,7 +57,7 @@ def _content(shared: Shared, value: Any) -> object:
 
 
 def _named_items(shared: Shared, items: Iterable[tuple[str, Any]]) -> object:
-    return [(name, _name(shared, item)) for name, item in items]
+    return tuple([(name, _name(shared, item)) for name, item in items])
 
 
 def _name(shared: Shared, value: Any) -> object:

@@ -512,7 +512,7 @@ def active_count() -> int:
 def _timer_run(self: Any) -> None:
     """`Timer.run`: whether it was cancelled in time is decided in one step."""
     if not self.finished.wait(self.interval):
-        self.function(*self.args, **self.kwargs)
+        calls.resolve(self.function)(*self.args, **self.kwargs)
     self.finished.set()
 
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
-from greenlet import getcurrent
-
 from treadle.errors import TreadleError
 from treadle.threads.fibers import Fibers
 
