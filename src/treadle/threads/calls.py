@@ -56,6 +56,8 @@ _SILENT = frozenset(
     }
 )  # fmt: skip
 """Libraries that announce themselves, only call back, or keep no shared data of the test's."""
+_DATA_LIBRARIES = frozenset({"collections.abc", "_collections_abc", "weakref", "_weakrefset"})
+"""Of these, the libraries whose classes hold data."""
 _IMMUTABLE = frozenset({"re", "datetime", "decimal", "_decimal", "uuid", "zoneinfo", "_struct"})
 """Modules in C whose objects do not change."""
 _HARMLESS_MODULES = frozenset(
@@ -120,6 +122,27 @@ def _revise(codes: Codes) -> None:
 hooks.revise = _revise
 
 
+def _special(obj: Any, method: str) -> None:
+    """Announce a special method of a published object, unless it is code under test.
+
+    A method in Python announces itself if it is under test; else it may do anything with the
+    object. Of methods in C, only those of iterators change something.
+    """
+    kind = obj.__class__
+    found = next((vars(one)[method] for one in kind.__mro__ if method in vars(one)), None)
+    if found.__class__ is types.FunctionType:
+        if id(found.__globals__) in instrumented or take_in(found.__module__):
+            return
+        if not _is_silent(found.__module__) or found.__module__ in _DATA_LIBRARIES:
+            if _announce_unknown((obj,)):
+                _note_unobserved(found, sys._getframe(3))
+    elif method == "__iter__" and iterate.is_shared_iterator(obj):
+        say(iterate.next_codes(obj))
+
+
+hooks.on_special = _special
+
+
 # What is called
 
 
@@ -163,13 +186,13 @@ def _of_class(kind: Any) -> Any:
 
 def _of_library(function: Any, inner: types.FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
-    if take_in(inner.__module__):
-        return function
-    if not published or _is_silent(inner.__module__):
+    if take_in(inner.__module__) or not published:
         return function
     known = LIBRARY.get((inner.__module__, inner.__qualname__))
     if known is not None:
         return functools.partial(known, function)
+    if _is_silent(inner.__module__):
+        return function
     return functools.partial(_call_unobserved, function)
 
 
@@ -282,12 +305,15 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library with published objects, and note that."""
     owner = getattr(function, "__self__", None)
     if _announce_unknown((owner, *args, *kwargs.values())):
-        inner = getattr(function, "__func__", function)
-        name = f"{inner.__module__}.{inner.__qualname__}"
-        if all(name != known for known, _ in hooks.unobserved):
-            caller = sys._getframe(1)
-            hooks.unobserved.append((name, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+        _note_unobserved(getattr(function, "__func__", function), sys._getframe(1))
     return function(*args, **kwargs)
+
+
+def _note_unobserved(function: Any, caller: types.FrameType) -> None:
+    """Note that a function of a library ran on published objects, once for each."""
+    name = f"{function.__module__}.{function.__qualname__}"
+    if all(name != known for known, _ in hooks.unobserved):
+        hooks.unobserved.append((name, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
 
 
 def _announce_unknown(values: tuple[Any, ...]) -> bool:

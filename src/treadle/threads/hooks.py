@@ -44,6 +44,8 @@ on_loop: Callable[[object], None] = _no_loop
 """Called before the backward jump of a `while` loop."""
 on_point: Callable[[], None] = _no_point
 """Called where an interpreter with a global lock may switch threads."""
+on_special: Callable[[Any, str], None] = _nobody
+"""Called before a special method of a published object that is no container is."""
 effects = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
 unobserved: list[tuple[str, str]] = []
@@ -146,11 +148,16 @@ delete_global = delete_cell
 
 
 def container(obj: Any, method: str) -> ContainerTable | None:
-    """Return the table of a published container whose method is not code under test."""
+    """Return the table of a published container whose method is not code under test.
+
+    If it is something else, its own method is about to be called.
+    """
     table = published.get(id(obj))
-    if not isinstance(table, ContainerTable) or is_overridden(obj.__class__, method):
-        return None
-    return table
+    if isinstance(table, ContainerTable):
+        return None if is_overridden(obj.__class__, method) else table
+    if table is not None:
+        on_special(obj, method)
+    return None
 
 
 def load_item(obj: Any, key: Any) -> None:
@@ -212,7 +219,7 @@ def _whole(obj: Any) -> Codes:
 
 def read_size(obj: Any) -> None:
     """Before the truth or the length of something is asked for."""
-    table = container(obj, "__len__")
+    table = container(obj, "__bool__" if hasattr(obj.__class__, "__bool__") else "__len__")
     if table is not None:
         codes = table.size()
         if codes:
@@ -228,13 +235,18 @@ def read_whole(obj: Any) -> None:
             announce(codes)
 
 
-def read_both(left: Any, right: Any) -> None:
+def read_both(left: Any, right: Any, method: str = "__eq__") -> None:
     """Before two things are compared or combined."""
+    for obj in (left, right):
+        if id(obj) in published:
+            container(obj, method)
     announce_deep((left, right))
 
 
 def read_deep(obj: Any) -> None:
-    """Before something is put into words."""
+    """Before something is put into words, or gone through to its end."""
+    if id(obj) in published and container(obj, "__iter__") is None:
+        container(obj, "__repr__")
     announce_deep((obj,))
 
 
@@ -287,7 +299,7 @@ def update_in_place(obj: Any, value: Any) -> None:
     """Before `obj += value` and the like."""
     table = container(obj, "__iadd__")
     if table is None:
-        read_both(obj, value)
+        read_both(obj, value, "__add__")
         return
     table.hand_out_all(value, hand_out)
     codes = (*table.extend(value), *_whole(value))

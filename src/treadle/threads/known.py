@@ -14,11 +14,11 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from treadle.events import Codes
+from treadle.events import OPEN, Codes
 from treadle.threads import hooks, iterate
 from treadle.threads.containers import AttributesTable, ContainerTable
 from treadle.threads.hooks import published
-from treadle.threads.shared import ObjectTable
+from treadle.threads.shared import ATOMS, ObjectTable
 
 Function = Callable[..., Any]
 
@@ -47,8 +47,23 @@ def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _all_codes(values: tuple[Any, ...]) -> Codes:
-    codes = dict.fromkeys(code for value in values for code in hooks.everything(value))
-    return tuple(dict.fromkeys((*codes, *hooks.deep_codes(values))))
+    """Return the codes of reading values and all published objects that they lead to."""
+    codes: dict[int, None] = {}
+    seen: set[int] = set()
+    todo = list(values)
+    while todo:
+        value = todo.pop()
+        if value.__class__ in ATOMS or id(value) in seen or isinstance(value, type):
+            continue
+        seen.add(id(value))
+        codes.update(dict.fromkeys(hooks.everything(value)))
+        if isinstance(value, dict):
+            todo += [*dict.keys(value), *dict.values(value)]
+        elif value.__class__ in (list, tuple, set, frozenset, deque):
+            todo += value
+        else:
+            todo += getattr(value, "__dict__", {}).values()
+    return (*codes, OPEN) if len(seen) > len(values) and codes else tuple(codes)
 
 
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -276,6 +291,7 @@ CLASSES: dict[Any, Function] = _build_classes()
 LIBRARY: dict[tuple[str, str], Function] = {
     **dict.fromkeys(
         [
+            ("dataclasses", "asdict"), ("dataclasses", "astuple"), ("dataclasses", "replace"),
             ("copy", "copy"), ("copy", "deepcopy"), ("json", "dumps"), ("json", "dump"),
             ("pprint", "pprint"), ("pprint", "pformat"), ("heapq", "nlargest"),
             ("heapq", "nsmallest"), ("heapq", "merge"), ("collections", "Counter.most_common"),

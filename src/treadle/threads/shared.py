@@ -293,7 +293,9 @@ class ObjectTable(Table):
 
 def _has_own_setattr(kind: type) -> bool:
     """Tell whether a class turns every assignment of an attribute into a call."""
-    return any("__setattr__" in vars(owner) for owner in kind.__mro__[:-1])
+    return any(
+        isinstance(vars(owner).get("__setattr__"), types.FunctionType) for owner in kind.__mro__
+    )
 
 
 def _is_computed(kind: type, name: str) -> bool:
