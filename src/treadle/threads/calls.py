@@ -133,9 +133,9 @@ def _special(obj: Any, method: str) -> None:
     if found.__class__ is types.FunctionType:
         if id(found.__globals__) in instrumented or take_in(found.__module__):
             return
-        if not _is_silent(found.__module__) or found.__module__ in _DATA_LIBRARIES:
-            if _announce_unknown((obj,)):
-                _note_unobserved(found, sys._getframe(3))
+        holds_data = not _is_silent(found.__module__) or found.__module__ in _DATA_LIBRARIES
+        if holds_data and _announce_unknown((obj,)):
+            _note_unobserved(found, sys._getframe(3))
     elif method == "__iter__" and iterate.is_shared_iterator(obj):
         say(iterate.next_codes(obj))
 
@@ -266,7 +266,9 @@ def _on_container(
 
 def _content(value: Any) -> Codes:
     table = published.get(id(value))
-    return table.whole_read() if isinstance(table, ContainerTable) else ()
+    if isinstance(table, ContainerTable):
+        return table.whole_read()
+    return iterate.next_codes(value) if iterate.is_shared_iterator(value) else ()
 
 
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -282,8 +284,9 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     _hand_out_all(args, table.label)
     say((table.at("position", Mode.WRITE, " position"),))
     result = function(*args, **kwargs)
-    if owner is function:  # a cache keeps what it returned
+    if owner is function:  # a cache keeps what its function returned, in that function's last step
         hooks.hand_out(result, f"{table.label}()")
+        _revise((table.at("position", Mode.WRITE, " position"),))
     return result
 
 

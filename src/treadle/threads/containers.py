@@ -492,6 +492,10 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
         return key, f"[{key!r}]"
     if isinstance(key, enum.Enum) and not isinstance(key, str | int):
         return (key.__class__.__qualname__, key.name), f"[{key}]"
+    for plain in (str, int, float, bytes):  # a `StrEnum` member is the same key as its value
+        if isinstance(key, plain):
+            value: Any = plain.__str__(key) if plain is str else plain(key)  # type: ignore[arg-type]
+            return value, f"[{value!r}]"
     known = table.shared.published.get(id(key))
     if known is not None and key.__class__.__hash__ is object.__hash__:
         return ("object", known.key), f"[{known.label}]"

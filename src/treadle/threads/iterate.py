@@ -13,6 +13,7 @@ from typing import Any
 from treadle.events import Codes, Mode
 from treadle.threads import hooks
 from treadle.threads.containers import ContainerTable, ListTable, is_overridden
+from treadle.threads.shared import ObjectTable, register
 
 _END = object()
 
@@ -109,3 +110,6 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     if is_overridden(obj.__class__, "__iter__"):
         return iter(obj)
     return SharedIterator(obj, table)
+
+
+register(SharedIterator, ObjectTable)
