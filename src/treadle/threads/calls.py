@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import control, hooks, iterate, locks
+from treadle.threads import control, hooks, iterate, known, locks
 from treadle.threads.containers import (
     ContainerTable,
     ViewTable,
@@ -92,8 +92,8 @@ def resolve(function: Any) -> Any:
     if kind is types.BuiltinFunctionType:
         owner = function.__self__
         if owner.__class__ is types.ModuleType:
-            known = FUNCTIONS.get(function)
-            return _of_c_module(function, owner) if known is None else known
+            stand_in = FUNCTIONS.get(function)
+            return _of_c_module(function, owner) if stand_in is None else stand_in
         return _of_object(function, owner)
     if isinstance(function, type):
         return _of_class(function)
@@ -143,6 +143,9 @@ def _special(obj: Any, method: str) -> None:
 hooks.on_special = _special
 
 
+known.resolve = resolve
+
+
 # What is called
 
 
@@ -176,9 +179,9 @@ def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
     if kind.__module__ in modules_under_test or take_in(kind.__module__) or not published:
         return kind
-    known = CLASSES.get(kind)
-    if known is not None:
-        return known
+    stand_in = CLASSES.get(kind)
+    if stand_in is not None:
+        return stand_in
     if kind.__module__ == "builtins" or _is_silent(kind.__module__):
         return kind
     return functools.partial(_call_unknown, kind)
@@ -188,9 +191,9 @@ def _of_library(function: Any, inner: types.FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
         return function
-    known = LIBRARY.get((inner.__module__, inner.__qualname__))
-    if known is not None:
-        return functools.partial(known, function)
+    stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
+    if stand_in is not None:
+        return functools.partial(stand_in, function)
     if _is_silent(inner.__module__):
         return function
     return functools.partial(_call_unobserved, function)
@@ -254,6 +257,7 @@ def _on_container(
         return ATTRIBUTE_METHODS[name](owner, *args)
     if name == "__iter__":
         return iterate.iterator_of(owner)
+    known.resolve_key(kwargs)
     arguments = [*args, *kwargs.values()]
     publish_arguments(table, name, args, kwargs)
     read = [code for value in published_among(arguments) for code in _content(value)]
@@ -291,7 +295,8 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of somebody's own container that reads its arguments."""
+    """Call a method of somebody's own container that reads its arguments, or calls one."""
+    known.resolve_key(kwargs)
     say(tuple(code for value in published_among(args) for code in _content(value)))
     if "update" in function.__name__ or function.__name__ in ("extend", "extendleft"):
         hooks.effects[0] = True
@@ -315,19 +320,19 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _note_unobserved(function: Any, caller: types.FrameType) -> None:
     """Note that a function of a library ran on published objects, once for each."""
     name = f"{function.__module__}.{function.__qualname__}"
-    if all(name != known for known, _ in hooks.unobserved):
+    if all(name != noted for noted, _ in hooks.unobserved):
         hooks.unobserved.append((name, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
 
 
 def _announce_unknown(values: tuple[Any, ...]) -> bool:
     """Announce that everything of some values may be written; tell if something is published."""
-    known = [value for value in values if _is_mutable(value)]
-    if not known:
+    mutable = [value for value in values if _is_mutable(value)]
+    if not mutable:
         return False
-    label = published[id(known[0])].label
+    label = published[id(mutable[0])].label
     _hand_out_all(values, label)
     codes: list[int] = []
-    for value in known:
+    for value in mutable:
         table = published[id(value)]
         attributes = getattr(value, "__dict__", ()) if isinstance(table, ObjectTable) else ()
         codes += whole_write(table, attributes)

@@ -481,21 +481,36 @@ def _changing_attributes(table: Table) -> list[str]:
     )
 
 
+_NO_KEY = object()
+
+
+def _plain_key(key: Any) -> Any:
+    """Return an immutable built-in value that is the same key, if there is one.
+
+    A member of a `StrEnum`, for example, is the same key as its value.
+    """
+    if key.__class__ in ATOMS:
+        return key
+    if key.__class__ is tuple:
+        parts = tuple(_plain_key(part) for part in key)
+        return _NO_KEY if _NO_KEY in parts else parts
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, int):
+        return int.__int__(key)
+    return float.__float__(key) if isinstance(key, float) else _NO_KEY
+
+
 def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
     """Return what identifies a key in every execution, and its name for people.
 
     Keys that have no such name share one location.
     """
-    if key.__class__ in ATOMS:
-        return key, f"[{key!r}]"
-    if key.__class__ is tuple and all(part.__class__ in ATOMS for part in key):
-        return key, f"[{key!r}]"
+    plain = _plain_key(key)
+    if plain is not _NO_KEY:
+        return plain, f"[{plain!r}]"
     if isinstance(key, enum.Enum) and not isinstance(key, str | int):
         return (key.__class__.__qualname__, key.name), f"[{key}]"
-    for plain in (str, int, float, bytes):  # a `StrEnum` member is the same key as its value
-        if isinstance(key, plain):
-            value: Any = plain.__str__(key) if plain is str else plain(key)  # type: ignore[arg-type]
-            return value, f"[{value!r}]"
     known = table.shared.published.get(id(key))
     if known is not None and key.__class__.__hash__ is object.__hash__:
         return ("object", known.key), f"[{known.label}]"

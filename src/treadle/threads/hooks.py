@@ -8,6 +8,8 @@ functions written in C touch is in `calls`, iteration in `iterate`.
 
 from __future__ import annotations
 
+import types
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -167,6 +169,20 @@ def load_item(obj: Any, key: Any) -> None:
         codes = table.item(key)
         if codes:
             announce(codes)
+        if isinstance(obj, defaultdict) and isinstance(obj.default_factory, types.FunctionType):
+            _make_default(obj, key, table)
+
+
+def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
+    """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
+    if not dict.__contains__(obj, key):
+        value = obj.default_factory()
+        table.hand_out(key, hand_out)
+        table.hand_out(value, hand_out, key)
+        codes = table.item_write(key)
+        if codes:
+            announce(codes)
+        dict.__setitem__(obj, key, value)
 
 
 def store_item(value: Any, obj: Any, key: Any) -> None:

@@ -205,10 +205,25 @@ def _run(function: Any, source: Any, caller: types.FrameType, scopes: Any, kwarg
     )
 
 
+def _same(function: Any) -> Any:
+    return function
+
+
+resolve: Function = _same
+"""Returns what to call instead of a callable; `calls` knows."""
+
+
+def resolve_key(kwargs: dict[str, Any]) -> None:
+    """See to it that what is called for each element announces itself."""
+    if kwargs.get("key") is not None:
+        kwargs["key"] = resolve(kwargs["key"])
+
+
 def _reading(function: Any) -> Function:
     """Stand for something that reads its arguments, all at once."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        resolve_key(kwargs)
         for value in args:
             if id(value) in published:
                 return read_everything(function, *args, **kwargs)

@@ -22,7 +22,7 @@ Rule = Callable[[Any, tuple[Any, ...]], Codes]
 
 READING_ARGUMENTS = frozenset(
     {
-        "extend", "extendleft", "update", "union", "intersection", "difference", "join",
+        "extend", "extendleft", "update", "union", "intersection", "difference", "join", "sort",
         "symmetric_difference", "intersection_update", "difference_update", "fromlist",
         "symmetric_difference_update", "issubset", "issuperset", "isdisjoint", "writelines",
         "format", "format_map", "fromkeys", "__init__", "__iadd__", "__ior__", "__add__",

@@ -48,7 +48,7 @@ from treadle.threads.variables import fixed_variables
 
 HARMLESS_CALLS = frozenset(
     {
-        "isinstance", "issubclass", "range", "int", "float", "bool", "type", "id", "abs", "ord",
+        "isinstance", "issubclass", "range", "int", "float", "type", "id", "abs", "ord",
         "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
         "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
         *(
@@ -64,6 +64,7 @@ _MUTABLE_OPERATORS = frozenset({"ADD", "MULTIPLY", "OR", "AND", "SUBTRACT", "XOR
 """Operators that built-in containers (and `%` of strings) have."""
 _READING: dict[str, Hook] = {
     "len": hooks.read_size,
+    "bool": hooks.read_size,
     **dict.fromkeys(
         ["list", "tuple", "set", "frozenset", "sorted", "sum", "any", "all", "min", "max"],
         hooks.read_deep,
@@ -135,6 +136,7 @@ class _Rewriter:
         self._for_loops = _for_labels(self._source)
         self._seen_labels: set[int] = set()
         self._direct = self._direct_calls()
+        self._has_keywords = False
 
     def rewrite(self) -> types.CodeType:
         """Return the new code object."""
@@ -163,6 +165,7 @@ class _Rewriter:
             end = index
             while self._source[end].name not in _CALLS:
                 end += 1
+            self._has_keywords = i.name == "KW_NAMES"
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
@@ -432,7 +435,7 @@ class _Rewriter:
         if name in self._scope.shadowed:
             return False
         reads = _READING.get(name)
-        if reads is None or i.name != "CALL" or i.arg not in (1, 2):
+        if reads is None or i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS
         for depth in range(1, i.arg + 1):
             if self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
