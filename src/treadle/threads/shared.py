@@ -554,7 +554,7 @@ def _walk_of_kind(kind: type) -> _Walk:
         return _walk(None, _no_children)  # results and the like are none of the test's business
     base = next((base for base in kind.__mro__[1:] if base in _REGISTERED), None)
     if base is None:
-        if not kind.__flags__ & _HEAP_TYPE:
+        if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
             return _walk(ObjectTable, _children_of_c_object)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
         quick = None if has_slots or not kind.__dictoffset__ else _attributes_and_class
