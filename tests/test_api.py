@@ -139,8 +139,6 @@ def with_arguments(n: int) -> Program:
         (with_arguments, "must take no arguments"),
         (3, "cannot explore int objects"),
         (None, "cannot explore NoneType objects"),
-        (lambda: None, "cannot explore NoneType objects"),
-        (lambda: "program", "cannot explore str objects"),
     ],
 )
 def test_what_cannot_be_explored(test: Any, message: str) -> None:
@@ -154,8 +152,17 @@ def test_an_error_of_the_test_itself_is_not_hidden() -> None:
     def broken() -> Program:
         raise TypeError("mine")
 
-    with pytest.raises(TypeError, match="mine"):
-        treadle.explore(broken)
+    failure = treadle.explore(broken).failures[0]
+    assert (failure.kind, failure.message, failure.process) == (
+        "exception", "TypeError: mine", "main",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("returned", [None, "program", 3])
+def test_a_function_that_starts_no_thread_has_one_interleaving(returned: object) -> None:
+    result = treadle.explore(lambda: returned)
+    assert (result.executions, result.complete) == (1, True)
+    assert result.notes == ["the test started no thread, so there is only one interleaving"]
 
 
 # replay

@@ -459,6 +459,7 @@ def test_a_result_as_json():
         "verdict": "failed",
         "executions": 1200,
         "blocked": 30,
+        "cut": 0,
         "complete": False,
         "events": 5000,
         "replayed": 700,
@@ -467,6 +468,7 @@ def test_a_result_as_json():
         "stopped_by": "the first failure",
         "estimate": None,
         "failing": 1,
+        "notes": [],
     }
 
 
@@ -479,9 +481,24 @@ def test_a_failure_as_json():
         "process": "",
         "step": 2,
         "schedule": "left right",
+        "granularity": "",
+        "options": {},
+        "pair": None,
         "waits": [
-            {"process": "left", "resource": "b", "holders": ["right"], "where": "bank.py:6"},
-            {"process": "right", "resource": "a", "holders": ["left"], "where": "bank.py:11"},
+            {
+                "process": "left",
+                "resource": "b",
+                "holders": ["right"],
+                "where": "bank.py:6",
+                "spins": False,
+            },
+            {
+                "process": "right",
+                "resource": "a",
+                "holders": ["left"],
+                "where": "bank.py:11",
+                "spins": False,
+            },
         ],
         "trace": [
             {
