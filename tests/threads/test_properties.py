@@ -167,7 +167,7 @@ def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> lis
     ("examples", "limit"),
     [
         pytest.param(15, 80, id="few"),
-        pytest.param(100, 150, id="many", marks=pytest.mark.slow),
+        pytest.param(100, 150, id="many", marks=[pytest.mark.slow, pytest.mark.minutes]),
         pytest.param(2000, 500, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],
 )
