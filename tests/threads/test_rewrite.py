@@ -163,6 +163,7 @@ def test_standard_library_can_be_rewritten() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.minutes
 def test_a_third_of_the_standard_library_can_be_rewritten() -> None:
     root = Path(sysconfig.get_paths()["stdlib"])
     files = [p for p in sorted(root.rglob("*.py")) if "test" not in p.parts and "bad" not in p.name]
