@@ -28,10 +28,10 @@ test: $(INSTALLED)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest -m "not slow" $(THREADS:%=--ignore=%) \
+	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
-	@$(BIN)/pytest -m "not slow" $(THREADS)
-	@$(BIN)/pytest -m "slow and not minutes"
+	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS)
+	@$(BIN)/pytest -n 2 -m "slow and not minutes"
 	@THREADS="$(THREADS)" sh scripts/other-pythons.sh
 
 fast: $(INSTALLED)  ## the tests that take seconds
