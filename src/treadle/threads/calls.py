@@ -13,19 +13,30 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from treadle.events import OPEN, Codes, Mode
-from treadle.threads import control, hooks, iterate, known, locks
+from treadle.events import OPEN, Codes
+from treadle.threads import control, foreign, hooks, iterate, known, locks
 from treadle.threads.containers import (
     ContainerTable,
     ViewTable,
     instrumented,
     whole_read,
-    whole_write,
+)
+from treadle.threads.foreign import (
+    CALLBACKS,
+    OWN,
+    PLAIN,
+    Reach,
+    behind,
+    is_foreign,
+    is_immutable,
+    is_reader,
+    is_silent,
+    module_of,
+    state_of,
 )
 from treadle.threads.hooks import published
 from treadle.threads.known import (
@@ -39,27 +50,12 @@ from treadle.threads.known import (
     say,
 )
 from treadle.threads.methods import READING_ARGUMENTS, codes_of_method, publish_arguments
-from treadle.threads.shared import ATOMS, ObjectTable
+from treadle.threads.shared import ATOMS
 
 Function = Callable[..., Any]
 
-modules_under_test: set[str] = set()
-"""Names of the modules whose classes are code under test."""
-_SILENT = frozenset(
-    {
-        "threading", "_thread", "queue", "concurrent", "contextlib", "contextvars", "functools",
-        "_weakrefset", "weakref", "enum", "abc", "_abc", "typing", "types", "dataclasses",
-        "logging", "warnings", "re", "unittest", "pytest", "_pytest", "treadle", "inspect",
-        "traceback", "linecache", "os", "posixpath", "genericpath", "pathlib", "importlib",
-        "_frozen_importlib", "_frozen_importlib_external", "sched", "asyncio", "selectors", "time",
-        "hypothesis", "greenlet", "collections.abc", "_collections_abc",
-    }
-)  # fmt: skip
-"""Libraries that announce themselves, only call back, or keep no shared data of the test's."""
-_DATA_LIBRARIES = frozenset({"collections.abc", "_collections_abc", "weakref", "_weakrefset"})
-"""Of these, the libraries whose classes hold data."""
-_IMMUTABLE = frozenset({"re", "datetime", "decimal", "_decimal", "uuid", "zoneinfo", "_struct"})
-"""Modules in C whose objects do not change."""
+modules_under_test = foreign.modules_under_test
+
 _HARMLESS_MODULES = frozenset(
     {"math", "cmath", "time", "posix", "sys", "_thread", "gc", "_operator", "_abc", "_warnings",
      "faulthandler", "_signal", "_contextvars", "_weakref", "_imp", "errno", "_stat", "marshal"}
@@ -98,12 +94,31 @@ def resolve(function: Any) -> Any:
     if isinstance(function, type):
         return _of_class(function)
     other = _CALLABLES.get(kind)
-    return function if other is None else other(function)
+    return _of_instance(function) if other is None else other(function)
 
 
 def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
-    return locks.model_of(manager) if _is_real_lock(manager) else manager
+    if _is_real_lock(manager):
+        return locks.model_of(manager)
+    if id(manager) in published and behind(manager.__class__, "__exit__").is_foreign:
+        return _Manager(manager)
+    return manager
+
+
+class _Manager:
+    """Stands for a published context manager that is not instrumented."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        hooks.read_one(self._manager, "__enter__")
+        return self._manager.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        hooks.read_one(self._manager, "__exit__")
+        return self._manager.__exit__(*error)
 
 
 def _is_real_lock(obj: Any) -> bool:
@@ -122,28 +137,8 @@ def _revise(codes: Codes) -> None:
 hooks.revise = _revise
 
 
-def _special(obj: Any, method: str) -> None:
-    """Announce a special method of a published object, unless it is code under test.
-
-    A method in Python announces itself if it is under test; else it may do anything with the
-    object. Of methods in C, only those of iterators change something.
-    """
-    kind = obj.__class__
-    found = next((vars(one)[method] for one in kind.__mro__ if method in vars(one)), None)
-    if found.__class__ is types.FunctionType:
-        if id(found.__globals__) in instrumented or take_in(found.__module__):
-            return
-        holds_data = not _is_silent(found.__module__) or found.__module__ in _DATA_LIBRARIES
-        if holds_data and _announce_unknown((obj,)):
-            _note_unobserved(found, sys._getframe(3))
-    elif method == "__iter__" and iterate.is_shared_iterator(obj):
-        say(iterate.next_codes(obj))
-
-
-hooks.on_special = _special
-
-
 known.resolve = resolve
+foreign.take_in = lambda module: take_in(module)
 
 
 # What is called
@@ -161,7 +156,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return function
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if kind.__module__ in _IMMUTABLE or isinstance(owner, type):
+    if is_immutable(kind) or isinstance(owner, type):
         return function
     if isinstance(owner, BaseException):
         return function
@@ -182,7 +177,7 @@ def _of_class(kind: Any) -> Any:
     stand_in = CLASSES.get(kind)
     if stand_in is not None:
         return stand_in
-    if kind.__module__ == "builtins" or _is_silent(kind.__module__):
+    if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
         return kind
     return functools.partial(_call_unknown, kind)
 
@@ -194,13 +189,27 @@ def _of_library(function: Any, inner: types.FunctionType) -> Any:
     stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
     if stand_in is not None:
         return functools.partial(stand_in, function)
-    if _is_silent(inner.__module__):
+    module = module_of(inner)
+    if is_silent(module):
+        wrapped = getattr(inner, "__wrapped__", None)
+        if not isinstance(wrapped, types.FunctionType):
+            return function
+        found = resolve(wrapped)  # a decorator calls what it was given
+        return function if found is wrapped else functools.partial(_call_unobserved, function)
+    owner = getattr(function, "__self__", None)
+    if is_reader(module):
+        return functools.partial(_read_all, function)
+    if module in CALLBACKS and not behind(owner.__class__, inner.__name__).is_foreign:
         return function
     return functools.partial(_call_unobserved, function)
 
 
-def _is_silent(module: str | None) -> bool:
-    return module is None or module in _SILENT or module.partition(".")[0] in _SILENT
+def _of_instance(function: Any) -> Any:
+    """Return what to call instead of an object with a method `__call__`."""
+    found = behind(function.__class__, "__call__") if published else PLAIN
+    if found is OWN or not found.is_foreign:
+        return function
+    return functools.partial(_call_instance, found.name, function)
 
 
 def _of_partial(function: Any) -> Any:
@@ -260,19 +269,12 @@ def _on_container(
     known.resolve_key(kwargs)
     arguments = [*args, *kwargs.values()]
     publish_arguments(table, name, args, kwargs)
-    read = [code for value in published_among(arguments) for code in _content(value)]
+    read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     say((*codes_of_method(table, name, args, kwargs), *read))
     result = function(*args, **kwargs)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, result.__class__).stand_for(result)
     return result
-
-
-def _content(value: Any) -> Codes:
-    table = published.get(id(value))
-    if isinstance(table, ContainerTable):
-        return table.whole_read()
-    return iterate.next_codes(value) if iterate.is_shared_iterator(value) else ()
 
 
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -285,66 +287,96 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    _hand_out_all(args, table.label)
-    say((table.at("position", Mode.WRITE, " position"),))
+    if is_foreign(owner.__class__):
+        hooks.run_foreign(PLAIN, owner, args)
+    else:
+        _hand_out_all(args, table.label)
+        say((state_of(table),))
     result = function(*args, **kwargs)
     if owner is function:  # a cache keeps what its function returned, in that function's last step
         hooks.hand_out(result, f"{table.label}()")
-        _revise((table.at("position", Mode.WRITE, " position"),))
+        _revise((state_of(table),))
     return result
 
 
 def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that reads its arguments, or calls one."""
     known.resolve_key(kwargs)
-    say(tuple(code for value in published_among(args) for code in _content(value)))
-    if "update" in function.__name__ or function.__name__ in ("extend", "extendleft"):
+    name = function.__name__
+    if name in ("format", "format_map"):
+        hooks.read_deeply((*args, *kwargs.values()), ("__format__",))
+    else:
+        say(_contents(args, goes_through=True))
+    if "update" in name or name in ("extend", "extendleft"):
         hooks.effects[0] = True
+    return function(*args, **kwargs)
+
+
+def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
+    """Return the codes of reading containers; what runs foreign code to go through is announced."""
+    codes: dict[int, None] = {}
+    for value in published_among(values):
+        table = hooks.container(value, "__iter__") if goes_through else published[id(value)]
+        if isinstance(table, ContainerTable):
+            codes.update(dict.fromkeys(table.whole_read()))
+    return tuple(codes)
+
+
+def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of a library that at most reads what it is given."""
+    hooks.read_deeply((*args, *kwargs.values()), ())
     return function(*args, **kwargs)
 
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that may do anything with what it gets."""
-    _announce_unknown((*args, *kwargs.values()))
-    return function(*args, **kwargs)
+    is_seen = _announce_unknown((*args, *kwargs.values()))
+    return _result(function(*args, **kwargs), is_seen)
 
 
 def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library with published objects, and note that."""
+    inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
-    if _announce_unknown((owner, *args, *kwargs.values())):
-        _note_unobserved(getattr(function, "__func__", function), sys._getframe(1))
-    return function(*args, **kwargs)
+    name = f"{module_of(inner)}.{inner.__qualname__}"
+    is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
+    return _result(function(*args, **kwargs), is_seen)
 
 
-def _note_unobserved(function: Any, caller: types.FrameType) -> None:
-    """Note that a function of a library ran on published objects, once for each."""
-    name = f"{function.__module__}.{function.__qualname__}"
-    if all(name != noted for noted, _ in hooks.unobserved):
-        hooks.unobserved.append((name, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call an object of a class that is not instrumented."""
+    is_seen = _announce_unknown((function, *args, *kwargs.values()), name)
+    return _result(function(*args, **kwargs), is_seen)
 
 
-def _announce_unknown(values: tuple[Any, ...]) -> bool:
+def _result(result: Any, is_seen: bool) -> Any:
+    """Publish what a function returned if it may refer to what is hidden in a published object."""
+    if is_seen and is_foreign(result.__class__):
+        hooks.hand_out(result, "result")
+    return result
+
+
+def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
     """Announce that everything of some values may be written; tell if something is published."""
     mutable = [value for value in values if _is_mutable(value)]
     if not mutable:
         return False
-    label = published[id(mutable[0])].label
-    _hand_out_all(values, label)
-    codes: list[int] = []
-    for value in mutable:
-        table = published[id(value)]
-        attributes = getattr(value, "__dict__", ()) if isinstance(table, ObjectTable) else ()
-        codes += whole_write(table, attributes)
-    if codes:
-        say((*codes, OPEN))
+    _hand_out_all(values, published[id(mutable[0])].label)
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.write(mutable, values)
+        reach.notes += [name] if name else []
+        return reach
+
+    hooks.perform(find)
     return True
 
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
     return id(value) in published and not isinstance(
-        value, type | types.FunctionType | types.CellType
+        value, type | types.FunctionType | types.CellType | types.ModuleType
     )
 
 
@@ -369,6 +401,7 @@ def _lazy(function: Any) -> Function:
     return call
 
 
+CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
     if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):

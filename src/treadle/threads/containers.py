@@ -15,7 +15,6 @@ order, and one for all *values*. Whether the summary locations are needed at all
 from __future__ import annotations
 
 import enum
-import types
 from array import array
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
@@ -29,17 +28,35 @@ READ, WRITE, ADD = Mode.READ, Mode.WRITE, Mode.ADD
 
 HandOut = Callable[[Any, str], None]
 
-instrumented: set[int] = set()
+
+class Namespaces(set[int]):
+    """The `id` of namespaces; what was found out about classes is forgotten when they change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.about_classes: dict[Any, Any] = {}
+        self.plain_classes: set[type] = set()
+        """Classes none of whose attributes runs code that is not instrumented."""
+
+    def forget(self) -> None:
+        """Forget what was found out about classes."""
+        self.about_classes.clear()
+        self.plain_classes.clear()
+
+    def add(self, element: int) -> None:
+        """Enter a namespace."""
+        super().add(element)
+        self.forget()
+
+    def clear(self) -> None:
+        """Forget all."""
+        super().clear()
+        self.forget()
+
+
+instrumented = Namespaces()
 """`id` of the namespaces of modules whose functions announce what they do themselves."""
-_EXACT = frozenset({list, dict, set, deque, bytearray, array})
-
-
-def is_overridden(kind: type, method: str) -> bool:
-    """Tell whether a container's method is written in Python, by the code under test."""
-    if kind in _EXACT:
-        return False
-    found = getattr(kind, method, None)
-    return isinstance(found, types.FunctionType) and id(found.__globals__) in instrumented
+EXACT = frozenset({list, dict, set, deque, bytearray, array})
 
 
 class ContainerTable(Table):

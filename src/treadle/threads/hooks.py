@@ -3,18 +3,28 @@
 The rewriter (`rewrite`) inserts a call to one of these functions before each instruction that reads
 or writes an attribute, item, variable of an enclosing function or global, behind a check that the
 object is published. The hook announces the access and returns when it is to happen. What calls of
-functions written in C touch is in `calls`, iteration in `iterate`.
+functions written in C touch is in `calls`, iteration in `iterate`, and in `foreign` whose code runs
+behind an operator or an attribute.
 """
 
 from __future__ import annotations
 
+import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from treadle.events import OPEN, Codes
-from treadle.threads.containers import ContainerTable, is_overridden, whole_read
+from treadle.events import Codes
+from treadle.threads.containers import EXACT, ContainerTable, instrumented
+from treadle.threads.foreign import (
+    OWN,
+    Behind,
+    Reach,
+    behind,
+    behind_attribute,
+    has_plain_attributes,
+)
 from treadle.threads.shared import ATOMS, Table
 
 
@@ -46,12 +56,13 @@ on_loop: Callable[[object], None] = _no_loop
 """Called before the backward jump of a `while` loop."""
 on_point: Callable[[], None] = _no_point
 """Called where an interpreter with a global lock may switch threads."""
-on_special: Callable[[Any, str], None] = _nobody
-"""Called before a special method of a published object that is no container is."""
 effects = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
 unobserved: list[tuple[str, str]] = []
 """Functions that touched shared objects unobserved: name, and `file:line` of the first call."""
+
+
+_PLAIN = instrumented.plain_classes
 
 
 def loop(site: object) -> None:
@@ -65,13 +76,69 @@ def point() -> None:
     on_point()
 
 
+# Code that is not instrumented
+
+
+def perform(find: Callable[[], Reach]) -> None:
+    """Announce what an operation reaches; that may be something else when it happens."""
+    codes = find().codes
+    if not codes:
+        return
+    announce(codes)
+    reach = find()
+    if reach.missing:
+        for value, label in reach.missing:
+            hand_out(value, label)
+        reach = find()
+    if reach.codes != codes:
+        revise(reach.codes)
+    for function in reach.notes:
+        note(function)
+
+
+def note(function: str) -> None:
+    """Remember that a function in Python ran unobserved, and where it was called."""
+    if all(function != known for known, _ in unobserved):
+        caller = sys._getframe(1)
+        while caller.f_back and caller.f_globals.get("__name__", "").startswith("treadle."):
+            caller = caller.f_back
+        unobserved.append((function, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+
+
+def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str = "") -> None:
+    """Before code that is not instrumented does something with an object, by an operator."""
+    label = published[id(obj)].label
+    for other in others:
+        if other.__class__ not in ATOMS:
+            hand_out(other, f"{label}[...]")
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.write([obj], others, name)
+        reach.notes += [found.name] if found.name else []
+        return reach
+
+    perform(find)
+
+
+def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
+    """Tell whether an attribute of a published object is foreign code, and announce that."""
+    if has_plain_attributes(obj.__class__):
+        return False
+    found = behind_attribute(obj.__class__, name, access)
+    if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
+        return False
+    run_foreign(found, obj, others, name)
+    return True
+
+
 # Attributes
 
 
 def load_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read."""
     table = published.get(id(obj))
-    if table is not None:
+    if table is not None and (obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "get")):
         codes = table[name]
         if codes:
             announce(codes)
@@ -82,6 +149,8 @@ def load_class_attr(obj: Any, name: str) -> None:
     table = published.get(id(obj))
     if table is None:
         table = published.get(id(obj.__class__))
+    elif obj.__class__ not in _PLAIN and _runs_foreign(obj, name, "get"):
+        return
     if table is not None:
         codes = table[name]
         if codes:
@@ -91,7 +160,9 @@ def load_class_attr(obj: Any, name: str) -> None:
 def store_attr(value: Any, obj: Any, name: str) -> None:
     """Before `obj.name = value`."""
     table = published.get(id(obj))
-    if table is not None:
+    if table is not None and (
+        obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "set", value)
+    ):
         if value.__class__ not in ATOMS:
             hand_out(value, f"{table.label}.{name}")
         codes = table.writes[name]
@@ -102,7 +173,7 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
 def delete_attr(obj: Any, name: str) -> None:
     """Before `del obj.name`."""
     table = published.get(id(obj))
-    if table is not None:
+    if table is not None and (obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "delete")):
         codes = table.writes[name]
         if codes:
             announce(codes)
@@ -149,22 +220,28 @@ delete_global = delete_cell
 # Items
 
 
-def container(obj: Any, method: str) -> ContainerTable | None:
-    """Return the table of a published container whose method is not code under test.
+def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
+    """Return the table of a published container that does what it always does.
 
-    If it is something else, its own method is about to be called.
+    If it runs code that is not instrumented, that is announced, with other operands.
     """
     table = published.get(id(obj))
-    if isinstance(table, ContainerTable):
-        return None if is_overridden(obj.__class__, method) else table
-    if table is not None:
-        on_special(obj, method)
-    return None
+    if table is None:
+        return None
+    is_container = isinstance(table, ContainerTable)
+    if obj.__class__ not in EXACT:
+        found = behind(obj.__class__, method)
+        if found is OWN:
+            return None
+        if found.is_foreign and (found.name or not is_container):
+            run_foreign(found, obj, others)
+            return None
+    return table if is_container else None  # type: ignore[return-value]
 
 
 def load_item(obj: Any, key: Any) -> None:
     """Before `obj[key]` is read."""
-    table = container(obj, "__getitem__")
+    table = container(obj, "__getitem__", key)
     if table is not None:
         codes = table.item(key)
         if codes:
@@ -187,7 +264,7 @@ def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
 
 def store_item(value: Any, obj: Any, key: Any) -> None:
     """Before `obj[key] = value`."""
-    table = container(obj, "__setitem__")
+    table = container(obj, "__setitem__", key, value)
     if table is not None:
         table.hand_out(key, hand_out)
         table.hand_out(value, hand_out, key)
@@ -198,7 +275,7 @@ def store_item(value: Any, obj: Any, key: Any) -> None:
 
 def delete_item(obj: Any, key: Any) -> None:
     """Before `del obj[key]`."""
-    table = container(obj, "__delitem__")
+    table = container(obj, "__delitem__", key)
     if table is not None:
         codes = table.item_delete(key)
         if codes:
@@ -216,7 +293,7 @@ def load_slice(obj: Any) -> None:
 
 def store_slice(value: Any, obj: Any) -> None:
     """Before `obj[i:j] = value`."""
-    table = container(obj, "__setitem__")
+    table = container(obj, "__setitem__", value)
     if table is not None:
         table.hand_out_all(value, hand_out)
         codes = (*table.whole_write(), *_whole(value))
@@ -234,8 +311,16 @@ def _whole(obj: Any) -> Codes:
 
 
 def read_size(obj: Any) -> None:
-    """Before the truth or the length of something is asked for."""
-    table = container(obj, "__bool__" if hasattr(obj.__class__, "__bool__") else "__len__")
+    """Before the length of something is asked for."""
+    _size(container(obj, "__len__"))
+
+
+def read_truth(obj: Any) -> None:
+    """Before the truth of something is asked for."""
+    _size(container(obj, "__bool__"))
+
+
+def _size(table: ContainerTable | None) -> None:
     if table is not None:
         codes = table.size()
         if codes:
@@ -251,76 +336,75 @@ def read_whole(obj: Any) -> None:
             announce(codes)
 
 
-def read_both(left: Any, right: Any, method: str = "__eq__") -> None:
+_REFLECTED = {
+    "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
+    "__eq__": "__eq__", "__ne__": "__ne__",
+}  # fmt: skip
+
+
+def read_both(left: Any, right: Any, method: str) -> None:
     """Before two things are compared or combined."""
-    for obj in (left, right):
-        if id(obj) in published:
-            container(obj, method)
-    announce_deep((left, right))
+    reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
+    for obj, name, other in ((left, method, right), (right, reflected, left)):
+        table = published.get(id(obj))
+        if table is not None and obj.__class__ not in EXACT:
+            found = behind(obj.__class__, name)
+            if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+                run_foreign(found, obj, (other,))
+                return
+    is_format = method == "__mod__" and isinstance(left, str)
+    read_deeply((left, right), ("__format__",) if is_format else ())
+
+
+def read_one(obj: Any, method: str) -> None:
+    """Before an operator is applied to one thing."""
+    container(obj, method)
 
 
 def read_deep(obj: Any) -> None:
-    """Before something is put into words, or gone through to its end."""
-    if id(obj) in published and container(obj, "__iter__") is None:
-        container(obj, "__repr__")
-    announce_deep((obj,))
+    """Before something is put into words."""
+    read_deeply((obj,), ("__format__", "__str__", "__repr__"))
 
 
-def announce_deep(roots: tuple[Any, ...]) -> None:
-    """Announce that containers are read with all that is in them, when it happens."""
-    codes = deep_codes(roots)
-    if codes:
-        announce(codes)
-        found = deep_codes(roots)
-        if found != codes:
-            revise(found)
+def read_elements(obj: Any) -> None:
+    """Before a built-in function goes through something."""
+    read_deeply((obj,), ("__iter__",))
 
 
-def deep_codes(roots: tuple[Any, ...]) -> Codes:
-    """Return the codes of reading containers and the containers in them.
+def read_deeply(
+    roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+) -> None:
+    """Announce that things are read with the containers in them, by means of some methods."""
 
-    Which those are depends on what is read; then the step is open.
-    """
-    codes: dict[int, None] = {}
-    seen = set()
-    count = 0
-    todo = list(roots)
-    while todo:
-        obj = todo.pop()
-        kind = obj.__class__
-        if kind in ATOMS or id(obj) in seen:
-            continue
-        seen.add(id(obj))
-        table = published.get(id(obj))
-        if isinstance(table, ContainerTable):
-            codes.update(dict.fromkeys(table.whole_read()))
-            count += 1
-        if isinstance(obj, dict):
-            todo += [*dict.keys(obj), *dict.values(obj)]
-        elif kind in (list, tuple):
-            todo += obj
-    return (*codes, OPEN) if codes and count > len(roots) else tuple(codes)
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.read(roots, methods, deeply)
+        return reach
+
+    perform(find)
 
 
 def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
-    table = container(obj, "__contains__")
+    table = container(obj, "__contains__", item)
     if table is not None:
         codes = table.membership(item)
         if codes:
             announce(codes)
 
 
-def update_in_place(obj: Any, value: Any) -> None:
+def update_in_place(obj: Any, value: Any, method: str) -> None:
     """Before `obj += value` and the like."""
-    table = container(obj, "__iadd__")
-    if table is None:
-        read_both(obj, value, "__add__")
+    table = published.get(id(obj))
+    if not isinstance(table, ContainerTable) or behind(obj.__class__, method) is OWN:
+        read_both(obj, value, method)
         return
-    table.hand_out_all(value, hand_out)
-    codes = (*table.extend(value), *_whole(value))
-    if codes:
-        announce(codes)
+    table = container(obj, method, value)
+    if table is not None:
+        table.hand_out_all(value, hand_out)
+        codes = (*table.extend(value), *_whole(value))
+        if codes:
+            announce(codes)
 
 
 # Patterns
@@ -344,9 +428,3 @@ def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None
     codes = tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name]))
     if codes:
         announce(codes)
-
-
-def everything(obj: Any) -> Codes:
-    """Return the codes of reading all that a published object holds."""
-    table = published.get(id(obj))
-    return () if table is None else whole_read(table)

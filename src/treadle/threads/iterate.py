@@ -10,9 +10,10 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.events import Codes, Mode
+from treadle.events import Codes
 from treadle.threads import hooks
-from treadle.threads.containers import ContainerTable, ListTable, is_overridden
+from treadle.threads.containers import ContainerTable, ListTable, instrumented
+from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.shared import ObjectTable, register
 
 _END = object()
@@ -21,14 +22,28 @@ _END = object()
 def iterate(obj: Any) -> Any:
     """Return what a loop over an object goes through."""
     table = hooks.published.get(id(obj))
-    if isinstance(table, ContainerTable):
-        if is_overridden(obj.__class__, "__iter__"):
-            return obj
+    if table is None:
+        return obj
+    found = behind(obj.__class__, "__iter__")
+    if found is OWN:
+        return obj
+    if isinstance(table, ContainerTable) and not found.name:
         if isinstance(table, ListTable):
             return _each_item(obj, table)
         _say(table.keys_read())  # an iterator knows the size that it began with
-        return _each(iter(obj), table.keys_read)
-    return _each(obj, lambda: next_codes(obj)) if is_shared_iterator(obj) else obj
+        return _each(iter(obj), lambda: _say(table.keys_read()))
+    if is_shared_iterator(obj):
+        return _each(obj, lambda: advance(obj))
+    return _foreign_iterator(obj, found) if found.is_foreign else obj
+
+
+def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
+    """Go through a published object by means of code that is not instrumented."""
+    hooks.run_foreign(found, obj)
+    iterator = iter(obj)
+    if iterator is obj:
+        return _each(obj, lambda: advance(obj))
+    return _each(iterator, lambda: hooks.run_foreign(found, obj))
 
 
 def _say(codes: Codes) -> None:
@@ -44,10 +59,18 @@ def is_shared_iterator(obj: Any) -> bool:
     return step is not None and not isinstance(step, types.FunctionType)
 
 
-def next_codes(obj: Any) -> Codes:
-    """Return the codes of taking the next value of an iterator that is published."""
+def advance(obj: Any) -> None:
+    """Announce that the next value of an iterator is taken, if it is published and not ours."""
     table = hooks.published.get(id(obj))
-    return () if table is None else (table.at("position", Mode.WRITE, " position"),)
+    if table is None:
+        return
+    if isinstance(obj, types.GeneratorType):
+        if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
+            _say((state_of(table),))
+            return
+    elif behind(obj.__class__, "__next__") is OWN:
+        return
+    hooks.run_foreign(behind(obj.__class__, "__next__"), obj)
 
 
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
@@ -60,9 +83,9 @@ def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
         index += 1
 
 
-def _each(iterator: Iterator[Any], find: Callable[[], Codes]) -> Iterator[Any]:
+def _each(iterator: Iterator[Any], before: Callable[[], None]) -> Iterator[Any]:
     while True:
-        _say(find())
+        before()
         value = next(iterator, _END)
         if value is _END:
             return
@@ -72,10 +95,16 @@ def _each(iterator: Iterator[Any], find: Callable[[], Codes]) -> Iterator[Any]:
 def backwards(obj: Any) -> Any:
     """Return what `reversed` goes through."""
     table = hooks.published.get(id(obj))
-    if not isinstance(table, ContainerTable) or is_overridden(obj.__class__, "__reversed__"):
+    if table is None:
+        return reversed(obj)
+    found = behind(obj.__class__, "__reversed__")
+    if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+        hooks.run_foreign(found, obj)
+        return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
+    if found is OWN or not isinstance(table, ContainerTable):
         return reversed(obj)
     _say(table.whole_read())
-    return _each(reversed(obj), table.whole_read)
+    return _each(reversed(obj), lambda: _say(table.whole_read()))
 
 
 class SharedIterator:
@@ -93,6 +122,9 @@ class SharedIterator:
         return self
 
     def __next__(self) -> Any:
+        own = hooks.published.get(id(self))
+        if own is not None:
+            _say((state_of(own),))
         table = self._table
         if isinstance(table, ListTable):
             _say(table.next_item(self._index))
@@ -105,9 +137,15 @@ class SharedIterator:
 def iterator_of(obj: Any, *sentinel: Any) -> Any:
     """Stand for `iter`."""
     table = hooks.published.get(id(obj))
-    if sentinel or not isinstance(table, ContainerTable):
+    if sentinel or table is None:
         return iter(obj, *sentinel)
-    if is_overridden(obj.__class__, "__iter__"):
+    found = behind(obj.__class__, "__iter__")
+    if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+        hooks.run_foreign(found, obj)
+        iterator = iter(obj)
+        hooks.hand_out(iterator, f"iterator of {table.label}")
+        return iterator
+    if found is OWN or not isinstance(table, ContainerTable):
         return iter(obj)
     return SharedIterator(obj, table)
 

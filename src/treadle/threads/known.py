@@ -14,11 +14,11 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
-from treadle.events import OPEN, Codes
+from treadle.events import Codes
 from treadle.threads import hooks, iterate
-from treadle.threads.containers import AttributesTable, ContainerTable
+from treadle.threads.containers import AttributesTable, ContainerTable, whole_read
 from treadle.threads.hooks import published
-from treadle.threads.shared import ATOMS, ObjectTable
+from treadle.threads.shared import ObjectTable
 
 Function = Callable[..., Any]
 
@@ -37,33 +37,8 @@ def published_among(values: Any) -> list[Any]:
 def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that only reads its arguments, with all that is in them."""
     values = (getattr(function, "__self__", None), *args, *kwargs.values())
-    codes = _all_codes(values)
-    if codes:
-        hooks.announce(codes)
-        found = _all_codes(values)
-        if found != codes:
-            hooks.revise(found)
+    hooks.read_deeply(values, None, deeply=True)
     return function(*args, **kwargs)
-
-
-def _all_codes(values: tuple[Any, ...]) -> Codes:
-    """Return the codes of reading values and all published objects that they lead to."""
-    codes: dict[int, None] = {}
-    seen: set[int] = set()
-    todo = list(values)
-    while todo:
-        value = todo.pop()
-        if value.__class__ in ATOMS or id(value) in seen or isinstance(value, type):
-            continue
-        seen.add(id(value))
-        codes.update(dict.fromkeys(hooks.everything(value)))
-        if isinstance(value, dict):
-            todo += [*dict.keys(value), *dict.values(value)]
-        elif value.__class__ in (list, tuple, set, frozenset, deque):
-            todo += value
-        else:
-            todo += getattr(value, "__dict__", {}).values()
-    return (*codes, OPEN) if len(seen) > len(values) and codes else tuple(codes)
 
 
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,7 +47,9 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(table, ContainerTable):
         for value in args:
             table.hand_out_all(value, hooks.hand_out)
-        read = [code for value in published_among(args) for code in hooks.everything(value)]
+        read = [
+            code for value in published_among(args) for code in whole_read(published[id(value)])
+        ]
         say((*table.whole_write(), *read))
     return function(*args, **kwargs)
 
@@ -167,8 +144,7 @@ def _len(obj: Any) -> int:
 
 
 def _next(iterator: Any, *default: Any) -> Any:
-    if iterate.is_shared_iterator(iterator) or isinstance(iterator, iterate.SharedIterator):
-        say(iterate.next_codes(iterator))
+    iterate.advance(iterator)
     return next(iterator, *default)
 
 
@@ -247,6 +223,11 @@ def _before(hook: Function, function: Any, order: tuple[int, ...]) -> Function:
     return call
 
 
+def _in_place(method: str) -> Function:
+    """Return the hook of an operator that changes its first operand."""
+    return lambda obj, value: hooks.update_in_place(obj, value, method)
+
+
 def _build_functions() -> dict[Any, Function]:
     table: dict[Any, Function] = {
         len: _len,
@@ -279,7 +260,8 @@ def _build_functions() -> dict[Any, Function]:
         if not callable(function) or function in table or isinstance(function, type):
             continue
         if name.startswith("i") and name not in ("is_", "is_not", "index", "inv", "invert"):
-            table.setdefault(function, _before(hooks.update_in_place, function, (0, 1)))
+            hook = _in_place(f"__{name}__" if not name.startswith("__") else name)
+            table.setdefault(function, _before(hook, function, (0, 1)))
         elif name not in ("is_", "is_not", "length_hint", "call"):
             table.setdefault(function, _reading(function))
     for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,

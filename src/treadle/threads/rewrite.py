@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bytecode import BinaryOp, Bytecode, Instr, Label
+from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
 
 from treadle.threads import calls, hooks, iterate, known
 from treadle.threads.emit import (
@@ -60,14 +60,21 @@ HARMLESS_CALLS = frozenset(
 )  # fmt: skip
 """Built-ins that touch nothing shared through their arguments."""
 
-_MUTABLE_OPERATORS = frozenset({"ADD", "MULTIPLY", "OR", "AND", "SUBTRACT", "XOR", "REMAINDER"})
-"""Operators that built-in containers (and `%` of strings) have."""
+_METHODS = {
+    "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
+    "REMAINDER": "mod", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv", "POWER": "pow",
+    "LSHIFT": "lshift", "RSHIFT": "rshift", "MATRIX_MULTIPLY": "matmul",
+}  # fmt: skip
+"""The special methods of operators."""
+_UNARY = {
+    "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
+}  # fmt: skip
 _READING: dict[str, Hook] = {
     "len": hooks.read_size,
-    "bool": hooks.read_size,
+    "bool": hooks.read_truth,
     **dict.fromkeys(
         ["list", "tuple", "set", "frozenset", "sorted", "sum", "any", "all", "min", "max"],
-        hooks.read_deep,
+        hooks.read_elements,
     ),
     **dict.fromkeys(["str", "repr", "print", "format"], hooks.read_deep),
 }
@@ -337,7 +344,12 @@ class _Rewriter:
     def _truth(self, i: Any) -> bool:
         top = self._origins.top(1)
         if top.name not in _FRESH and not top.is_constant:
-            self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
+            self._emit(guard(i.location, 1, hook(i.location, hooks.read_truth, copies=[1])))
+        return False
+
+    def _unary(self, i: Any) -> bool:
+        call = hook(i.location, hooks.read_one, copies=[1], consts=[_UNARY[i.name]])
+        self._emit(guard(i.location, 1, call))
         return False
 
     def _conditional_jump(self, i: Any) -> bool:
@@ -364,32 +376,32 @@ class _Rewriter:
         return False
 
     def _compare(self, i: Any) -> bool:
-        if not any(self._origins.top(depth).is_constant for depth in (1, 2)):
-            call = hook(i.location, hooks.read_both, copies=[2, 1])
-            self._emit(guard_two(i.location, call))
+        if any(self._origins.top(depth).is_constant for depth in (1, 2)):
+            return False  # numbers and strings, nearly always: a check would cost too much
+        method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
+        self._two_operands(i, hook(i.location, hooks.read_both, copies=[2, 1], consts=[method]))
         return False
 
-    def _operator(self, i: Any) -> bool:
-        operator = BinaryOp(i.arg).name
-        is_in_place = operator.startswith("INPLACE_")
-        operator = operator.removeprefix("INPLACE_")
+    def _two_operands(self, i: Any, call: list[Item]) -> None:
+        """Emit a hook that is called if one of two operands is published."""
         left, right = self._origins.top(2), self._origins.top(1)
-        if operator not in _MUTABLE_OPERATORS:
-            return False
-        if is_in_place:
-            if not right.is_number or operator == "MULTIPLY":
-                call = hook(i.location, hooks.update_in_place, copies=[2, 1])
-                self._emit(guard_two(i.location, call))
-            return False
-        if (left.is_number or right.is_number) and operator != "MULTIPLY":
-            return False
-        call = hook(i.location, hooks.read_both, copies=[2, 1])
         if right.is_constant or right.name in _FRESH:
             self._emit(guard(i.location, 2, call))
         elif left.is_constant or left.name in _FRESH:
             self._emit(guard(i.location, 1, call))
         else:
             self._emit(guard_two(i.location, call))
+
+    def _operator(self, i: Any) -> bool:
+        operator = BinaryOp(i.arg).name
+        is_in_place = operator.startswith("INPLACE_")
+        method = _METHODS[operator.removeprefix("INPLACE_")]
+        numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
+        if any(numbers) and method != "mul":
+            return False  # arithmetic, nearly always: a check would cost too much
+        name = f"__i{method}__" if is_in_place else f"__{method}__"
+        called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
+        self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
         return False
 
     def _format(self, i: Any) -> bool:
@@ -552,6 +564,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "COMPARE_OP": _Rewriter._compare,
     "BINARY_OP": _Rewriter._operator,
     "UNARY_NOT": _Rewriter._truth,
+    **dict.fromkeys(_UNARY, _Rewriter._unary),
     "TO_BOOL": _Rewriter._truth,
     "FORMAT_VALUE": _Rewriter._format,
     "FORMAT_SIMPLE": _Rewriter._format,
