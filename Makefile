@@ -30,7 +30,7 @@ test: $(INSTALLED)  ## everything that CI checks
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
-	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS)
+	@for part in $(THREADS); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
 	@$(BIN)/pytest -n 2 -m "slow and not minutes"
 	@THREADS="$(THREADS)" sh scripts/other-pythons.sh
 

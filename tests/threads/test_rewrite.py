@@ -156,6 +156,7 @@ def _library_files() -> list[Path]:
     return random.Random(sys.version_info[1]).sample(files, len(files) // 6)
 
 
+@pytest.mark.slow
 def test_standard_library_can_be_rewritten() -> None:
     for path in _library_files():
         code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
