@@ -388,11 +388,6 @@ def test_recursion_without_end_is_a_finding(in_thread: bool) -> None:
     assert failure_of(test).message.startswith("RecursionError: maximum recursion depth exceeded")
 
 
-@pytest.mark.xfail(
-    sys.version_info < (3, 12),
-    reason="greenlets of the pool begin at different depths: reported as nondeterminism",
-    strict=False,
-)
 def test_recursion_on_shared_objects() -> None:
     def test() -> None:
         counter = Counter()

@@ -7,19 +7,19 @@ scheduled:
     self._owner = task                     # the operation itself
     task.doing = (code(location, Mode.TAKE),)   # what the step accessed
 
-`control.locate` gives the location of a primitive, or None while nobody else can reach it: then the
-operation is no event, unless it has to wait.
+While nobody else can reach a primitive (`facets.table_of` is None) the operation is no event,
+unless it has to wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent
 
 from treadle.errors import TreadleBug, TreadleError
-from treadle.events import OPEN, Codes, Mode, code, mode_of
+from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
 from treadle.threads.task import Operation, Task
 
@@ -80,26 +80,10 @@ def step(doing: Operation | Codes) -> None:
     running.scheduler.announce(doing)
 
 
-def locate(obj: Any, facet: Hashable = "", name: str = "") -> int | None:
-    """Return a location of a published object, or None while nobody else can reach it.
-
-    `facet` tells several locations of one object apart; `name` is put after the object's name.
-    """
-    table = hooks.published.get(id(obj))
-    if table is None:
-        return None
-    return table.shared.location((table.key, "facet", facet), table.label + name)
-
-
 def label_of(obj: Any, otherwise: str) -> str:
     """Return the name of an object for people."""
     table = hooks.published.get(id(obj))
     return otherwise if table is None else table.label
-
-
-def accesses(location: int | None, mode: Mode) -> Codes:
-    """Return the codes of one access; empty if there is no location."""
-    return () if location is None else (code(location, mode),)
 
 
 def publish(value: Any, label: str) -> None:

@@ -65,6 +65,15 @@ unobserved: list[tuple[str, str]] = []
 _PLAIN = instrumented.plain_classes
 
 
+def say(codes: Codes) -> None:
+    """Announce an access, if there is one.
+
+    Hooks that run often do that themselves, and those whose values a report looks up in them.
+    """
+    if codes:
+        announce(codes)
+
+
 def loop(site: object) -> None:
     """Before the backward jump of a `while` loop."""
     if announce is not nothing:
@@ -286,9 +295,7 @@ def load_slice(obj: Any) -> None:
     """Before `obj[i:j]` is read."""
     table = container(obj, "__getitem__")
     if table is not None:
-        codes = table.whole_read()
-        if codes:
-            announce(codes)
+        say(table.whole_read())
 
 
 def store_slice(value: Any, obj: Any) -> None:
@@ -322,18 +329,14 @@ def read_truth(obj: Any) -> None:
 
 def _size(table: ContainerTable | None) -> None:
     if table is not None:
-        codes = table.size()
-        if codes:
-            announce(codes)
+        say(table.size())
 
 
 def read_whole(obj: Any) -> None:
     """Before something is unpacked or copied into a new container."""
     table = container(obj, "__iter__")
     if table is not None:
-        codes = table.whole_read()
-        if codes:
-            announce(codes)
+        say(table.whole_read())
 
 
 _REFLECTED = {
@@ -388,9 +391,7 @@ def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
     table = container(obj, "__contains__", item)
     if table is not None:
-        codes = table.membership(item)
-        if codes:
-            announce(codes)
+        say(table.membership(item))
 
 
 def update_in_place(obj: Any, value: Any, method: str) -> None:
@@ -414,9 +415,7 @@ def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
     """Before the keys of a mapping pattern are looked up."""
     table = container(obj, "get")
     if table is not None:
-        codes = tuple(dict.fromkeys(code for key in keys for code in table.membership(key)))
-        if codes:
-            announce(codes)
+        say(tuple(dict.fromkeys(code for key in keys for code in table.membership(key))))
 
 
 def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
@@ -425,6 +424,4 @@ def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None
     if table is None or not isinstance(obj, kind):
         return
     positional = tuple(getattr(kind, "__match_args__", ()))[:count]
-    codes = tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name]))
-    if codes:
-        announce(codes)
+    say(tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name])))

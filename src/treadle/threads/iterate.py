@@ -10,7 +10,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.events import Codes
 from treadle.threads import hooks
 from treadle.threads.containers import ContainerTable, ListTable, instrumented
 from treadle.threads.foreign import OWN, Behind, behind, state_of
@@ -30,8 +29,8 @@ def iterate(obj: Any) -> Any:
     if isinstance(table, ContainerTable) and not found.name:
         if isinstance(table, ListTable):
             return _each_item(obj, table)
-        _say(table.keys_read())  # an iterator knows the size that it began with
-        return _each(iter(obj), lambda: _say(table.keys_read()))
+        hooks.say(table.keys_read())  # an iterator knows the size that it began with
+        return _each(iter(obj), lambda: hooks.say(table.keys_read()))
     if is_shared_iterator(obj):
         return _each(obj, lambda: advance(obj))
     return _foreign_iterator(obj, found) if found.is_foreign else obj
@@ -44,11 +43,6 @@ def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
     if iterator is obj:
         return _each(obj, lambda: advance(obj))
     return _each(iterator, lambda: hooks.run_foreign(found, obj))
-
-
-def _say(codes: Codes) -> None:
-    if codes:
-        hooks.announce(codes)
 
 
 def is_shared_iterator(obj: Any) -> bool:
@@ -66,7 +60,7 @@ def advance(obj: Any) -> None:
         return
     if isinstance(obj, types.GeneratorType):
         if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
-            _say((state_of(table),))
+            hooks.say((state_of(table),))
             return
     elif behind(obj.__class__, "__next__") is OWN:
         return
@@ -76,7 +70,7 @@ def advance(obj: Any) -> None:
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
     index = 0
     while True:
-        _say(table.next_item(index))
+        hooks.say(table.next_item(index))
         if index >= len(obj):
             return
         yield obj[index]
@@ -103,8 +97,8 @@ def backwards(obj: Any) -> Any:
         return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
     if found is OWN or not isinstance(table, ContainerTable):
         return reversed(obj)
-    _say(table.whole_read())
-    return _each(reversed(obj), lambda: _say(table.whole_read()))
+    hooks.say(table.whole_read())
+    return _each(reversed(obj), lambda: hooks.say(table.whole_read()))
 
 
 class SharedIterator:
@@ -115,7 +109,7 @@ class SharedIterator:
         self._table = table
         self._index = 0
         if not isinstance(table, ListTable):
-            _say(table.keys_read())
+            hooks.say(table.keys_read())
         self._native = iter(obj)
 
     def __iter__(self) -> SharedIterator:
@@ -124,13 +118,13 @@ class SharedIterator:
     def __next__(self) -> Any:
         own = hooks.published.get(id(self))
         if own is not None:
-            _say((state_of(own),))
+            hooks.say((state_of(own),))
         table = self._table
         if isinstance(table, ListTable):
-            _say(table.next_item(self._index))
+            hooks.say(table.next_item(self._index))
             self._index += 1
         else:
-            _say(table.keys_read())
+            hooks.say(table.keys_read())
         return next(self._native)
 
 

@@ -167,10 +167,6 @@ class Shared:
         """Return the objects that are published, those of every execution first."""
         return [*self._static_kept, *self._kept]
 
-    def is_published(self, value: Any) -> bool:
-        """Tell whether an object is reachable for others."""
-        return id(value) in self.published
-
     # Locations
 
     def location(self, key: Hashable, name: str) -> int:

@@ -554,11 +554,6 @@ def _name_of_argument(value: Any, index: int) -> str:
     return f"argument {index}"
 
 
-def is_finding(task: Task, thread_exceptions: bool) -> bool:
-    """Tell whether an exception that ended a task is a finding: in the test itself it always is."""
-    return task.parent is None or thread_exceptions
-
-
 shared.register(threading.Thread, ObjectTable, _children, _quick_children)
 
 PATCHES = Patches(
