@@ -11,17 +11,14 @@ All times are CPU time, and all numbers come from one run on one machine:
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 import treadle
+from printing import print_measurements
 from treadle.api import ALGORITHMS
 from treadle.bench import PAPERS
 from treadle.bench.harness import Measurement, Task, measure
@@ -208,27 +205,6 @@ def _repeated(program: Program) -> tuple[float, int]:
     return time.process_time() - started, executions
 
 
-# Printing
-
-
-def _print_table(console: Console, lines: Sequence[Line]) -> None:
-    """Print the lines of one measurement, without the columns that it does not have."""
-    names = [field.name for field in fields(Line) if field.name != "measurement"]
-    shown = [name for name in names if any(getattr(line, name) is not None for line in lines)]
-    table = Table(title=lines[0].measurement, title_justify="left")
-    for name in shown:
-        table.add_column(name.replace("_", " "), justify="right")
-    for line in lines:
-        table.add_row(*(_in_words(getattr(line, name)) for name in shown))
-    console.print(table)
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -236,13 +212,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one object per line")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each rate")
     options = parser.parse_args()
-    console = Console(width=None if Console().is_terminal else 140)
-    for lines in _measurements(options.quick, options.budget):
-        if options.json:
-            for line in lines:
-                print(json.dumps({k: v for k, v in asdict(line).items() if v is not None}))
-        else:
-            _print_table(console, list(lines))
+    print_measurements(_measurements(options.quick, options.budget), as_json=options.json)
 
 
 def _measurements(quick: bool, budget: float) -> Iterator[Iterator[Line]]:

@@ -11,16 +11,13 @@ All times are CPU time, the least of several repetitions, from one run on one ma
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 import treadle
+from printing import print_measurements
 from threads.counter import Counter, racy_counter
 from threads.filesystem import filesystem
 from threads.lastzero import lastzero
@@ -201,40 +198,13 @@ def single() -> Iterator[Line]:
         )
 
 
-# Printing
-
-
-def _print_table(console: Console, lines: Sequence[Line]) -> None:
-    """Print the lines of one measurement, without the columns that it does not have."""
-    names = [field.name for field in fields(Line) if field.name != "measurement"]
-    shown = [name for name in names if any(getattr(line, name) is not None for line in lines)]
-    table = Table(title=lines[0].measurement, title_justify="left")
-    for name in shown:
-        table.add_column(name.replace("_", " "), justify="right")
-    for line in lines:
-        table.add_row(*(_in_words(getattr(line, name)) for name in shown))
-    console.print(table)
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller programs")
     parser.add_argument("--json", action="store_true", help="one object per line")
     options = parser.parse_args()
-    console = Console(width=None if Console().is_terminal else 140)
-    for lines in (rates(options.quick), runs(options.quick), single()):
-        if options.json:
-            for line in lines:
-                print(json.dumps({k: v for k, v in asdict(line).items() if v is not None}))
-        else:
-            _print_table(console, list(lines))
+    print_measurements((rates(options.quick), runs(options.quick), single()), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import subprocess
@@ -345,16 +345,10 @@ def test_a_memory_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
 # benchmarks/speed.py
 
 
-@pytest.fixture(scope="module")
-def speed() -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / "speed.py"
-    spec = importlib.util.spec_from_file_location("speed", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["speed"] = module
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def speed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    return importlib.import_module("speed")
 
 
 def test_merely_running_runs_what_optimal_explores(speed: ModuleType) -> None:

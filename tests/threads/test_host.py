@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.threads import host, program
+from treadle.threads import collector, host, program
 from treadle.threads.program import ThreadProgram
 from treadle.threads.watchdog import BlockedOutsideControl
 
@@ -69,7 +69,7 @@ def state_of_the_process() -> dict[str, Any]:
     return {
         "threads": threading.enumerate(),
         "count": _thread._count(),
-        "gc": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
+        "gc": (gc.isenabled(), gc.get_threshold(), collector.is_frozen()),
         "signals": [signal.getsignal(number) for number in signal.valid_signals()],
         "hooks": (threading.excepthook, sys.excepthook, sys.unraisablehook, sys.gettrace()),
         "main": dict(vars(threading.main_thread())),

@@ -14,12 +14,6 @@ import pytest
 import treadle
 from treadle.threads.program import ThreadProgram
 
-LOCALS_ARE_SHARED = pytest.mark.xfail(
-    sys.version_info[:2] == (3, 12),
-    reason="on 3.12 threads share the values of a threading.local: to be mended",
-    strict=True,
-)
-
 
 def verify(test: Callable[[], object], **options: Any) -> treadle.Result:
     """Explore a test that must pass, to the end of its space."""
@@ -681,7 +675,6 @@ def thread_local_values() -> list[object]:
     return seen
 
 
-@LOCALS_ARE_SHARED
 def test_thread_local_values_as_outside_of_control() -> None:
     real = thread_local_values()
     del AT_IMPORT.other
@@ -713,7 +706,6 @@ def test_thread_local_values_are_no_events(make: Callable[[], Any]) -> None:
     assert verify(test).executions == 1
 
 
-@LOCALS_ARE_SHARED
 def test_thread_local_values_under_random_schedules() -> None:
     class Box:
         turn = 0

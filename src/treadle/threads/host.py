@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from treadle.program import Crash
-from treadle.threads import control, thread
+from treadle.threads import collector, control, thread
 from treadle.threads.local import Locals
 from treadle.threads.scheduler import Abort
 from treadle.threads.task import Task
@@ -48,7 +48,7 @@ class Host:
     def guarded(self) -> Iterator[None]:
         """Protect the process while the program is explored; enter it last, after the patches."""
         self._is_interrupted = self._is_undoing = False
-        undo = [self._take_hooks(), self._take_locals(), self._take_collector()]
+        undo = [self._take_hooks(), self._take_locals(), collector.take_over()]
         undo.append(self._take_interrupts())
         try:
             if self._watchdog is not None:
@@ -124,22 +124,6 @@ class Host:
         """Give each thread its own thread-local values."""
         self.locals.begin()
         return self.locals.end
-
-    def _take_collector(self) -> Any:
-        """Let no finalizer run in the middle of an execution only because garbage piled up."""
-        was_enabled = gc.isenabled()
-        freezes = gc.get_freeze_count() == 0
-        gc.disable()
-        if freezes:
-            gc.freeze()  # what is there stays: collecting between executions costs next to nothing
-
-        def put_back() -> None:
-            if freezes:
-                gc.unfreeze()
-            if was_enabled:
-                gc.enable()
-
-        return put_back
 
     def _take_interrupts(self) -> Any:
         """Remember an interrupt, in case that the test swallows it."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.errors import TreadleError
 from treadle.events import Codes
 from treadle.threads import control, shared
+from treadle.threads.collector import all_objects
 from treadle.threads.patches import Patches
 from treadle.threads.shared import ObjectTable
 from treadle.threads.task import Task
@@ -117,7 +118,7 @@ class Locals:
         """Look which thread-local objects there are."""
         kinds = set(_all_subclasses(_Local))
         foreign = _foreign_globals()
-        for one in gc.get_objects():
+        for one in all_objects():
             if type(one) in kinds and id(one) not in foreign and not _is_foreign(type(one)):
                 self._instances.append((one, dict(one.__dict__)))
         for kind in _Local.__subclasses__():

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import gc
 import importlib
 import sys
 import sysconfig
@@ -25,6 +24,7 @@ from typing import Any
 from treadle.events import Codes
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
+from treadle.threads.collector import all_objects
 from treadle.threads.containers import instrumented
 from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
@@ -143,16 +143,6 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
             yield from _names_in(const)
 
 
-def _all_objects() -> list[Any]:
-    """Return all objects, also those that the collector was told to leave alone."""
-    if not gc.get_freeze_count():
-        return gc.get_objects()
-    gc.unfreeze()
-    found = gc.get_objects()
-    gc.freeze()
-    return found
-
-
 class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
@@ -251,7 +241,7 @@ class Instrumentation:
         new = {id(namespace) for _, namespace in added}
         functions = [
             found
-            for found in _all_objects()
+            for found in all_objects()
             if found.__class__ is types.FunctionType and id(found.__globals__) in new
         ]
         self._facts += {
