@@ -13,6 +13,7 @@ from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
 from treadle.explore.exhaustive import Exhaustive
+from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
 from treadle.explore.progress import Listener
 from treadle.explore.races import data_races
@@ -35,6 +36,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "classic": Classic,
     "source": Source,
     "optimal": Optimal,
+    "observers": Observers,
     "random": RandomWalk,
     "pct": Pct,
 }

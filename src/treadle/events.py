@@ -211,6 +211,8 @@ class Vocabulary:
         self.location_names: list[str] = []
         self.data: set[int] = set()
         """Locations that hold data of the program and synchronise nothing."""
+        self.cells: set[int] = set()
+        """Locations that a `WRITE` replaces as a whole; one that needs the old value also reads."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}

@@ -76,6 +76,8 @@ class Program:
     def _declare(self, shared: dict[str, Any]) -> None:
         """Number the locations of everything that is shared."""
         self.scalars: dict[str, int] = {}
+        self.cells: dict[int, tuple[str, int | None]] = {}
+        """Locations of scalars and of array elements: name and index."""
         self._initial: list[tuple[str, Any]] = []
         self._builders: list[tuple[str, Callable[[ModelRun], Any]]] = []
         self._kinds: dict[str, Kind] = {}
@@ -93,7 +95,9 @@ class Program:
                 )
             else:
                 self.scalars[name] = self.vocabulary.location(name, name)
+                self.cells[self.scalars[name]] = name, None
                 self._initial.append((f"_v_{name}", value))
+        self.vocabulary.cells.update(self.cells)
         objects = [name for name in shared if name not in self.scalars]
         self._state_class = state_class(self.scalars, objects)
 
@@ -111,6 +115,7 @@ class Program:
             return lambda run: tuple(part(run) for part in parts)
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
         first = locations[0] if locations else 0
+        self.cells.update((first + i, (name, i)) for i in range(len(value)))
         return lambda run: run.bind_array(name, first, list(value))
 
     @overload

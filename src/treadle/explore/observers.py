@@ -1,0 +1,51 @@
+"""Optimal-DPOR with observers, ODPOR-ob (seed 000, section 4.1 and figure 5).
+
+The happens-before order is that of `observation`: writes that nobody looks at later are not
+ordered. A race between two of them that somebody does look at is reversed together with the last
+observer, for without it the two would not be ordered, and the reversal redundant.
+"""
+
+from __future__ import annotations
+
+from treadle.explore.done import DoneSets, Step
+from treadle.explore.observation import ObservedTrace
+from treadle.program import Run
+from treadle.trace import Trace, bits
+
+
+class Observers(DoneSets):
+    """One execution per happens-before class modulo observability."""
+
+    trace_type: type[Trace] = ObservedTrace
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races of the execution that has just ended (figure 5)."""
+        del outcome
+        trace = self.observed
+        trace.extend()
+        after = trace.after()
+        new = self.new(run)
+        for e, last in list(trace.races):
+            observers = trace.observers(e, last)
+            if max(last, *observers) >= new if observers else last >= new:
+                self.plan(e, self.reversed(e, last, observers, after))
+        for e, v in self.blocked_or_altered(run, after):
+            self.plan(e, v)
+
+    @property
+    def observed(self) -> ObservedTrace:
+        """The execution with its order modulo observability."""
+        assert isinstance(self.search.trace, ObservedTrace)
+        return self.search.trace
+
+    def reversed(
+        self, e: int, last: int, observers: list[int], after: list[int]
+    ) -> list[Step]:
+        """Return `v`: the race reversed, and observed if it was (lines 4 to 8)."""
+        notdep = self.notdep(e, after)
+        if not observers:
+            return self.steps([*bits(notdep & ~(1 << last)), last])
+        not_observing = after[e] & ~(1 << last)
+        for o in observers:
+            not_observing &= ~(after[o] | 1 << o)
+        return self.steps([*bits(notdep), last, e, *bits(not_observing), observers[-1]])
