@@ -15,6 +15,7 @@ from treadle.explore.classic import Classic
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
+from treadle.explore.optimal_context import OptimalContext
 from treadle.explore.progress import Listener
 from treadle.explore.races import data_races
 from treadle.explore.sampling import Pct, RandomWalk
@@ -37,6 +38,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "source": Source,
     "optimal": Optimal,
     "observers": Observers,
+    "optimal-context": OptimalContext,
     "random": RandomWalk,
     "pct": Pct,
 }

@@ -141,6 +141,13 @@ class Run(Protocol):
         """Return a comparable value of the whole state: shared state and every continuation."""
         ...
 
+    def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
+        """Return a comparable value of part of the state: continuations, and values of locations.
+
+        What cannot be compared is equal to nothing, not even to itself.
+        """
+        ...
+
     def close(self) -> None:
         """End the run; frees what its processes hold."""
         ...

@@ -53,8 +53,15 @@ class DoneSets(Optimal):
                 siblings, done = [], None
                 if not self.take(run, process, planned):
                     return len(self.search.trace) - 1
+                if self.is_stopped:
+                    return -1
             tree = branch.children
         return -1
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a planned step must not be taken after all."""
+        return False
 
     def take(self, run: Run, process: int, planned: Footprint) -> bool:
         """Take a planned step; tell whether it was as planned."""

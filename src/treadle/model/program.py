@@ -232,6 +232,17 @@ class Program:
         """Return the shared values by name, without accessing them."""
         return {name: getattr(state, f"_v_{name}") for name in self._kinds}
 
+    def values_at(self, state: State, locations: Sequence[int]) -> list[Any]:
+        """Return the values of some locations, or all shared values if one is no cell."""
+        values = []
+        for location in locations:
+            name, index = self.cells.get(location, ("", None))
+            if name not in self._kinds:
+                return [self.shared_values(state)]
+            value = getattr(state, f"_v_{name}")
+            values.append(value if index is None else value._values[index])
+        return values
+
     def _begins_with_yield(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> bool:

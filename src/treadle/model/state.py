@@ -72,7 +72,7 @@ class Array:
 
     def fingerprint_of(self) -> object:
         """Return the values, for the state's fingerprint."""
-        return self._values
+        return self._name, self._values
 
 
 def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
@@ -151,7 +151,7 @@ class Dict:
 
     def fingerprint_of(self) -> object:
         """Return the items, for the state's fingerprint."""
-        return self._values
+        return self._name, self._values
 
 
 class Counter:
@@ -208,7 +208,7 @@ class Counter:
 
     def fingerprint_of(self) -> object:
         """Return the value, for the state's fingerprint."""
-        return self._value
+        return self._location, self._value
 
 
 class State:
