@@ -12,6 +12,7 @@ from treadle.errors import TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
+from treadle.explore.context import Context
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
@@ -38,6 +39,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "source": Source,
     "optimal": Optimal,
     "observers": Observers,
+    "context": Context,
     "optimal-context": OptimalContext,
     "random": RandomWalk,
     "pct": Pct,

@@ -7,6 +7,7 @@ observer, for without it the two would not be ordered, and the reversal redundan
 
 from __future__ import annotations
 
+from treadle.events import Footprint
 from treadle.explore.done import DoneSets, Step
 from treadle.explore.observation import ObservedTrace
 from treadle.program import Run
@@ -27,8 +28,11 @@ class Observers(DoneSets):
         new = self.new(run)
         for e, last in list(trace.races):
             observers = trace.observers(e, last)
-            if max(last, *observers) >= new if observers else last >= new:
-                self.plan(e, self.reversed(e, last, observers, after))
+            if max(last, *observers) < new if observers else last < new:
+                continue
+            v = self.reversed(e, last, observers, after)
+            if v is not None:
+                self.plan(e, v)
         for e, v in self.blocked_or_altered(run, after):
             self.plan(e, v)
 
@@ -40,12 +44,30 @@ class Observers(DoneSets):
 
     def reversed(
         self, e: int, last: int, observers: list[int], after: list[int]
-    ) -> list[Step]:
-        """Return `v`: the race reversed, and observed if it was (lines 4 to 8)."""
+    ) -> list[Step] | None:
+        """Return `v`: the race reversed, and observed if it was (lines 4 to 8).
+
+        None if the observer cannot look then: a process that waits for a value that is not there.
+        """
         notdep = self.notdep(e, after)
         if not observers:
             return self.steps([*bits(notdep & ~(1 << last)), last])
         not_observing = after[e] & ~(1 << last)
         for o in observers:
             not_observing &= ~(after[o] | 1 << o)
-        return self.steps([*bits(notdep), last, e, *bits(not_observing), observers[-1]])
+        v = [*bits(notdep), last, e, *bits(not_observing)]
+        o = self._looking_at(e, v, observers[-1])
+        return None if o is None else [*self.steps(v), o]
+
+    def _looking_at(self, e: int, v: list[int], o: int) -> Step | None:
+        """Return the step of an observer after `pre(E, e).v`, if it is enabled there."""
+        trace = self.search.trace
+        footprint: Footprint | None = trace.footprints[o]
+        if trace.footprints[o].guarded:
+            events = [*range(e), *v]
+            footprint = self.search.probe(
+                [trace.processes[event] for event in events],
+                [trace.codes[event] for event in events],
+                trace.processes[o],
+            )
+        return None if footprint is None else (trace.processes[o], footprint)
