@@ -17,6 +17,7 @@ from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
 from treadle.explore.optimal_context import OptimalContext
+from treadle.explore.optimal_context_observers import OptimalContextObservers
 from treadle.explore.progress import Listener
 from treadle.explore.races import data_races
 from treadle.explore.sampling import Pct, RandomWalk
@@ -41,6 +42,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "observers": Observers,
     "context": Context,
     "optimal-context": OptimalContext,
+    "optimal-context-observers": OptimalContextObservers,
     "random": RandomWalk,
     "pct": Pct,
 }

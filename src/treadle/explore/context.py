@@ -25,7 +25,7 @@ class Context(Source):
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search)
+        self.contexts = Contexts(self.search, refined=self.refined)
         self.dnd: list[DontDo] = []
         self._here: DontDo = []
 
@@ -52,11 +52,9 @@ class Context(Source):
         """Add `u.e'.e` to `dnd(pre(E, e))`, `u` being the ancestors of `e'` after `e`."""
         trace = self.search.trace
         ance = bits(trace.before[last] & ~(trace.before[e] | 1 << last) & -1 << e)
-        codes = self.contexts.commute([*range(e), *ance], e, last, refined=self.refined)
-        if codes is not None:
-            steps = [(trace.processes[event], trace.footprints[event]) for event in [*ance, last]]
-            behind = trace.processes[e], trace.vocabulary.footprint(codes[1])
-            sequence = (*steps, behind)
+        if self.contexts.agree([*range(e), *ance], [e, last], [last, e]):
+            events = [*ance, last, e]
+            sequence = tuple([(trace.processes[i], trace.footprints[i]) for i in events])
             if sequence not in self.dnd[e]:
                 self.dnd[e].append(sequence)
 

@@ -15,7 +15,9 @@ from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED
 from treadle.explore.contexts import Contexts
 from treadle.explore.done import Done, DoneSets, Step
+from treadle.explore.blocking import everything_after
 from treadle.program import Run
+from treadle.trace import bits
 
 Sequence = tuple[Step, ...]
 DontDo = list[Sequence]
@@ -46,7 +48,7 @@ class DontDoSets(DoneSets):
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search)
+        self.contexts = Contexts(self.search, refined=self.refined)
         self.dnd: list[DontDo | None] = []
         """`dnd(E)` for each prefix of the current execution, by length; None if empty."""
         self._here: DontDo = []
@@ -120,6 +122,22 @@ class DontDoSets(DoneSets):
             trace.append(process, footprint.codes)
             self.detect_races(run)
             trace.truncate(len(trace) - 1)
+
+    def plan_with_future(self, e: int, beginning: list[int], others: int) -> list[Step] | None:
+        """Plan the reversal of a race that begins like this, with its future initials.
+
+        `others` has the other events that belong to the reversal. Return `v`, that is the beginning
+        and `Ifut(E', v, E)`, or None if it is redundant.
+        """
+        trace = self.search.trace
+        rest = bits(others & ~sum(1 << event for event in beginning))
+        w = everything_after(trace, e) | 1 << e
+        busy = {trace.processes[event] for event in beginning}
+        planned = (1 << len(beginning)) - 1
+        for position, event in enumerate(rest, len(beginning)):
+            if trace.before[event] & w == 1 << event and trace.processes[event] not in busy:
+                planned |= 1 << position
+        return self.plan(e, self.steps([*beginning, *rest]), planned)
 
     @abstractmethod
     def detect_races(self, run: Run) -> None:

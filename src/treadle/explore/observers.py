@@ -8,6 +8,7 @@ observer, for without it the two would not be ordered, and the reversal redundan
 from __future__ import annotations
 
 from treadle.events import Footprint
+from treadle.explore.blocking import everything_after
 from treadle.explore.done import DoneSets, Step
 from treadle.explore.observation import ObservedTrace
 from treadle.program import Run
@@ -52,12 +53,17 @@ class Observers(DoneSets):
         notdep = self.notdep(e, after)
         if not observers:
             return self.steps([*bits(notdep & ~(1 << last)), last])
-        not_observing = after[e] & ~(1 << last)
-        for o in observers:
-            not_observing &= ~(after[o] | 1 << o)
+        not_observing = self.unobserving(e, last, observers, after) & ~notdep
         v = [*bits(notdep), last, e, *bits(not_observing)]
         o = self._looking_at(e, v, observers[-1])
         return None if o is None else [*self.steps(v), o]
+
+    def unobserving(self, e: int, last: int, observers: list[int], after: list[int]) -> int:
+        """Return `notdep(e, E)` and `notobs(e, e', E)`: what neither observes nor comes after it."""
+        mask = everything_after(self.search.trace, e) & ~(1 << last)
+        for o in observers:
+            mask &= ~(after[o] | 1 << o)
+        return mask
 
     def _looking_at(self, e: int, v: list[int], o: int) -> Step | None:
         """Return the step of an observer after `pre(E, e).v`, if it is enabled there."""

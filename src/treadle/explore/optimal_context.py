@@ -11,7 +11,6 @@ may be what makes a done process no weak initial, and then it is kept in the pla
 
 from __future__ import annotations
 
-from treadle.explore.done import Step
 from treadle.explore.dontdo import DontDoSets
 from treadle.program import Run
 from treadle.trace import bits
@@ -27,32 +26,17 @@ class OptimalContext(DontDoSets):
         after = trace.after()
         new = self.new(run)
         for e, last in [race for race in trace.races if race[1] >= new]:
-            self._reverse_race(e, last, after)
+            self.reverse_race(e, last, after)
         for e, v in self.blocked_or_altered(run, after):
             self.plan(e, v)
 
-    def _reverse_race(self, e: int, last: int, after: list[int]) -> None:
+    def reverse_race(self, e: int, last: int, after: list[int]) -> None:
+        """Plan `v` after `pre(E, e)`, and forbid `v.e` if that leads nowhere new (lines 26 to 32)."""
         trace = self.search.trace
         notdep = self.notdep(e, after)
-        ance = trace.before[last] & notdep & ~(1 << last)
-        rest = bits(notdep & ~ance & ~(1 << last))
-        events = [*bits(ance), last, *rest]
-        planned = (2 << ance.bit_count()) - 1
-        busy = {trace.processes[event] for event in events[: ance.bit_count() + 1]}
-        w = notdep | after[e] | 1 << e
-        for position, event in enumerate(rest, ance.bit_count() + 1):
-            if trace.before[event] & w == 1 << event and trace.processes[event] not in busy:
-                planned |= 1 << position
-        v = self.plan(e, self.steps(events), planned)
-        if v is not None and (dont := self._commuting(e, last, bits(ance))):
-            self.forbid(e, [*v, dont])
-
-    def _commuting(self, e: int, last: int, ance: list[int]) -> Step | None:
-        """Return the step of `e` behind `e'`, if the two reach the same state in either order."""
-        trace = self.search.trace
-        if not (trace.footprints[e].plain and trace.footprints[last].plain):
-            return None
-        codes = self.contexts.commute([*range(e), *ance], e, last, refined=self.refined)
-        if codes is None:
-            return None
-        return trace.processes[e], trace.vocabulary.footprint(codes[1])
+        ance = bits(trace.before[last] & notdep & ~(1 << last))
+        v = self.plan_with_future(e, [*ance, last], notdep)
+        if v is None or not (trace.footprints[e].plain and trace.footprints[last].plain):
+            return
+        if self.contexts.agree([*range(e), *ance], [e, last], [last, e]):
+            self.forbid(e, [*v, *self.steps([e])])
