@@ -40,23 +40,18 @@ class Context(Source):
         super().executed(process, footprint)
         self._here = self._here and inherited(self._here, process, footprint)
 
-    def analyse(self, run: Run, outcome: int) -> None:
-        """Reverse the races of the execution, and forbid what leads nowhere new."""
-        super().analyse(run, outcome)
+    def _add_initial(self, e: int, last: int, v: int) -> None:
+        """Reverse the race `(e, e')`, and forbid the end of the reversal if it leads nowhere new."""
+        super()._add_initial(e, last, v)
         trace = self.search.trace
-        for e, last in [race for race in trace.races if race[1] >= self.search.new]:
-            if trace.footprints[e].plain and trace.footprints[last].plain:
-                self._forbid_if_commuting(e, last)
-
-    def _forbid_if_commuting(self, e: int, last: int) -> None:
-        """Add `u.e'.e` to `dnd(pre(E, e))`, `u` being the ancestors of `e'` after `e`."""
-        trace = self.search.trace
-        ance = bits(trace.before[last] & ~(trace.before[e] | 1 << last) & -1 << e)
-        if self.contexts.agree([*range(e), *ance], [e, last], [last, e]):
-            events = [*ance, last, e]
-            sequence = tuple([(trace.processes[i], trace.footprints[i]) for i in events])
-            if sequence not in self.dnd[e]:
-                self.dnd[e].append(sequence)
+        if self.contexts.can_agree(e, last):
+            ance = bits(trace.before[last] & v & ~(1 << last))
+            dont = self.contexts.agree([*range(e), *ance], [e, last], [last, e])
+            if dont is not None:
+                steps = [(trace.processes[event], trace.footprints[event]) for event in ance]
+                sequence = (*steps, *dont)
+                if sequence not in self.dnd[e]:
+                    self.dnd[e].append(sequence)
 
     def backtrack(self) -> int:
         """Find the deepest state with a process left to explore that is not forbidden there."""

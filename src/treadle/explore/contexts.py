@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treadle.events import Codes, Mode, location_of, mode_of
+from treadle.explore.done import Step
 from treadle.program import Run
 
 if TYPE_CHECKING:
@@ -42,26 +43,39 @@ class Contexts:
         usual: Sequence[int],
         other: Sequence[int],
         unobserved: frozenset[int] = frozenset(),
-    ) -> bool:
+    ) -> list[Step] | None:
         """Tell whether events reach the same state in either of two orders after a prefix.
 
-        All are events of the trace. The values of `unobserved` locations may differ if the
-        execution is over then.
+        All are events of the trace. If so, return what they do in the other order. The values of
+        `unobserved` locations may differ if the execution is over then.
         """
         self.checks += 1
         trace = self._search.trace
         found = self._run(prefix, other)
         if found is None:
-            return False
+            return None
         run, codes = found
         written = _written([*codes, *(trace.codes[event] for event in usual)])
-        if unobserved and not run.enabled() and not run.blocked():
+        if unobserved and self.is_over(run):
             written -= unobserved
         processes = sorted({trace.processes[event] for event in usual})
         locations = sorted(written)
         reached = self._state(run, processes, locations)
         again = self._run(prefix, usual)
-        return again is not None and reached == self._state(again[0], processes, locations)
+        if again is None or not _written(again[1]) - unobserved <= written:
+            return None
+        if reached != self._state(again[0], processes, locations):
+            return None
+        footprint = trace.vocabulary.footprint
+        return [(trace.processes[i], footprint(c)) for i, c in zip(other, codes, strict=True)]
+
+    def can_agree(self, *events: int) -> bool:
+        """Tell whether it makes sense to run events in another order: they create no process."""
+        return not any(self._search.trace.footprints[event].spawns for event in events)
+
+    def is_over(self, run: Run) -> bool:
+        """Tell whether all processes have ended, so that nobody looks at anything any more."""
+        return not run.enabled() and not run.blocked()
 
     def _state(self, run: Run, processes: list[int], locations: list[int]) -> object:
         """Return what is compared of a run's state, and end the run."""

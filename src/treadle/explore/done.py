@@ -73,15 +73,18 @@ class DoneSets(Optimal):
 
     # Race detection phase
 
-    def blocked_or_altered(self, run: Run, after: list[int]) -> Iterator[tuple[int, list[Step]]]:
-        """Yield `e` and `v` of the races whose second event is another one when it comes first."""
+    def imagined(self, run: Run, after: list[int]) -> Iterator[tuple[int, int, int]]:
+        """Yield `e`, `w` and `e'` of the races whose second event is another one if it comes first.
+
+        That event is in the trace while its race is handled, not longer.
+        """
         trace = self.search.trace
         closed = [race for race in trace.altered if race[1] >= self.new(run)]
         for e, w, lasts, _ in altered_reversals(trace, closed, after):
-            yield e, self.steps([*bits(w), *lasts])
+            yield e, w, lasts[0]
         if self.is_probing(run):
             for e, w, lasts, _ in probed_reversals(trace, run, after, self.search.probe):
-                yield e, self.steps([*bits(w), *lasts])
+                yield e, w, lasts[0]
 
     def is_probing(self, run: Run) -> bool:
         """Tell whether there are steps of which only a run can tell what they would do."""
@@ -100,11 +103,11 @@ class DoneSets(Optimal):
         """Return `notdep(e, E)`: what comes after `e` and does not happen after it."""
         return everything_after(self.search.trace, e) & ~after[e]
 
-    def plan(self, e: int, v: Sequence[Step], keep: int = -1) -> list[Step] | None:
+    def plan(self, e: int, v: Sequence[Step], keep: int = -1) -> None:
         """Insert `v` into the wakeup tree of `pre(E, e)`, unless it is redundant.
 
         `keep` has the positions in `v` of the steps that have to be planned; what it takes to see
-        that the plan is not redundant is added. Return what had to be planned, or None.
+        that the plan is not redundant is added.
         """
         start = self._imagine(e, v)
         mask = (1 << len(self.order)) - (1 << e - start)
@@ -113,7 +116,7 @@ class DoneSets(Optimal):
             for process, step in (self.sleep[depth] or {}).items():
                 woken = self._what_wakes(process, step, -1 << depth - start)
                 if not woken:
-                    return None
+                    return
                 if not woken & (needed | ~mask):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & mask
         tree = self.wut[e]
@@ -121,8 +124,6 @@ class DoneSets(Optimal):
             self._insert(tree, mask, needed, -1)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
-        order = self.order
-        return [(order.processes[event], order.footprints[event]) for event in bits(needed)]
 
     def _imagine(self, e: int, v: Sequence[Step]) -> int:
         """Make `order` hold `w'.v`, from the first prefix `w` on with something done."""

@@ -13,9 +13,9 @@ from abc import abstractmethod
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED
+from treadle.explore.blocking import everything_after
 from treadle.explore.contexts import Contexts
 from treadle.explore.done import Done, DoneSets, Step
-from treadle.explore.blocking import everything_after
 from treadle.program import Run
 from treadle.trace import bits
 
@@ -123,11 +123,13 @@ class DontDoSets(DoneSets):
             self.detect_races(run)
             trace.truncate(len(trace) - 1)
 
-    def plan_with_future(self, e: int, beginning: list[int], others: int) -> list[Step] | None:
-        """Plan the reversal of a race that begins like this, with its future initials.
+    def plan_with_future(
+        self, e: int, beginning: list[int], others: int, end: Step | None = None
+    ) -> None:
+        """Plan the reversal of a race that begins like this, with `Ifut(E', v, E)`.
 
-        `others` has the other events that belong to the reversal. Return `v`, that is the beginning
-        and `Ifut(E', v, E)`, or None if it is redundant.
+        `others` has the other events that belong to the reversal; `end` is what the last event of
+        the beginning does in it, if not the same.
         """
         trace = self.search.trace
         rest = bits(others & ~sum(1 << event for event in beginning))
@@ -137,7 +139,10 @@ class DontDoSets(DoneSets):
         for position, event in enumerate(rest, len(beginning)):
             if trace.before[event] & w == 1 << event and trace.processes[event] not in busy:
                 planned |= 1 << position
-        return self.plan(e, self.steps([*beginning, *rest]), planned)
+        v = self.steps(beginning)
+        if end is not None:
+            v[-1] = end
+        self.plan(e, v + self.steps(rest), planned)
 
     @abstractmethod
     def detect_races(self, run: Run) -> None:

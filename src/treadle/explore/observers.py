@@ -31,32 +31,27 @@ class Observers(DoneSets):
             observers = trace.observers(e, last)
             if max(last, *observers) < new if observers else last < new:
                 continue
-            v = self.reversed(e, last, observers, after)
-            if v is not None:
-                self.plan(e, v)
-        for e, v in self.blocked_or_altered(run, after):
-            self.plan(e, v)
+            self._reverse_race(e, last, observers, after)
+        for e, w, last in self.imagined(run, after):
+            self.plan(e, self.steps([*bits(w), last]))
+
+    def _reverse_race(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+        """Plan `v`: the race reversed, and observed if it was (lines 3 to 10)."""
+        notdep = self.notdep(e, after)
+        if not observers:
+            self.plan(e, self.steps([*bits(notdep & ~(1 << last)), last]))
+            return
+        unobserving = self.unobserving(e, last, observers, after)
+        o = self.looking(e, last, unobserving, observers[-1])
+        if o is not None:
+            events = [*bits(notdep), last, e, *bits(unobserving & ~notdep)]
+            self.plan(e, [*self.steps(events), o])
 
     @property
     def observed(self) -> ObservedTrace:
         """The execution with its order modulo observability."""
         assert isinstance(self.search.trace, ObservedTrace)
         return self.search.trace
-
-    def reversed(
-        self, e: int, last: int, observers: list[int], after: list[int]
-    ) -> list[Step] | None:
-        """Return `v`: the race reversed, and observed if it was (lines 4 to 8).
-
-        None if the observer cannot look then: a process that waits for a value that is not there.
-        """
-        notdep = self.notdep(e, after)
-        if not observers:
-            return self.steps([*bits(notdep & ~(1 << last)), last])
-        not_observing = self.unobserving(e, last, observers, after) & ~notdep
-        v = [*bits(notdep), last, e, *bits(not_observing)]
-        o = self._looking_at(e, v, observers[-1])
-        return None if o is None else [*self.steps(v), o]
 
     def unobserving(self, e: int, last: int, observers: list[int], after: list[int]) -> int:
         """Return `notdep(e, E)` and `notobs(e, e', E)`: what neither observes nor comes after it."""
@@ -65,12 +60,16 @@ class Observers(DoneSets):
             mask &= ~(after[o] | 1 << o)
         return mask
 
-    def _looking_at(self, e: int, v: list[int], o: int) -> Step | None:
-        """Return the step of an observer after `pre(E, e).v`, if it is enabled there."""
+    def looking(self, e: int, last: int, unobserving: int, o: int) -> Step | None:
+        """Return what an observer does when the race is reversed.
+
+        None if it cannot look then: its process waits for a value that is not there.
+        """
         trace = self.search.trace
         footprint: Footprint | None = trace.footprints[o]
         if trace.footprints[o].guarded:
-            events = [*range(e), *v]
+            ance = unobserving & trace.before[last]
+            events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
             footprint = self.search.probe(
                 [trace.processes[event] for event in events],
                 [trace.codes[event] for event in events],

@@ -26,17 +26,16 @@ class OptimalContext(DontDoSets):
         after = trace.after()
         new = self.new(run)
         for e, last in [race for race in trace.races if race[1] >= new]:
-            self.reverse_race(e, last, after)
-        for e, v in self.blocked_or_altered(run, after):
-            self.plan(e, v)
+            self.reverse_race(e, last, self.notdep(e, after))
+        for e, w, last in self.imagined(run, after):
+            self.reverse_race(e, last, w)
 
-    def reverse_race(self, e: int, last: int, after: list[int]) -> None:
-        """Plan `v` after `pre(E, e)`, and forbid `v.e` if that leads nowhere new (lines 26 to 32)."""
+    def reverse_race(self, e: int, last: int, notdep: int) -> None:
+        """Plan `v` after `pre(E, e)`, and forbid `v.e` if it leads nowhere new (lines 26 to 32)."""
         trace = self.search.trace
-        notdep = self.notdep(e, after)
         ance = bits(trace.before[last] & notdep & ~(1 << last))
-        v = self.plan_with_future(e, [*ance, last], notdep)
-        if v is None or not (trace.footprints[e].plain and trace.footprints[last].plain):
-            return
-        if self.contexts.agree([*range(e), *ance], [e, last], [last, e]):
-            self.forbid(e, [*v, *self.steps([e])])
+        self.plan_with_future(e, [*ance, last], notdep)
+        if self.contexts.can_agree(e, last):
+            dont = self.contexts.agree([*range(e), *ance], [e, last], [last, e])
+            if dont is not None:
+                self.forbid(e, [*self.steps(ance), *dont])

@@ -36,34 +36,35 @@ class OptimalContextObservers(OptimalContext, Observers):
             observers = trace.observers(e, last)
             if max([last, *observers]) < new:
                 continue
-            if not observers:
-                self.reverse_race(e, last, after)
-            elif all(trace.footprints[event].plain for event in (e, last, *observers)):
+            if observers:
                 self._reverse_observed(e, last, observers, after)
-            elif v := self.reversed(e, last, observers, after):
-                self.plan(e, v)
-        for e, v in self.blocked_or_altered(run, after):
-            self.plan(e, v)
+            else:
+                self.reverse_race(e, last, self.notdep(e, after))
+        for e, w, last in self.imagined(run, after):
+            self.reverse_race(e, last, w)
 
     def _reverse_observed(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
         """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
         trace = self.observed
-        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
+        unobserving = self.unobserving(e, last, observers, after)
+        end = self.looking(e, last, unobserving, observers[-1])
+        if end is None:
+            return
         seen = 0
         for o in observers:
             seen |= trace.before[o]
+        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
         taken = sum(1 << event for event in [*ance, e, last, *observers])
         between = bits(seen & ~taken & -1 << e)
         *others, o = observers
-        beginning = [*ance, last, e, *between, o]
-        v = self.plan_with_future(e, beginning, self.unobserving(e, last, observers, after))
-        if v is not None and self.contexts.agree(
-            [*range(e), *ance],
-            [e, last, *between, o, *others],
-            [last, e, *between, o, *others],
-            self._written_by_both(e, last),
-        ):
-            self.forbid(e, [*v, *self.steps(others)])
+        self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end)
+        if self.contexts.can_agree(e, last, *between, *observers):
+            usual = [e, last, *between, o, *others]
+            reversed_ = [last, e, *between, o, *others]
+            both = self._written_by_both(e, last)
+            dont = self.contexts.agree([*range(e), *ance], usual, reversed_, both)
+            if dont is not None:
+                self.forbid(e, [*self.steps(ance), *dont])
 
     def _written_by_both(self, e: int, last: int) -> frozenset[int]:
         trace = self.observed
