@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import ALGORITHMS
-from treadle.events import Codes, Mode, location_of, mode_of
+from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.explore.algorithm import ENDED
 from treadle.explore.budget import Budget
 from treadle.explore.schedule import SCHEDULES
@@ -55,7 +55,7 @@ def brute_force(program: Program, limit: int, order: type[Dependence] | None = N
         everything.interleavings += 1
         if everything.interleavings > limit:
             raise TooMany
-        everything.classes.add(dependence.class_of(steps))
+        everything.classes.add(dependence.class_of(steps + dependence.waiting(run)))
         everything.final_states.add(run.fingerprint())
         everything.failures |= failures_of(run)
     return everything
@@ -103,6 +103,11 @@ class Dependence:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._known: dict[tuple[Step, Step], bool] = {}
+
+    def waiting(self, run: Run) -> list[Step]:
+        """Return what stands for processes that wait at the end: nothing."""
+        del run
+        return []
 
     def class_of(self, steps: list[Step]) -> TraceClass:
         """Return the happens-before relation of an execution."""
@@ -166,6 +171,22 @@ class Dependence:
 
 class Observed(Dependence):
     """The same modulo observability: two steps that overwrite are ordered if somebody looks."""
+
+    def waiting(self, run: Run) -> list[Step]:
+        """Return the reads of conditions that processes wait for at the end."""
+        vocabulary = self._program.vocabulary
+        return [
+            (
+                vocabulary.process_names[process],
+                tuple(
+                    code(location, Mode.READ)
+                    for location in sorted(
+                        vocabulary.awaited_locations(vocabulary.footprint(codes))
+                    )
+                ),
+            )
+            for process, codes in run.blocked()
+        ]
 
     def in_order(self, steps: list[Step], first: int, second: int) -> bool:
         """Tell whether two steps are ordered, whoever looks or because somebody does."""
@@ -239,7 +260,7 @@ def explored(
             if outcome == ENDED:
                 trace = self.search.trace
                 steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
-                found.classes.append(dependence.class_of(list(steps)))
+                found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))
                 found.final_states.add(run.fingerprint())
                 found.failures.update(failures_of(run))
             super().analyse(run, outcome)

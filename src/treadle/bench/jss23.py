@@ -79,9 +79,7 @@ def lastwrite(n: int, phases: int = 1, *, same: bool = True) -> Program:
         s.seen[phase] = s.x[phase]
 
     writers = [writer(1 if same else i + 1) for i in range(n)]
-    return _in_phases(
-        f"lastwrite({n})", phases, writers, look, x=[0] * phases, seen=[0] * phases
-    )
+    return _in_phases(f"lastwrite({n})", phases, writers, look, x=[0] * phases, seen=[0] * phases)
 
 
 def floatingread(n: int, phases: int = 1, *, same: bool = True) -> Program:
@@ -99,9 +97,7 @@ def floatingread(n: int, phases: int = 1, *, same: bool = True) -> Program:
         s.seen[phase] = s.x[phase]
 
     bodies = [*(writer(1 if same else i + 2) for i in range(n)), read]
-    return _in_phases(
-        f"floatingread({n})", phases, bodies, None, x=[1] * phases, seen=[1] * phases
-    )
+    return _in_phases(f"floatingread({n})", phases, bodies, None, x=[1] * phases, seen=[1] * phases)
 
 
 def abs_(n: int, phases: int = 1, *, same: bool = True) -> Program:

@@ -41,7 +41,7 @@ class Context(Source):
         self._here = self._here and inherited(self._here, process, footprint)
 
     def _add_initial(self, e: int, last: int, v: int) -> None:
-        """Reverse the race `(e, e')`, and forbid the end of the reversal if it leads nowhere new."""
+        """Reverse the race `(e, e')`, and forbid its end if that leads nowhere new."""
         super()._add_initial(e, last, v)
         trace = self.search.trace
         if self.contexts.can_agree(e, last):

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treadle.events import Codes, Mode, location_of, mode_of
-from treadle.explore.done import Step
+from treadle.explore.steps import Step
 from treadle.program import Run
 
 if TYPE_CHECKING:

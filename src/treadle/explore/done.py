@@ -17,12 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from treadle.events import Footprint
 from treadle.explore.blocking import altered_reversals, everything_after, probed_reversals
 from treadle.explore.optimal import Optimal
+from treadle.explore.steps import Step
 from treadle.explore.wakeup import Branch
 from treadle.program import CannotStepError, Run
 from treadle.trace import bits
 
-Step = tuple[int, Footprint]
-"""A process and what it does."""
 Done = dict[int, Footprint]
 
 

@@ -15,12 +15,12 @@ from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED
 from treadle.explore.blocking import everything_after
 from treadle.explore.contexts import Contexts
-from treadle.explore.done import Done, DoneSets, Step
+from treadle.explore.done import Done, DoneSets
+from treadle.explore.steps import Step, Steps
 from treadle.program import Run
 from treadle.trace import bits
 
-Sequence = tuple[Step, ...]
-DontDo = list[Sequence]
+DontDo = list[Steps]
 
 
 def inherited(dnd: DontDo, process: int, step: Footprint) -> DontDo:
@@ -124,12 +124,17 @@ class DontDoSets(DoneSets):
             trace.truncate(len(trace) - 1)
 
     def plan_with_future(
-        self, e: int, beginning: list[int], others: int, end: Step | None = None
+        self,
+        e: int,
+        beginning: list[int],
+        others: int,
+        end: Step | None = None,
+        can_end: bool = True,
     ) -> None:
         """Plan the reversal of a race that begins like this, with `Ifut(E', v, E)`.
 
         `others` has the other events that belong to the reversal; `end` is what the last event of
-        the beginning does in it, if not the same.
+        the beginning does in it, if not the same, and `can_end` whether it can do it.
         """
         trace = self.search.trace
         rest = bits(others & ~sum(1 << event for event in beginning))
@@ -139,6 +144,8 @@ class DontDoSets(DoneSets):
         for position, event in enumerate(rest, len(beginning)):
             if trace.before[event] & w == 1 << event and trace.processes[event] not in busy:
                 planned |= 1 << position
+        if not can_end:
+            planned ^= 1 << len(beginning) - 1
         v = self.steps(beginning)
         if end is not None:
             v[-1] = end

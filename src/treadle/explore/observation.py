@@ -10,12 +10,17 @@ A read, or any access that needs the old value, looks. What counts as overwritin
 care: a plain write of a location that a write replaces as a whole (`Vocabulary.cells`), that the
 same step has not read before, in a step that accesses the same locations whatever it reads.
 
+A process that waits for a condition at the end of an execution looks at what the condition reads.
+
 A later read orders earlier writes. So nothing of the order is kept from one execution to the next.
 """
 
 from __future__ import annotations
 
-from treadle.events import Footprint, Mode, Vocabulary, location_of, mode_of
+from collections.abc import Iterable
+
+from treadle.events import Codes, Footprint, Mode, Vocabulary, code, location_of, mode_of
+from treadle.explore.steps import Step
 from treadle.trace import Race, Trace, bits
 
 
@@ -29,6 +34,8 @@ class ObservedTrace(Trace):
         """The mask of the analysed events that overwrite a location, by its writer key."""
         self._observed: dict[Race, tuple[int, ...]] = {}
         """Races that exist because somebody looks: the writer keys of what is looked at."""
+        self._waiting: dict[int, Step] = {}
+        """Who waits at the end and looks at a location for it, by its writer key."""
 
     def overwrites(self, footprint: Footprint) -> frozenset[int]:
         """Return the writer keys of the locations that a step overwrites without looking."""
@@ -56,6 +63,21 @@ class ObservedTrace(Trace):
             for event in sorted(looking)
             if not any(self.before[event] >> other & 1 for other in looking if other != event)
         ]
+
+    def waiting(self, e: int, last: int) -> Step | None:
+        """Return a process that waits and looks at what both write, as a step that reads it."""
+        keys = self._observed.get((e, last), ())
+        return next((self._waiting[key] for key in keys if key in self._waiting), None)
+
+    def await_end(self, blocked: Iterable[tuple[int, Codes]]) -> None:
+        """Take note of who waits at the end of the execution: that is a way of looking, too."""
+        self._waiting.clear()
+        for process, codes in blocked:
+            footprint = self.vocabulary.footprint(codes)
+            locations = sorted(self.vocabulary.awaited_locations(footprint))
+            reads = tuple(code(location, Mode.READ) for location in locations)
+            step = process, self.vocabulary.footprint(reads)
+            self._waiting.update((location * 4 + 1, step) for location in locations)
 
     def _looking(self, key: int, last: int) -> list[int]:
         """Return the events that look at what `last` wrote, before the next write."""
@@ -99,7 +121,7 @@ class ObservedTrace(Trace):
     def _observed_writes(self) -> dict[int, list[int]]:
         """Return the writes that are looked at before another one, with their writer keys."""
         observed: dict[int, list[int]] = {}
-        is_looked_at: dict[int, bool] = {}
+        is_looked_at = dict.fromkeys(self._waiting, True)
         for index in range(len(self.footprints) - 1, -1, -1):
             footprint = self.footprints[index]
             overwritten = self.overwrites(footprint)

@@ -7,10 +7,13 @@ observer, for without it the two would not be ordered, and the reversal redundan
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.events import Footprint
 from treadle.explore.blocking import everything_after
-from treadle.explore.done import DoneSets, Step
+from treadle.explore.done import DoneSets
 from treadle.explore.observation import ObservedTrace
+from treadle.explore.steps import Step
 from treadle.program import Run
 from treadle.trace import Trace, bits
 
@@ -18,12 +21,13 @@ from treadle.trace import Trace, bits
 class Observers(DoneSets):
     """One execution per happens-before class modulo observability."""
 
-    trace_type: type[Trace] = ObservedTrace
+    trace_type: ClassVar[type[Trace]] = ObservedTrace
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended (figure 5)."""
         del outcome
         trace = self.observed
+        trace.await_end(run.blocked())
         trace.extend()
         after = trace.after()
         new = self.new(run)
@@ -31,21 +35,24 @@ class Observers(DoneSets):
             observers = trace.observers(e, last)
             if max(last, *observers) < new if observers else last < new:
                 continue
-            self._reverse_race(e, last, observers, after)
+            self.reverse_observed(e, last, observers, after)
         for e, w, last in self.imagined(run, after):
             self.plan(e, self.steps([*bits(w), last]))
 
-    def _reverse_race(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+    def reverse_observed(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
         """Plan `v`: the race reversed, and observed if it was (lines 3 to 10)."""
         notdep = self.notdep(e, after)
-        if not observers:
+        waiting = self.observed.waiting(e, last)
+        unobserving = self.unobserving(e, last, observers, after)
+        if observers:
+            o, can_look = self.looking(e, last, unobserving, observers[-1])
+        elif waiting is not None:
+            o, can_look = waiting, False
+        else:
             self.plan(e, self.steps([*bits(notdep & ~(1 << last)), last]))
             return
-        unobserving = self.unobserving(e, last, observers, after)
-        o = self.looking(e, last, unobserving, observers[-1])
-        if o is not None:
-            events = [*bits(notdep), last, e, *bits(unobserving & ~notdep)]
-            self.plan(e, [*self.steps(events), o])
+        v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
+        self.plan(e, [*v, o], -1 if can_look else (1 << len(v)) - 1)
 
     @property
     def observed(self) -> ObservedTrace:
@@ -54,16 +61,17 @@ class Observers(DoneSets):
         return self.search.trace
 
     def unobserving(self, e: int, last: int, observers: list[int], after: list[int]) -> int:
-        """Return `notdep(e, E)` and `notobs(e, e', E)`: what neither observes nor comes after it."""
+        """Return `notdep(e, E)` and `notobs(e, e', E)`: what does not come after an observer."""
         mask = everything_after(self.search.trace, e) & ~(1 << last)
         for o in observers:
             mask &= ~(after[o] | 1 << o)
         return mask
 
-    def looking(self, e: int, last: int, unobserving: int, o: int) -> Step | None:
-        """Return what an observer does when the race is reversed.
+    def looking(self, e: int, last: int, unobserving: int, o: int) -> tuple[Step, bool]:
+        """Return what an observer does when the race is reversed, and whether it can do so.
 
-        None if it cannot look then: its process waits for a value that is not there.
+        It cannot if its process waits for a value that is not there then. The race is observed all
+        the same: by somebody who goes on waiting.
         """
         trace = self.search.trace
         footprint: Footprint | None = trace.footprints[o]
@@ -75,4 +83,4 @@ class Observers(DoneSets):
                 [trace.codes[event] for event in events],
                 trace.processes[o],
             )
-        return None if footprint is None else (trace.processes[o], footprint)
+        return (trace.processes[o], footprint or trace.footprints[o]), footprint is not None

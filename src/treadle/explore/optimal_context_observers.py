@@ -15,10 +15,11 @@ The union of `observers` and `optimal-context`, and two refinements:
 from __future__ import annotations
 
 from treadle.events import Footprint
-from treadle.explore.dontdo import DontDo, Sequence
+from treadle.explore.dontdo import DontDo
 from treadle.explore.observation import ObservedTrace
 from treadle.explore.observers import Observers
 from treadle.explore.optimal_context import OptimalContext
+from treadle.explore.steps import Steps
 from treadle.program import Run
 from treadle.trace import bits
 
@@ -29,6 +30,7 @@ class OptimalContextObservers(OptimalContext, Observers):
     def detect_races(self, run: Run) -> None:
         """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
         trace = self.observed
+        trace.await_end(run.blocked())
         trace.extend()
         after = trace.after()
         new = self.new(run)
@@ -37,19 +39,19 @@ class OptimalContextObservers(OptimalContext, Observers):
             if max([last, *observers]) < new:
                 continue
             if observers:
-                self._reverse_observed(e, last, observers, after)
+                self._reverse_and_check(e, last, observers, after)
+            elif trace.waiting(e, last):
+                self.reverse_observed(e, last, [], after)
             else:
                 self.reverse_race(e, last, self.notdep(e, after))
         for e, w, last in self.imagined(run, after):
             self.reverse_race(e, last, w)
 
-    def _reverse_observed(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+    def _reverse_and_check(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
         """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
         trace = self.observed
         unobserving = self.unobserving(e, last, observers, after)
-        end = self.looking(e, last, unobserving, observers[-1])
-        if end is None:
-            return
+        end, can_look = self.looking(e, last, unobserving, observers[-1])
         seen = 0
         for o in observers:
             seen |= trace.before[o]
@@ -57,8 +59,8 @@ class OptimalContextObservers(OptimalContext, Observers):
         taken = sum(1 << event for event in [*ance, e, last, *observers])
         between = bits(seen & ~taken & -1 << e)
         *others, o = observers
-        self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end)
-        if self.contexts.can_agree(e, last, *between, *observers):
+        self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end, can_look)
+        if can_look and self.contexts.can_agree(e, last, *between, *observers):
             usual = [e, last, *between, o, *others]
             reversed_ = [last, e, *between, o, *others]
             both = self._written_by_both(e, last)
@@ -83,12 +85,8 @@ class OptimalContextObservers(OptimalContext, Observers):
         return passed
 
 
-def _without(
-    sequence: Sequence, process: int, step: Footprint, trace: ObservedTrace
-) -> Sequence | None:
-    """Return what is left of a sequence behind a step of a process; None if it means nothing there.
-
-    """
+def _without(sequence: Steps, process: int, step: Footprint, trace: ObservedTrace) -> Steps | None:
+    """Return what is left of a sequence behind a step of a process; None if it means nothing there."""
     position = next((i for i, (p, _) in enumerate(sequence) if p == process), None)
     if position is None:
         is_apart = all(_shared_writes(step, other, trace) is not None for _, other in sequence)
@@ -110,7 +108,7 @@ def _shared_writes(
     return both if conflicts.isdisjoint(other.own) else None
 
 
-def _is_overwritten(key: int, rest: Sequence, trace: ObservedTrace) -> bool:
+def _is_overwritten(key: int, rest: Steps, trace: ObservedTrace) -> bool:
     """Tell whether a location is overwritten before anybody looks at it."""
     for _, step in rest:
         if key in trace.overwrites(step):

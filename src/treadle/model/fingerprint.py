@@ -60,8 +60,8 @@ def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
     if isinstance(value, type):
         return (name, value)
     if isinstance(value, _ATOMS):
-        base = next(kind for kind in _ATOMS if isinstance(value, kind))
-        return (name, repr(value) if base in (float, complex) else base(value))
+        is_float = isinstance(value, float | complex)
+        return (name, repr(value) if is_float else value)
     if isinstance(value, list | tuple | deque):
         return (name, tuple([freeze(item, seen) for item in value]), getattr(value, "maxlen", None))
     if isinstance(value, dict):
