@@ -29,6 +29,10 @@ _NO_WRITE = {
 }  # fmt: skip
 
 
+_Taken = tuple[Run, list[Codes], dict[int, list[object]]]
+"""A run, what its last steps accessed, and what each process saw in them."""
+
+
 class Contexts:
     """Runs of sequences other than the explored ones, and the states that they reach."""
 
@@ -54,17 +58,20 @@ class Contexts:
         found = self._run(prefix, other)
         if found is None:
             return None
-        run, codes = found
+        run, codes, seen = found
         written = _written([*codes, *(trace.codes[event] for event in usual)])
         if unobserved and self.is_over(run):
             written -= unobserved
         processes = sorted({trace.processes[event] for event in usual})
-        locations = sorted(written)
-        reached = self._state(run, processes, locations)
+        reached = self._state(run, processes, sorted(written))
         again = self._run(prefix, usual)
-        if again is None or not _written(again[1]) - unobserved <= written:
+        if again is None:
             return None
-        if reached != self._state(again[0], processes, locations):
+        run, usual_codes, usually_seen = again
+        state = self._state(run, processes, sorted(written))
+        if seen != usually_seen or reached != state:
+            return None
+        if not _written(usual_codes) - unobserved <= written:
             return None
         footprint = trace.vocabulary.footprint
         return [(trace.processes[i], footprint(c)) for i, c in zip(other, codes, strict=True)]
@@ -83,19 +90,22 @@ class Contexts:
         run.close()
         return state
 
-    def _run(self, prefix: Sequence[int], last: Sequence[int]) -> tuple[Run, list[Codes]] | None:
+    def _run(self, prefix: Sequence[int], last: Sequence[int]) -> _Taken | None:
         """Run some events as they are recorded, then others; None if one of these is disabled."""
         trace = self._search.trace
         run = self._search.program.start()
         processes = [trace.processes[event] for event in prefix]
         codes: list[Codes] = []
+        seen: dict[int, list[object]] = {}
         if run.replay(processes, [trace.codes[event] for event in prefix], len(prefix)) < 0:
             for process in [trace.processes[event] for event in last]:
                 if not run.is_enabled(process):
                     break
-                codes.append(run.step(process))
+                accessed, value = run.watched_step(process)
+                codes.append(accessed)
+                seen.setdefault(process, []).append(value)
             else:
-                return run, codes
+                return run, codes, seen
         run.close()
         return None
 

@@ -86,7 +86,7 @@ class OptimalContextObservers(OptimalContext, Observers):
 
 
 def _without(sequence: Steps, process: int, step: Footprint, trace: ObservedTrace) -> Steps | None:
-    """Return what is left of a sequence behind a step of a process; None if it means nothing there."""
+    """Return what is left of a sequence behind a step; None if it means nothing there."""
     position = next((i for i, (p, _) in enumerate(sequence) if p == process), None)
     if position is None:
         is_apart = all(_shared_writes(step, other, trace) is not None for _, other in sequence)

@@ -455,6 +455,10 @@ class ModelRun:
         announced = operation and (type(operation).__name__, freeze(operation.asked()))
         return generator and (freeze(generator), announced)
 
+    def watched_step(self, process: int) -> tuple[Codes, object]:
+        """Let a process take one step; what it saw and remembers is in its continuation."""
+        return self.step(process), None
+
     def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
         """Return a comparable value of continuations and of the values of locations."""
         crashes = [

@@ -12,15 +12,17 @@ holds has locations of its own; an object that cannot be named is equal to nothi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from treadle.events import Codes, Mode, location_of, mode_of
 from treadle.result import error_in_words
-from treadle.threads.shared import CellTable, ObjectTable
+from treadle.threads.rewrite import Variable
+from treadle.threads.shared import CellTable, ObjectTable, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from treadle.threads.run import ThreadRun
 
 _PLAIN = (int, str, bytes, bool, type(None))
@@ -55,20 +57,52 @@ def effect(run: ThreadRun, processes: Sequence[int], locations: Sequence[int]) -
 
 def values_at(run: ThreadRun, locations: Iterable[int]) -> list[object]:
     """Return the comparable values of locations."""
-    wanted = set(locations)
+    wanted = sorted(set(locations))
+    cells = run.program.shared.cells
     if not wanted:
         return []
+    holders = {table.key: value for value, table in _holders(run)}
+    values: list[object] = []
+    for location in wanted:
+        key, name = cells.get(location, (None, None))
+        found = _value(holders[key], name) if key in holders else [Incomparable()]
+        values.append(_comparable(run, found[0]) if found else "unbound")
+    return values
+
+
+def _holders(run: ThreadRun) -> Iterator[tuple[Any, Table]]:
+    """Yield the published objects whose values can be compared, with their tables."""
     shared = run.program.shared
-    found: dict[int, object] = {}
     for value in shared.objects():
         table = shared.published.get(id(value))
-        if isinstance(table, CellTable):
-            location = shared.known_location((table.key, "cell"))
-            if location in wanted:
-                found[location] = _comparable(run, _content(value, table))
-        elif type(table) is ObjectTable:
-            attributes = _attributes(value)
-            for location, name in shared.known_attributes(table.key):
-                if location in wanted:
-                    found[location] = _comparable(run, attributes.get(name, "missing"))
-    return [found.get(location, Incomparable()) for location in sorted(wanted)]
+        if table is not None and (isinstance(table, CellTable) or type(table) is ObjectTable):
+            yield value, table
+
+
+def _value(holder: Any, name: Any) -> list[Any]:
+    """Return what a cell holds, nothing if it is unbound."""
+    if isinstance(holder, types.CellType):
+        try:
+            return [holder.cell_contents]
+        except ValueError:
+            return []
+    if isinstance(holder, Variable):
+        holder, name = sys.modules.get(holder.module), holder.name
+    try:
+        attributes = object.__getattribute__(holder, "__dict__")
+    except AttributeError:
+        return [Incomparable()]
+    return [attributes[name]] if name in attributes else []
+
+
+def _comparable(run: ThreadRun, value: Any) -> object:
+    """Return what a value is compared by."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return kind, value
+    if kind is float or kind is complex:
+        return kind, repr(value)
+    if kind is tuple:
+        return kind, [_comparable(run, item) for item in value]
+    table = run.program.shared.published.get(id(value))
+    return Incomparable() if table is None else ("object", table.key)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.events import Codes, Mode, Vocabulary, code, location_of
 
 Feature = tuple[str, Hashable]
 """A sort of objects (a class, or where a container hangs) and what happens to them."""
@@ -55,6 +55,8 @@ class Shared:
         """What happens to published objects, as far as earlier executions have shown."""
         self.learned: set[Feature] = set()
         """What this execution has shown beyond that."""
+        self.cells: dict[int, tuple[Hashable, Any]] = {}
+        """Locations of attributes and variables: the key of what holds them, and the name."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
         self._rows: dict[Hashable, list[Table]] = {}
@@ -227,6 +229,12 @@ class Table(dict[Any, Codes]):
         """Return the code of one location of the object; its name follows the object's."""
         return code(self.shared.data_location((self.key, what), self.label + name), mode)
 
+    def cell_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of a location that holds one value: an attribute or a variable."""
+        access = self.at(what, mode, name)
+        self.shared.cells[location_of(access)] = self.key, what
+        return access
+
     def sync_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of a location of the object that synchronises, and holds no data."""
         return code(self.shared.location((self.key, what), self.label + name), mode)
@@ -268,7 +276,7 @@ class ObjectTable(Table):
         shared = self.shared
         codes = []
         if shared.happens(self.sort, what):
-            codes.append(self.at(what, Mode.READ, f".{what}"))
+            codes.append(self.cell_at(what, Mode.READ, f".{what}"))
         for owner in self.kind.__mro__:
             if shared.happens(*class_feature(owner, what)):
                 codes.append(class_attribute(shared, owner, what, Mode.READ))
@@ -284,7 +292,7 @@ class ObjectTable(Table):
         """Return the codes of really storing an attribute."""
         if not self.shared.note(self.sort, what):
             return ()
-        return (self.at(what, Mode.WRITE, f".{what}"),)
+        return (self.cell_at(what, Mode.WRITE, f".{what}"),)
 
 
 def _has_own_setattr(kind: type) -> bool:
@@ -357,13 +365,13 @@ class CellTable(Table):
         """Return the variable's location, if it is assigned."""
         if not self.shared.happens(self.sort, "assigned"):
             return ()
-        return (self.at("cell", Mode.READ),)
+        return (self.cell_at("cell", Mode.READ),)
 
     def write(self, what: Any) -> Codes:
         """Return the variable's location."""
         if not self.shared.note(self.sort, "assigned"):
             return ()
-        return (self.at("cell", Mode.WRITE),)
+        return (self.cell_at("cell", Mode.WRITE),)
 
 
 # What an object refers to
