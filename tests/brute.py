@@ -21,7 +21,7 @@ from treadle.model import Program
 from treadle.program import Run
 from treadle.result import Result
 
-WRITES = {Mode.WRITE, Mode.TAKE, Mode.SPARE}
+WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}
 NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP}
 
@@ -177,7 +177,7 @@ class Observed(Dependence):
         vocabulary = self._program.vocabulary
         return [
             (
-                vocabulary.process_names[process],
+                f"{vocabulary.process_names[process]} waits",
                 tuple(
                     code(location, Mode.READ)
                     for location in sorted(
@@ -218,14 +218,21 @@ class Observed(Dependence):
     def overwritten(self, step: Step) -> set[int]:
         """Return the locations that a step overwrites without having looked at them."""
         modes = [mode_of(access) for access in step[1]]
-        if not {Mode.READ, Mode.WRITE, Mode.ADD, Mode.SPAWN, Mode.JOIN, Mode.GIVE} >= set(modes):
+        if not {
+            Mode.READ,
+            Mode.WRITE,
+            Mode.STORE,
+            Mode.ADD,
+            Mode.GIVE,
+            Mode.SPAWN,
+            Mode.JOIN,
+        } >= set(modes):
             return set()
         first: dict[int, Mode] = {}
         for access, mode in zip(step[1], modes, strict=True):
             if mode not in NO_ACCESS:
                 first.setdefault(location_of(access), mode)
-        cells = self._program.vocabulary.cells
-        return {location for location in first if location in cells and first[location] == 1}
+        return {location for location, mode in first.items() if mode is Mode.STORE}
 
 
 def is_access_of(access: int, locations: set[int]) -> bool:

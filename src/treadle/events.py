@@ -45,6 +45,8 @@ class Mode(IntEnum):
     """No access: says that what the step accesses depends on the values that it reads in it."""
     SWAP = 12
     """No access: names the value that a compare-and-swap of the step compared with."""
+    STORE = 13
+    """A write that replaces what is there without looking at it."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -55,6 +57,7 @@ _CLASS_OF_MODE = {
     Mode.NEED: _READER,
     Mode.AWAIT: _READER,
     Mode.WRITE: _WRITER,
+    Mode.STORE: _WRITER,
     Mode.TAKE: _WRITER,
     Mode.SPARE: _WRITER,
     Mode.ADD: _ADDER,
@@ -211,8 +214,6 @@ class Vocabulary:
         self.location_names: list[str] = []
         self.data: set[int] = set()
         """Locations that hold data of the program and synchronise nothing."""
-        self.cells: set[int] = set()
-        """Locations that a `WRITE` replaces as a whole; one that needs the old value also reads."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}

@@ -7,8 +7,8 @@ which are not ordered among themselves; all of them come before those who look, 
 before the next segment. Nothing orders the writes of a last segment that nobody looks at.
 
 A read, or any access that needs the old value, looks. What counts as overwriting is decided with
-care: a plain write of a location that a write replaces as a whole (`Vocabulary.cells`), that the
-same step has not read before, in a step that accesses the same locations whatever it reads.
+care: a `STORE` of a location that the same step has not read before, in a step that accesses the
+same locations whatever it reads.
 
 A process that waits for a condition at the end of an execution looks at what the condition reads.
 
@@ -41,7 +41,7 @@ class ObservedTrace(Trace):
         """Return the writer keys of the locations that a step overwrites without looking."""
         keys = self._overwrites.get(footprint)
         if keys is None:
-            keys = self._overwrites[footprint] = _overwritten(footprint, self.vocabulary.cells)
+            keys = self._overwrites[footprint] = _overwritten(footprint)
         return keys
 
     def conflicting(self, footprint: Footprint) -> int:
@@ -183,16 +183,16 @@ class ObservedTrace(Trace):
         return mask
 
 
-def _overwritten(footprint: Footprint, cells: set[int]) -> frozenset[int]:
-    """Return the writer keys of the cells that a step writes and has not read before."""
+def _overwritten(footprint: Footprint) -> frozenset[int]:
+    """Return the writer keys of what a step overwrites and has not looked at before."""
     if footprint.guarded:
         return frozenset()
     read: set[int] = set()
     overwritten: set[int] = set()
     for access in footprint.codes:
         location, mode = location_of(access), mode_of(access)
-        if mode is Mode.READ and location not in overwritten:
+        if mode in (Mode.READ, Mode.WRITE) and location not in overwritten:
             read.add(location)
-        elif mode is Mode.WRITE and location in cells and location not in read:
+        elif mode is Mode.STORE and location not in read:
             overwritten.add(location)
     return frozenset(location * 4 + 1 for location in overwritten)

@@ -97,7 +97,6 @@ class Program:
                 self.scalars[name] = self.vocabulary.location(name, name)
                 self.cells[self.scalars[name]] = name, None
                 self._initial.append((f"_v_{name}", value))
-        self.vocabulary.cells.update(self.cells)
         objects = [name for name in shared if name not in self.scalars]
         self._state_class = state_class(self.scalars, objects)
 

@@ -56,7 +56,7 @@ class Array:
         self._values[index] = value
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4 | 1)
+        self._append(self._first + index << 4 | Mode.STORE)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -296,7 +296,7 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    @{name}.setter",
             f"    def {name}(self, value):",
             f"        self._v_{name} = value",
-            f"        self._append({code(location, Mode.WRITE)})",
+            f"        self._append({code(location, Mode.STORE)})",
         ]
     for name in objects:
         lines += [

@@ -99,7 +99,7 @@ class RecordingScheduler(Scheduler):
                 words.append(Access(OPERATIONS[mode], name))
             else:
                 name = self._vocabulary.location_names[location_of(access)]
-                known = value() if mode in (Mode.READ, Mode.WRITE) else _UNKNOWN
+                known = value() if mode in (Mode.READ, Mode.WRITE, Mode.STORE) else _UNKNOWN
                 words.append(
                     Access(OPERATIONS[mode], name, "" if known is _UNKNOWN else brief(known))
                 )
@@ -107,7 +107,7 @@ class RecordingScheduler(Scheduler):
 
 
 def _is_summary(codes: list[int]) -> bool:
-    return all(mode_of(access) in (Mode.READ, Mode.WRITE, Mode.ADD) for access in codes)
+    return all(mode_of(access) in (Mode.READ, Mode.WRITE, Mode.STORE, Mode.ADD) for access in codes)
 
 
 def _value_at(hook: types.FrameType) -> Callable[[], object]:

@@ -39,7 +39,7 @@ class Incomparable:
 
 def seen_by(run: ThreadRun, codes: Codes) -> object:
     """Return what a step that is about to make these accesses will see."""
-    if any(mode_of(access) not in (Mode.READ, Mode.WRITE) for access in codes):
+    if any(mode_of(access) not in (Mode.READ, Mode.WRITE, Mode.STORE) for access in codes):
         return Incomparable()
     return values_at(run, [location_of(a) for a in codes if mode_of(a) is Mode.READ])
 

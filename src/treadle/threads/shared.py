@@ -196,7 +196,7 @@ class Shared:
 class Table(dict[Any, Codes]):
     """The locations of one published object: codes of reading an attribute, item or key."""
 
-    __slots__ = ("key", "kind", "label", "shared", "sort", "writes")
+    __slots__ = ("key", "kind", "label", "shared", "sort", "stores", "writes")
 
     counts = False
     """Whether `begin` has to look at the object in every execution."""
@@ -210,6 +210,9 @@ class Table(dict[Any, Codes]):
         self.label = label
         self.sort = sort
         self.writes: dict[Any, Codes] = _Writes(self)
+        """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
+        self.stores: dict[Any, Codes] = _Stores(self)
+        """Codes of assigning."""
 
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
@@ -224,6 +227,7 @@ class Table(dict[Any, Codes]):
         """Forget codes that depend on what was learned."""
         self.clear()
         self.writes.clear()
+        self.stores.clear()
 
     def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of one location of the object; its name follows the object's."""
@@ -263,6 +267,20 @@ class _Writes(dict[Any, Codes]):
 
     def __missing__(self, what: Any) -> Codes:
         codes = self[what] = self.table.write(what)
+        return codes
+
+
+class _Stores(_Writes):
+    """The codes of assigning: of what can be told to be replaced, without a look at it."""
+
+    __slots__ = ()
+
+    def __missing__(self, what: Any) -> Codes:
+        cells = self.table.shared.cells
+        codes = self[what] = tuple(
+            code(location_of(access), Mode.STORE) if location_of(access) in cells else access
+            for access in self.table.writes[what]
+        )
         return codes
 
 
