@@ -9,7 +9,7 @@ passed on like a sleep set (`dontdo.inherited`); the step that is left of a sequ
 from __future__ import annotations
 
 from treadle.events import Footprint
-from treadle.explore.contexts import Contexts
+from treadle.explore.contexts import Contexts, Reordering
 from treadle.explore.dontdo import DontDo, forbidden, inherited
 from treadle.explore.source import Source
 from treadle.program import Run
@@ -46,7 +46,7 @@ class Context(Source):
         trace = self.search.trace
         if self.contexts.can_agree(e, last):
             ance = bits(trace.before[last] & v & ~(1 << last))
-            dont = self.contexts.agree([*range(e), *ance], [e, last], [last, e])
+            dont = self.contexts.agree(Reordering([*range(e), *ance], [e, last], [last, e]))
             if dont is not None:
                 steps = [(trace.processes[event], trace.footprints[event]) for event in ance]
                 sequence = (*steps, *dont)

@@ -13,7 +13,8 @@ can hide a difference that somebody would have seen who came before them (docs/s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.events import Codes, Mode, location_of, mode_of
@@ -29,8 +30,18 @@ _NO_WRITE = {
 }  # fmt: skip
 
 
-_Taken = tuple[Run, list[Codes], dict[int, list[object]]]
-"""A run, what its last steps accessed, and what each process saw in them."""
+@dataclass(frozen=True, slots=True)
+class Reordering:
+    """Events of the trace in the order that they had, and in another one."""
+
+    prefix: list[int]
+    """What comes before, as recorded."""
+    usual: list[int]
+    other: list[int]
+    indifferent: frozenset[int] = frozenset()
+    """Events among them that do the same in both orders."""
+    unobserved: frozenset[int] = frozenset()
+    """Locations whose values may differ if the execution is over then."""
 
 
 class Contexts:
@@ -41,40 +52,29 @@ class Contexts:
         self._refined = refined
         self.checks = 0
 
-    def agree(
-        self,
-        prefix: Sequence[int],
-        usual: Sequence[int],
-        other: Sequence[int],
-        unobserved: frozenset[int] = frozenset(),
-    ) -> list[Step] | None:
-        """Tell whether events reach the same state in either of two orders after a prefix.
-
-        All are events of the trace. If so, return what they do in the other order. The values of
-        `unobserved` locations may differ if the execution is over then.
-        """
+    def agree(self, reordering: Reordering) -> list[Step] | None:
+        """Return what events do in the other order, if they reach the same state in both."""
         self.checks += 1
         trace = self._search.trace
-        found = self._run(prefix, other)
-        if found is None:
+        affected = [event for event in reordering.usual if event not in reordering.indifferent]
+        other = self._run(reordering, reordering.other)
+        if other is None:
             return None
-        run, codes, seen = found
-        written = _written([*codes, *(trace.codes[event] for event in usual)])
-        if unobserved and self.is_over(run):
-            written -= unobserved
-        processes = sorted({trace.processes[event] for event in usual})
-        reached = self._state(run, processes, sorted(written))
-        again = self._run(prefix, usual)
-        if again is None:
+        written = _written([*other.codes_of(affected), *(trace.codes[e] for e in affected)])
+        if reordering.unobserved and self.is_over(other.run):
+            written -= reordering.unobserved
+        processes = sorted({trace.processes[event] for event in affected})
+        reached = self._state(other.run, processes, sorted(written))
+        usual = self._run(reordering, reordering.usual)
+        if usual is None:
             return None
-        run, usual_codes, usually_seen = again
-        state = self._state(run, processes, sorted(written))
-        if seen != usually_seen or reached != state:
+        state = self._state(usual.run, processes, sorted(written))
+        if other.seen != usual.seen or reached != state:
             return None
-        if not _written(usual_codes) - unobserved <= written:
+        if not _written(usual.codes_of(affected)) - reordering.unobserved <= written:
             return None
         footprint = trace.vocabulary.footprint
-        return [(trace.processes[i], footprint(c)) for i, c in zip(other, codes, strict=True)]
+        return [(trace.processes[e], footprint(other.codes[e])) for e in reordering.other]
 
     def can_agree(self, *events: int) -> bool:
         """Tell whether it makes sense to run events in another order: they create no process."""
@@ -90,27 +90,40 @@ class Contexts:
         run.close()
         return state
 
-    def _run(self, prefix: Sequence[int], last: Sequence[int]) -> _Taken | None:
+    def _run(self, reordering: Reordering, last: Sequence[int]) -> _Taken | None:
         """Run some events as they are recorded, then others; None if one of these is disabled."""
-        trace = self._search.trace
+        trace, prefix = self._search.trace, reordering.prefix
         run = self._search.program.start()
+        taken = _Taken(run)
         processes = [trace.processes[event] for event in prefix]
-        codes: list[Codes] = []
-        seen: dict[int, list[object]] = {}
         if run.replay(processes, [trace.codes[event] for event in prefix], len(prefix)) < 0:
-            for process in [trace.processes[event] for event in last]:
+            for event in last:
+                process = trace.processes[event]
                 if not run.is_enabled(process):
                     break
-                accessed, value = run.watched_step(process)
-                codes.append(accessed)
-                seen.setdefault(process, []).append(value)
+                if event in reordering.indifferent:
+                    taken.codes[event] = run.step(process)
+                else:
+                    taken.codes[event], taken.seen[event] = run.watched_step(process)
             else:
-                return run, codes, seen
+                return taken
         run.close()
         return None
 
 
-def _written(steps: Sequence[Codes]) -> set[int]:
+@dataclass(slots=True)
+class _Taken:
+    """A run, and what its last steps accessed and saw, by event."""
+
+    run: Run
+    codes: dict[int, Codes] = field(default_factory=dict)
+    seen: dict[int, object] = field(default_factory=dict)
+
+    def codes_of(self, events: Iterable[int]) -> list[Codes]:
+        return [self.codes[event] for event in events]
+
+
+def _written(steps: Iterable[Codes]) -> set[int]:
     """Return the locations that steps write."""
     return {
         location_of(access)

@@ -11,6 +11,7 @@ may be what makes a done process no weak initial, and then it is kept in the pla
 
 from __future__ import annotations
 
+from treadle.explore.contexts import Reordering
 from treadle.explore.dontdo import DontDoSets
 from treadle.program import Run
 from treadle.trace import bits
@@ -36,6 +37,6 @@ class OptimalContext(DontDoSets):
         ance = bits(trace.before[last] & notdep & ~(1 << last))
         self.plan_with_future(e, [*ance, last], notdep)
         if self.contexts.can_agree(e, last):
-            dont = self.contexts.agree([*range(e), *ance], [e, last], [last, e])
+            dont = self.contexts.agree(Reordering([*range(e), *ance], [e, last], [last, e]))
             if dont is not None:
                 self.forbid(e, [*self.steps(ance), *dont])

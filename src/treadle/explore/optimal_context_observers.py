@@ -15,6 +15,7 @@ The union of `observers` and `optimal-context`, and two refinements:
 from __future__ import annotations
 
 from treadle.events import Footprint
+from treadle.explore.contexts import Reordering
 from treadle.explore.dontdo import DontDo
 from treadle.explore.observation import ObservedTrace
 from treadle.explore.observers import Observers
@@ -61,10 +62,15 @@ class OptimalContextObservers(OptimalContext, Observers):
         *others, o = observers
         self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end, can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
-            usual = [e, last, *between, o, *others]
-            reversed_ = [last, e, *between, o, *others]
-            both = self._written_by_both(e, last)
-            dont = self.contexts.agree([*range(e), *ance], usual, reversed_, both)
+            rest = [*between, o, *others]
+            reordering = Reordering(
+                prefix=[*range(e), *ance],
+                usual=[e, last, *rest],
+                other=[last, e, *rest],
+                indifferent=frozenset(between),
+                unobserved=self._written_by_both(e, last),
+            )
+            dont = self.contexts.agree(reordering)
             if dont is not None:
                 self.forbid(e, [*self.steps(ance), *dont])
 
