@@ -144,6 +144,9 @@ def arraywrite(n: int) -> Program:
     return _in_phases(f"arraywrite({n})", rounds, [write, reader(0), reader(1)], None, **arrays)
 
 
+# The first set of benchmarks, from their descriptions
+
+
 def pi(n: int) -> Program:
     """`n` workers add their part to a shared sum."""
     program = Program(f"pi({n})", total=0)
@@ -155,3 +158,94 @@ def pi(n: int) -> Program:
     for i in range(n):
         program.process(worker, i)
     return program
+
+
+def boundedbuffer(n: int) -> Program:
+    """A producer puts `n` items into a buffer while a consumer takes `n`; neither waits."""
+    program = Program(f"boundedbuffer({n})", count=0)
+
+    @program.process
+    def producer(s: Any) -> Process:
+        for _ in range(n):
+            yield
+            s.count = min(s.count + 1, n)
+
+    @program.process
+    def consumer(s: Any) -> Process:
+        for _ in range(n):
+            yield
+            s.count = max(s.count - 1, 0)
+
+    return program
+
+
+def pipesort(n: int) -> Program:
+    """`n` values go through a pipe of cells; each cell keeps the smallest that it has seen."""
+    program = Program(f"pipesort({n})", cell=[n] * n)
+
+    def insert(s: Any, value: int) -> Process:
+        for i in range(n):
+            yield
+            kept = s.cell[i]
+            s.cell[i] = min(kept, value)
+            value = max(kept, value)
+            if value == n:
+                return
+
+    for value in range(n):
+        program.process(insert, value)
+    return program
+
+
+def _in_a_tree(name: str, root: Any, split: Callable[[Any], tuple[Any, Any] | None]) -> Program:
+    """Return a program of tasks that split into two, wait for them, and report to their parent."""
+    program = Program(name, finished=[0] * _nodes(root, split))
+
+    def task(s: Any, node: int, work: Any) -> Process:
+        yield
+        parts = split(work)
+        if parts is not None:
+            first = s.spawn(task, 2 * node, parts[0])
+            second = s.spawn(task, 2 * node + 1, parts[1])
+            yield s.join(first)
+            yield s.join(second)
+        yield
+        s.finished[node // 2] += 1
+
+    program.process(task, 1, root, name="task")
+    return program
+
+
+def _nodes(work: Any, split: Callable[[Any], tuple[Any, Any] | None], node: int = 1) -> int:
+    """Return one more than the largest number of a task; those of `i` are `2i` and `2i + 1`."""
+    parts = split(work)
+    if parts is None:
+        return node + 1
+    return max(_nodes(part, split, 2 * node + i) for i, part in enumerate(parts))
+
+
+def fib(n: int) -> Program:
+    """Fibonacci numbers, a task for each call; a task's two calls report in either order."""
+    return _in_a_tree(f"fib({n})", n, lambda i: (i - 1, i - 2) if i > 1 else None)
+
+
+def quicksort(n: int) -> Program:
+    """Quicksort of n + 3 numbers, a task for each part, empty ones too."""
+
+    def split(numbers: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        if not numbers:
+            return None
+        pivot, *rest = numbers
+        return tuple(i for i in rest if i < pivot), tuple(i for i in rest if i >= pivot)
+
+    numbers = tuple(7 * i % (n + 3) for i in range(n + 3))
+    return _in_a_tree(f"quicksort({n})", numbers, split)
+
+
+def mergesort(n: int) -> Program:
+    """Mergesort of `n` numbers, a task for each part."""
+
+    def split(size: int) -> tuple[int, int] | None:
+        return (size - size // 2, size // 2) if size > 1 else None
+
+    return _in_a_tree(f"mergesort({n})", n, split)
