@@ -103,6 +103,11 @@ def explore(
     """
     chosen = _lookup("algorithm", algorithm, ALGORITHMS)
     choose = _lookup("schedule", schedule, SCHEDULES)
+    if races and not chosen.sees_every_order:
+        raise TreadleError(
+            f"races=True needs an algorithm that sees every order, which {algorithm} leaves out "
+            f"where nobody can tell: use optimal"
+        )
     if not isinstance(depth, int) or depth < 1:
         raise TreadleError(f"depth must be 1 or more, not {depth!r}")
     if not chosen.covers and max_executions is None and timeout is None:

@@ -274,7 +274,7 @@ def zigzag(n: int) -> int:
 
 def _floating(n: int) -> int:
     """Return how many ways there are to choose the writes before a read, and the last of them."""
-    return n * 2 ** (n - 1) + 1
+    return int(n * 2 ** (n - 1)) + 1
 
 
 def _fibonacci(n: int) -> int:

@@ -31,6 +31,8 @@ class Algorithm(ABC):
 
     covers: ClassVar[bool] = True
     """Whether the search is complete when `backtrack` finds nothing more to do."""
+    sees_every_order: ClassVar[bool] = True
+    """Whether a covered space includes every order of dependent steps, not only what it leads to."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
 

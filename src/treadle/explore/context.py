@@ -8,6 +8,8 @@ passed on like a sleep set (`dontdo.inherited`); the step that is left of a sequ
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.events import Footprint
 from treadle.explore.contexts import Contexts, Reordering
 from treadle.explore.dontdo import DontDo, forbidden, inherited
@@ -19,7 +21,8 @@ from treadle.trace import bits
 class Context(Source):
     """Source-DPOR with sequences in its sleep sets."""
 
-    refined = True
+    sees_every_order: ClassVar[bool] = False
+    refined: ClassVar[bool] = True
     """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:

@@ -9,6 +9,8 @@ taken (lines 7 to 9 and 15 to 16). Such a run counts as blocked.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from abc import abstractmethod
 
 from treadle.events import Footprint
@@ -42,7 +44,8 @@ def forbidden(dnd: DontDo) -> Done:
 class DontDoSets(DoneSets):
     """Optimal-DPOR with done sets and don't-do sets."""
 
-    refined = True
+    sees_every_order: ClassVar[bool] = False
+    refined: ClassVar[bool] = True
     """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:

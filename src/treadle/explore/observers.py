@@ -21,6 +21,7 @@ from treadle.trace import Trace, bits
 class Observers(DoneSets):
     """One execution per happens-before class modulo observability."""
 
+    sees_every_order: ClassVar[bool] = False
     trace_type: ClassVar[type[Trace]] = ObservedTrace
 
     def analyse(self, run: Run, outcome: int) -> None:
