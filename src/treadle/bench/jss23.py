@@ -58,14 +58,20 @@ def _in_phases(name: str, phases: int, bodies: list[Body], look: Callable[[Any, 
     @program.process
     def main(s: Any) -> Process:
         for phase in range(phases):
-            yield
-            handles = [s.spawn(body, phase, name=body.__name__) for body in bodies]
-            for handle in handles:
-                yield s.join(handle)
+            if phase:  # those of the first phase are there from the beginning
+                yield
+                for i, body in enumerate(bodies):
+                    s.spawn(body, phase, name=f"{phase}.{i}")
+            for i in range(len(bodies)):
+                yield s.join(
+                    f"main.{i + 1 + (phase - 1) * len(bodies)}:{phase}.{i}" if phase else f"0.{i}"
+                )
             if look is not None:
                 yield
                 look(s, phase)
 
+    for i, body in enumerate(bodies):
+        program.process(body, 0, name=f"0.{i}")
     return program
 
 

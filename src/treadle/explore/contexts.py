@@ -29,6 +29,10 @@ _NO_WRITE = {
     Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP,
 }  # fmt: skip
 
+_KEPT = 100_000
+_Order = tuple[int, ...]
+"""Who takes steps, one after the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reordering:
@@ -51,9 +55,33 @@ class Contexts:
         self._search = search
         self._refined = refined
         self.checks = 0
+        """How many reorderings were run."""
+        self._known: dict[tuple[_Order, _Order, _Order], list[Step] | None] = {}
 
     def agree(self, reordering: Reordering) -> list[Step] | None:
-        """Return what events do in the other order, if they reach the same state in both."""
+        """Return what events do in the other order, if they reach the same state in both.
+
+        Different executions ask the same: only who takes the steps, in which order, matters. And
+        when the race is met the other way round, the answer is known.
+        """
+        prefix, usual, other = (
+            self._processes(events)
+            for events in (reordering.prefix, reordering.usual, reordering.other)
+        )
+        if (prefix, usual, other) not in self._known:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            found = self._check(reordering)
+            self._known[prefix, usual, other] = found and found[0]
+            self._known[prefix, other, usual] = found and found[1]
+        return self._known[prefix, usual, other]
+
+    def _processes(self, events: list[int]) -> tuple[int, ...]:
+        processes = self._search.trace.processes
+        return tuple([processes[event] for event in events])
+
+    def _check(self, reordering: Reordering) -> tuple[list[Step], list[Step]] | None:
+        """Return what events do in the other and in the usual order, if both lead to one state."""
         self.checks += 1
         trace = self._search.trace
         affected = [event for event in reordering.usual if event not in reordering.indifferent]
@@ -73,8 +101,12 @@ class Contexts:
             return None
         if not _written(usual.codes_of(affected)) - reordering.unobserved <= written:
             return None
+        return self._steps(other, reordering.other), self._steps(usual, reordering.usual)
+
+    def _steps(self, taken: _Taken, events: list[int]) -> list[Step]:
+        trace = self._search.trace
         footprint = trace.vocabulary.footprint
-        return [(trace.processes[e], footprint(other.codes[e])) for e in reordering.other]
+        return [(trace.processes[event], footprint(taken.codes[event])) for event in events]
 
     def can_agree(self, *events: int) -> bool:
         """Tell whether it makes sense to run events in another order: they create no process."""

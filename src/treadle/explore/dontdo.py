@@ -9,9 +9,8 @@ taken (lines 7 to 9 and 15 to 16). Such a run counts as blocked.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from abc import abstractmethod
+from typing import ClassVar
 
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED
