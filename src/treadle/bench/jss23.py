@@ -62,10 +62,8 @@ def _in_phases(name: str, phases: int, bodies: list[Body], look: Callable[[Any, 
                 yield
                 for i, body in enumerate(bodies):
                     s.spawn(body, phase, name=f"{phase}.{i}")
-            for i in range(len(bodies)):
-                yield s.join(
-                    f"main.{i + 1 + (phase - 1) * len(bodies)}:{phase}.{i}" if phase else f"0.{i}"
-                )
+            for name in _names(phase, len(bodies)):
+                yield s.join(name)
             if look is not None:
                 yield
                 look(s, phase)
@@ -73,6 +71,13 @@ def _in_phases(name: str, phases: int, bodies: list[Body], look: Callable[[Any, 
     for i, body in enumerate(bodies):
         program.process(body, 0, name=f"0.{i}")
     return program
+
+
+def _names(phase: int, count: int) -> list[str]:
+    """Return the names of the processes of a phase; `main` is the parent of the later ones."""
+    names = [f"{phase}.{i}" for i in range(count)]
+    first = 1 + (phase - 1) * count
+    return [f"main.{first + i}:{name}" for i, name in enumerate(names)] if phase else names
 
 
 def lastwrite(n: int, phases: int = 1, *, same: bool = True) -> Program:
@@ -136,22 +141,22 @@ def arraywrite(n: int) -> Program:
     That makes 4 classes for each round, as in the paper's table.
     """
     rounds, size = n // 2, 4 * n
-    arrays = {f"a{k}": [0] * size for k in range(rounds)}
 
     def write(s: Any, phase: int) -> Process:
-        array = getattr(s, f"a{phase}")
-        for i in range(size):
+        for i in range(phase * size, phase * size + size):
             yield
-            array[i] = 0
+            s.array[i] = 0
 
     def reader(position: int) -> Body:
         def read(s: Any, phase: int) -> Process:
+            i = phase * size + position
             yield
-            assert getattr(s, f"a{phase}")[position] == 0
+            assert s.array[i] == 0
 
         return read
 
-    return _in_phases(f"arraywrite({n})", rounds, [write, reader(0), reader(1)], None, **arrays)
+    bodies = [write, reader(0), reader(1)]
+    return _in_phases(f"arraywrite({n})", rounds, bodies, None, array=[0] * (rounds * size))
 
 
 # The first set of benchmarks, from their descriptions

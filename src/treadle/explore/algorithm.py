@@ -32,7 +32,7 @@ class Algorithm(ABC):
     covers: ClassVar[bool] = True
     """Whether the search is complete when `backtrack` finds nothing more to do."""
     sees_every_order: ClassVar[bool] = True
-    """Whether a covered space includes every order of dependent steps, not only what it leads to."""
+    """Whether all orders of dependent steps are seen, and not only what they lead to."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
 

@@ -35,6 +35,7 @@ class DoneSets(Optimal):
         """Begin with nothing done and nothing planned."""
         super().prepare()
         self.order = self.trace_type(self.search.trace.vocabulary)
+        self.order.judges = False
 
     # Exploration phase
 

@@ -151,7 +151,7 @@ class ObservedTrace(Trace):
                 )
             known |= self.before[event]
             dependent &= ~known
-        if footprint.guarded:
+        if footprint.guarded and self.judges:
             self._judge(found, index, base)
         else:
             self.races += found
