@@ -385,6 +385,10 @@ def test_dont_do_blocked_runs_of_lastwrite(n: int) -> None:
     assert counts(lambda: jss23.lastwrite(n), "optimal-context-observers") == (1, n - 1)
 
 
+def test_dont_do_blocked_runs_of_pi() -> None:
+    assert counts(lambda: jss23.pi(7), "optimal-context-observers") == (272, 750)
+
+
 def test_bounded_buffer() -> None:
     found = counts(lambda: jss23.boundedbuffer(7), "context", schedule="round-robin")
     assert found[0] == 550

@@ -32,6 +32,9 @@ VERDICTS = [
     ("leaked_semaphore::returning", set(), 2),
     ("reader_writer_lock::uncounted_leaving", {"assertion", "deadlock", "exception"}, 144),
     ("reader_writer_lock::counted_leaving", set(), 14),
+    ("idempotent::cache", set(), 75),
+    ("idempotent::counter", set(), 24),
+    ("idempotent::producer_consumer", set(), 24),
 ]
 
 with_verdict = pytest.mark.parametrize(
@@ -52,6 +55,35 @@ def test_verdict(example: str, kinds: set[str], classes: int, algorithm: str) ->
     assert result.complete
     assert set(result.failure_kinds) == kinds
     assert result.executions == classes
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["observers", "context", "optimal-context", "optimal-context-observers"]
+)
+@with_verdict
+def test_fewer_executions_find_the_same(
+    example: str, kinds: set[str], classes: int, algorithm: str
+) -> None:
+    result = treadle.explore(function_of(example), algorithm, stop_on_failure=False)
+    assert result.complete
+    assert set(result.failure_kinds) == kinds
+    assert result.executions <= classes
+
+
+@pytest.mark.parametrize(
+    ("example", "observers", "context", "both"),
+    [("cache", 72, 21, 15), ("counter", 4, 5, 1), ("producer_consumer", 13, 24, 13)],
+)
+def test_idempotent_writes(example: str, observers: int, context: int, both: int) -> None:
+    expected = {
+        "observers": observers,
+        "context": context,
+        "optimal-context": context,
+        "optimal-context-observers": both,
+    }
+    function = function_of(f"idempotent::{example}")
+    found = {name: treadle.explore(function, name).executions for name in expected}
+    assert found == expected
 
 
 @with_verdict

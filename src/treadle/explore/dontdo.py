@@ -4,7 +4,8 @@
 another explored execution leads too. A sequence is passed on to `E.p` without its first step if
 that is `p`, and as it is if it has nothing to do with `p` (lines 19 and 20). When only one step of
 it is left, that step is forbidden: the run stops before it, and is analysed as if the step had been
-taken (lines 7 to 9 and 15 to 16). Such a run counts as blocked.
+taken (lines 7 to 9 and 15 to 16). A run that stops counts as blocked, once for each step that was
+forbidden there, like in the paper.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ class DontDoSets(DoneSets):
         """Detect races at the end of an execution, or behind each forbidden step."""
         if outcome != BLOCKED:
             self.detect_races(run)
+        else:  # each forbidden step counts; the search counts one
+            self.search.result.blocked += len(self._stopped) - 1
         trace = self.search.trace
         for process, footprint in self._stopped.items():
             trace.append(process, footprint.codes)
