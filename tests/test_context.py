@@ -380,6 +380,28 @@ def test_the_exact_counts_of_the_tables(benchmark: Any, n: int) -> None:
     assert found["context"] == found["optimal-context"]
 
 
+def test_the_closed_forms_are_what_the_paper_prints() -> None:
+    first, second = jss23.PAPER.tables
+    differing = {
+        (row.name, algorithm)
+        for row in (*first.rows, *second.rows)
+        for algorithm, printed in row.printed.items()
+        if printed.executions is not None
+        and printed.executions
+        != (row.expected if algorithm == "optimal" else row.fewer(algorithm) or printed.executions)
+    }
+    both = "optimal-context-observers"
+    assert differing == {
+        ("pipesort(3)", "optimal"),  # another program
+        ("mergesort(6)", "optimal"),  # the paper's splits into more parts
+        ("mergesort(6)", "observers"),
+        *((f"quicksort({n})", both) for n in (2, 3, 5)),  # here nothing is explored twice
+        ("mergesort(5)", both),
+        ("fib(4)", both),
+        ("fib(5)", both),
+    }
+
+
 @pytest.mark.parametrize("n", [4, 6, 8])
 def test_dont_do_blocked_runs_of_lastwrite(n: int) -> None:
     assert counts(lambda: jss23.lastwrite(n), "optimal-context-observers") == (1, n - 1)

@@ -1,7 +1,7 @@
 """Writes that do not matter: the same value twice, or a value that nobody looks at.
 
-Try `treadle compare examples/threads/idempotent.py::cache`: all algorithms agree that nothing can
-go wrong, and those that compare states or look for observers need far fewer executions to say so.
+Every order of these writes leads to the same, so an exploration that compares states, or that asks
+who looks at what was written, needs far fewer executions than there are orders.
 """
 
 import threading
