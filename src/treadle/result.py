@@ -183,6 +183,13 @@ class Failure:
             self._trace = record(self._program, self.schedule) if self._program else []
         return self._trace
 
+    @property
+    def token(self) -> str:
+        """The schedule and what else a replay needs as one short word, for `treadle.replay`."""
+        from treadle.token import token_of
+
+        return token_of(self)
+
     def __str__(self) -> str:
         from treadle.report.text import failure_in_words
 
