@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import CannotStepError, Program, Run, StepRecord
+from treadle.program import CannotStepError, FrameRecord, Program, Run, StepRecord
 from treadle.result import Schedule
 from treadle.trace import Trace
 
@@ -51,3 +51,12 @@ def record(program: Program, schedule: Schedule) -> list[StepRecord]:
         records = run.records()
         run.close()
     return records
+
+
+def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
+    """Return the functions that the processes are in at the end of a schedule."""
+    with program.controlled():
+        run = follow(program, schedule, detail=True)
+        frames = run.frames()
+        run.close()
+    return frames

@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import Crash, Program, StepRecord, Wait
+from treadle.program import Crash, FrameRecord, Program, StepRecord, Wait
 from treadle.trace import Trace
+
+if TYPE_CHECKING:
+    from treadle.cause import Cause
 
 Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
 
@@ -127,6 +130,7 @@ class Failure:
     """The two events of a data race, by index."""
     _program: Program | None = field(default=None, repr=False, compare=False)
     _trace: list[StepRecord] | None = field(default=None, repr=False, compare=False)
+    _cause: Cause | Literal["unknown"] | None = field(default="unknown", repr=False, compare=False)
 
     @classmethod
     def of_crash(cls, program: Program, crash: Crash, schedule: Schedule) -> Failure:
@@ -182,6 +186,23 @@ class Failure:
 
             self._trace = record(self._program, self.schedule) if self._program else []
         return self._trace
+
+    @property
+    def cause(self) -> Cause | None:
+        """The two steps whose order made the difference, or may have; found by replaying it."""
+        if self._cause == "unknown":
+            from treadle.cause import find_cause
+
+            self._cause = find_cause(self._program, self) if self._program else None
+        return self._cause
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions that the processes were in, with their variables, by replaying."""
+        from treadle.replay import record_frames
+
+        return (
+            record_frames(self._program, self.schedule.upto(self.step + 1)) if self._program else []
+        )
 
     def __str__(self) -> str:
         from treadle.report.text import failure_in_words
