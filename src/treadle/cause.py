@@ -77,9 +77,9 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
 
 
 def _cause(trace: Trace, records: list[StepRecord], race: Race, decides: bool = False) -> Cause:
-    one, other = (trace.footprints[event] for event in race)
-    shared = [key >> 2 for key in one.own if key in other.conflict_set]
-    location = trace.vocabulary.location_names[min(shared)] if shared else ""
+    shared = _conflicts(trace, race)
+    data = shared & trace.vocabulary.data
+    location = trace.vocabulary.location_names[min(data or shared)] if shared else ""
     return Cause(race, records[race[0]], records[race[1]], location, decides)
 
 
@@ -90,12 +90,27 @@ def _candidates(trace: Trace, failing: int) -> Iterator[Race]:
     past = trace.before[failing]
 
     def rank(race: Race) -> tuple[int, bool, int, int]:
-        first, second = race
-        is_plain = trace.footprints[first].plain and trace.footprints[second].plain
-        sort = 0 if race in unsynchronised else 1 if is_plain else 2
-        return sort, not past >> second & 1, -second, -first
+        sort = 0 if race in unsynchronised else 1 if _is_about_data(trace, race) else 2
+        return sort, not past >> race[1] & 1, -race[1], -race[0]
 
     yield from sorted({race for race in known if past >> race[0] & 1}, key=rank)
+
+
+def _is_about_data(trace: Trace, race: Race) -> bool:
+    """Tell whether two steps access something that neither of them may have had to wait for."""
+    one, other = (trace.footprints[event] for event in race)
+    awaited: set[int] = set()
+    for footprint in (one, other):
+        awaited.update(key >> 2 for key, _, _ in footprint.takes)
+        awaited.update(key >> 2 for key in footprint.needs)
+        awaited.update(footprint.awaits)
+    return not awaited.issuperset(_conflicts(trace, race))
+
+
+def _conflicts(trace: Trace, race: Race) -> set[int]:
+    """Return the locations because of which two steps are dependent."""
+    one, other = (trace.footprints[event] for event in race)
+    return {key >> 2 for key in one.own if key in other.conflict_set}
 
 
 def _affordable(races: list[Race], steps: int) -> list[Race]:

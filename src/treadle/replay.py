@@ -49,7 +49,7 @@ def record(program: Program, schedule: Schedule) -> list[StepRecord]:
     with program.controlled():
         run = follow(program, schedule, detail=True)
         records = run.records()
-        run.close()
+        run.drop()
     return records
 
 
@@ -58,5 +58,5 @@ def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
     with program.controlled():
         run = follow(program, schedule, detail=True)
         frames = run.frames()
-        run.close()
+        run.drop()
     return frames

@@ -42,7 +42,7 @@ class _Brief(reprlib.Repr):
 
     def repr_instance(self, x: object, level: int) -> str:
         """Return the text of an object that is no built-in container."""
-        name = type(x).__qualname__
+        name = type(x).__name__
         if isinstance(x, threading.Thread):
             return f"<{name} {x._name}>"  # type: ignore[attr-defined]
         if type(x).__repr__ is object.__repr__:
@@ -95,12 +95,16 @@ def place_of_frame(
     return None
 
 
+_CODE = (type, types.FunctionType, types.ModuleType)
+"""Classes of values that are no data: their names say enough."""
+
+
 def frames_in_words(
     process: str,
     frames: list[tuple[types.FrameType, int]],
     is_foreign: Callable[[str], bool],
     say: Callable[[object], str] = brief,
-    hidden: object = None,
+    hidden: object = _CODE,
 ) -> list[FrameRecord]:
     """Return the user's functions among frames, each given with its line, and their variables."""
     return [
@@ -111,7 +115,7 @@ def frames_in_words(
             tuple(
                 (name, say(value))
                 for name, value in frame.f_locals.items()
-                if hidden is None or value is not hidden
+                if value is not hidden and not isinstance(value, _CODE)
             ),
         )
         for frame, line in frames

@@ -14,7 +14,8 @@ class Cast:
 
     def __init__(self, records: Sequence[StepRecord], waits: Sequence[Wait] = ()) -> None:
         self.processes = list(dict.fromkeys(record.process for record in records))
-        self._labels = {one.process: one.label for one in (*records, *waits)}
+        self._labels = {wait.process: wait.label for wait in waits}
+        self._labels = {record.process: record.label for record in records} | self._labels
         self._colours = {
             process: _COLOURS[index % len(_COLOURS)] for index, process in enumerate(self._labels)
         }

@@ -8,7 +8,7 @@ readable columns, the process's name comes in front instead.
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -28,6 +28,8 @@ _NAME = 24
 _ACCESSES = 8
 """Accesses of one step that are shown."""
 _INDENT = "  "
+_BREAKABLE = re.compile(r"= \S+ ?|(?:[.\[]|\((?!\)))?(?:\(\)|[^\s.\[(])+ ?|\s|[.\[(]")
+"""Parts of a text that stay on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,20 +232,20 @@ def _deeds(record: StepRecord, width: int) -> list[str]:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Wrap what a step did, rather between its words and before its value than in a name."""
+    """Wrap what a step did: between words, before a value, at the dots of a name."""
     if len(text) <= width:
         return [text]
-    if " = " not in text and "(" in text and text.endswith(")"):
-        text = text.replace("(", "( = ", 1)  # a call: its arguments stand below it
-    words, equals, value = text.partition(" = ")
-    lines = textwrap.wrap(words, width, subsequent_indent=_INDENT)
-    if not equals:
-        return lines
-    if len(lines[-1]) + 3 + len(value) <= width:
-        return [*lines[:-1], f"{lines[-1]} = {value}"]
-    return lines + textwrap.wrap(
-        f"= {value}", width, initial_indent=_INDENT, subsequent_indent=_INDENT * 2
-    )
+    lines = [""]
+    for part in _BREAKABLE.findall(text):
+        rest = part
+        while len(lines[-1]) + len(rest.rstrip()) > width:
+            is_long = len(_INDENT) + len(rest.rstrip()) > width
+            taken = width - len(lines[-1]) if is_long else 0
+            lines[-1] = (lines[-1] + rest[:taken]).rstrip()
+            lines.append(_INDENT)
+            rest = rest[taken:].lstrip()
+        lines[-1] += rest
+    return [line.rstrip() for line in lines]
 
 
 def _brief_place(where: str) -> str:

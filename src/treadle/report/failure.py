@@ -18,9 +18,10 @@ from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
 from treadle.report.line import WIDTH, Line, Marks, marks_of_output, printable, wrapped
-from treadle.report.tracebacks import traceback_in_words
+from treadle.report.tracebacks import is_foreign, traceback_in_words
 from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
 from treadle.result import Failure
+from treadle.words import place_in_words, place_of_exception
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -111,7 +112,8 @@ def _emphasis(failure: Failure, cause: Cause | None, steps: Sequence[StepRecord]
 
 def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     """Return what failed, where and why."""
-    where = f" at {steps[-1].where}" if steps and steps[-1].where else ""
+    place = _place(failure, steps)
+    where = f" at {place}" if place else ""
     who = cast.name(failure.process)
     if failure.kind == "assertion":
         why = failure.message.removeprefix("AssertionError").removeprefix(": ")
@@ -125,6 +127,12 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     if failure.kind == "race":
         return f"Race{where}: {failure.message}"
     return f"{failure.kind.capitalize()}: {failure.message}"
+
+
+def _place(failure: Failure, steps: Sequence[StepRecord]) -> str:
+    """Return where the exception was raised, or else where the failing step stands."""
+    place = place_of_exception(failure.exception, is_foreign) if failure.exception else None
+    return place_in_words(place) or (steps[-1].where if steps else "")
 
 
 def _first_line(message: str) -> str:
@@ -173,6 +181,11 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
             lines += wrapped(places.rstrip(), colour, width=width, indent=4)
             lines += wrapped(f"    {deed}", colour, width=width, indent=6)
     return lines
+
+
+def _number(index: int, failure: Failure) -> str:
+    """Return the number of a step; one that comes after the failing step is not in the columns."""
+    return f"step {index + 1}" if index <= failure.step else "later"
 
 
 def _deed(step: StepRecord, location: str) -> str:

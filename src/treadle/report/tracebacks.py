@@ -19,7 +19,6 @@ _FOREIGN = tuple(
     for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
     if module.__file__
 )
-_NAMES = ("greenlet", "src/greenlet")
 
 
 def traceback_in_words(error: BaseException) -> str:
@@ -31,7 +30,7 @@ def traceback_in_words(error: BaseException) -> str:
 
 def _cut(found: traceback.TracebackException) -> None:
     """Remove foreign frames, also from what an exception was caused by or is a group of."""
-    frames = [frame for frame in found.stack if not _is_foreign(frame.filename)]
+    frames = [frame for frame in found.stack if not is_foreign(frame.filename)]
     found.stack = traceback.StackSummary.from_list(
         [
             traceback.FrameSummary(
@@ -45,7 +44,8 @@ def _cut(found: traceback.TracebackException) -> None:
             _cut(other)
 
 
-def _is_foreign(filename: str) -> bool:
+def is_foreign(filename: str) -> bool:
+    """Tell whether a file is Treadle's own, or one that starts threads."""
     return filename.startswith(_FOREIGN) or Path(filename).parts[:1] == ("greenlet",)
 
 

@@ -8,7 +8,6 @@ from treadle.program import StepRecord, Wait
 from treadle.report.cast import Cast
 from treadle.report.line import Line, wrapped
 
-
 _END = "the end of "
 _UNIT = "a unit of "
 """How waits for the end of a process and for a semaphore begin."""
@@ -44,7 +43,9 @@ def waits_in_lines(
             text = f"held by {cast.name(holder)}, which acquired it"
             lines += _taken(text, acquisition(wait.resource, records, holder), records, width)
         if not wait.holders:
-            lines += _taken("last acquired", acquisition(wait.resource, records), records, width)
+            step = acquisition(wait.resource, records)
+            who = cast.name(records[step].process) if step is not None else ""
+            lines += _taken(f"last acquired by {who}", step, records, width)
     return lines
 
 

@@ -42,6 +42,7 @@ _FOREIGN = tuple(
     for name in ("threading.py", "queue.py", "concurrent", "_threading_local.py", "contextlib.py")
 )
 _DEFAULT_NAME = re.compile(r"Thread-[\d.]+(?: \((.+)\))?")
+_DEFAULT_WORKER = re.compile(r"ThreadPoolExecutor-[\d.]+_(\d+)")
 
 
 def is_foreign(filename: str) -> bool:
@@ -49,7 +50,7 @@ def is_foreign(filename: str) -> bool:
     return filename.startswith((_OWN, *_FOREIGN))
 
 
-class _Unspeakable(Exception):
+class CannotWaitNow(Exception):
     """Putting a value into words would have to wait for another thread."""
 
 
@@ -71,7 +72,7 @@ class RecordingScheduler(Scheduler):
     def announce(self, doing: Codes | Operation) -> None:
         """Write the step down that ends here, and remember where the next one stands."""
         if self._quiet:
-            raise _Unspeakable
+            raise CannotWaitNow
         me = self.me
         waits = isinstance(doing, Operation) and (
             not doing.ready(me) or doing.deadline(me) is not None
@@ -108,7 +109,7 @@ class RecordingScheduler(Scheduler):
             exception = self.crashes[-1].exception
             with self._silence():
                 error = exception_in_words(exception)
-            place = place_of_exception(exception, is_foreign) or place
+            place = place or place_of_exception(exception, is_foreign)
         self.records.append(
             StepRecord(
                 task.name,
@@ -209,6 +210,8 @@ def label_of(task: Task) -> str:
     if thread is None or task.name == "main":
         return ""
     name = str(thread._name)
+    if worker := _DEFAULT_WORKER.fullmatch(name):
+        return f"pool worker {worker[1]}"
     default = _DEFAULT_NAME.fullmatch(name)
     if default is None:
         return name

@@ -207,8 +207,9 @@ class ThreadProgram:
         """How hooks announce an access, once threads have been started."""
         if not self.is_coarse:
             return self.scheduler.announce
-        recording = isinstance(self.scheduler, RecordingScheduler)
-        return self.scheduler.collect if recording else control.collect
+        if isinstance(self.scheduler, RecordingScheduler):
+            return self.scheduler.collect
+        return control.collect
 
 
 def _as_text(feature: Feature) -> str:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.program import Access
-from treadle.threads import condition, control, hooks
+from treadle.threads import condition, control, hooks, pools
 from treadle.threads.futures import as_completed, wait
 from treadle.threads.locks import Lock, RLock
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
+from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
 UNKNOWN = object()
@@ -123,15 +124,18 @@ class Deed:
             return
         found = frame.f_locals
         if self._call == "time.sleep":
-            self._fix(found["seconds"])
-        elif self._operation is not None and self._operation.deadline(task) is not None:
-            self._value = lambda: _TIMED_OUT
+            return
+        if self._operation is not None and self._operation.deadline(task) is not None:
+            self._fix(_Said("timed out"))
         elif self._call == "Queue.get":
             self._fix(_next_item(found["self"]))
         elif self._call == "Queue.put":
             self._fix(found["item"])
         elif self._call == "ThreadPoolExecutor.submit":
-            self._fix(found["fn"])
+            self._fix(_Said(getattr(found["fn"], "__name__", "a job")))
+        elif self._call == "_Worker._next":
+            jobs = found["self"].inbox or found["pool"].backlog
+            self._fix(_Said(jobs[0].name if jobs else "none left"))
         elif self._call == "Future.set_result":
             self._fix(found["result"])
         elif self._call == "Future.result":
@@ -149,21 +153,28 @@ class Deed:
         """Return the call in words, None for a plain access; `say` puts values into words."""
         if self._frame is None:
             return _method_in_words(self._chain, say)
-        name = _SECOND_HALF.get(type(self._operation), _VERBS[self._call])
+        name = _VERBS[self._call]
+        if self._operation is not None:
+            name = _SECOND_HALF.get(type(self._operation), name)
         value = self.value
-        if value is _TIMED_OUT:
-            return Access(f"{name}", _subject(self._frame), "timed out")
-        if isinstance(value, types.FunctionType):
-            return Access(name, _subject(self._frame), value.__name__)
-        return Access(name, _subject(self._frame), "" if value is UNKNOWN else say(value))
+        if value is UNKNOWN:
+            return Access(name, _subject(self._frame))
+        text = str(value) if isinstance(value, _Said) else say(value)
+        return Access(name, _subject(self._frame), text)
 
 
-_TIMED_OUT = object()
-_SECOND_HALF = {
+class _Said(str):
+    """A value that is in words already."""
+
+    __slots__ = ()
+
+
+_SECOND_HALF: dict[type[Operation], str] = {
     condition._Wake: "wake up on",
     condition._Signal: "wake up on",
     condition._TimedSignal: "wake up on",
     condition._Retake: "reacquire lock of",
+    pools._JoinWorker: "wait for workers of",
 }
 """Operations that end what the first step of a call began."""
 
@@ -182,7 +193,9 @@ def _subject(frame: types.FrameType) -> str:
     found = frame.f_locals
     if "fs" in found:
         return "futures"
-    obj = found.get("self")
+    if "seconds" in found:
+        return f"{found['seconds']} s"
+    obj: Any = found.get("self")
     if frame.f_code.co_qualname == "_Worker._next":
         obj = obj.pool.executor
     task = getattr(obj, "_treadle", None)
@@ -202,6 +215,11 @@ def _method_in_words(chain: list[types.FrameType], say: Callable[[object], str])
             given += [f"{name}={say(value)}" for name, value in found["kwargs"].items()]
             name = found["function"].__name__
             return Access("call", f"{found['table'].label}.{name}({', '.join(given)})")
+        if frame.f_code is hooks.contains.__code__:
+            item, obj = found["item"], found["obj"]
+            place = f"{say(item)} in {control.label_of(obj, 'it')}"
+            known = obj.__class__ in _CONTAINERS and item.__class__ in ATOMS
+            return Access("look for", place, str(item in obj) if known else "")
     return None
 
 
