@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from treadle.database import RecordedStep
 from treadle.errors import ScheduleMismatch
 from treadle.explore.races import data_races
-from treadle.program import CannotStepError, Program, Restart, Run, StepRecord
+from treadle.program import CannotStepError, FrameRecord, Program, Run, StepRecord
 from treadle.result import Failure, Schedule
 from treadle.token import Recipe
 from treadle.trace import Trace
@@ -58,39 +57,41 @@ def run_again(
     trace = Trace(program.vocabulary)
     steps: list[StepRecord] = []
     try:
-        run = follow(program, schedule, trace=trace, records=steps)
+        run = follow(program, schedule, detail=True, trace=trace, records=steps)
     except ScheduleMismatch as mismatch:
-        difference = _difference(steps, recipe, recorded)
+        difference = _difference(steps, trace, recipe, recorded)
         if not difference:
             raise
         raise ScheduleMismatch(f"the program has changed: {difference}; then {mismatch}") from None
     failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
     names = program.vocabulary.process_names
     able = [names[process] for process in run.enabled()]
-    _close(run)
+    run.drop()
     if failure is not None:
         failure.granularity = program.granularity
         failure.options = dict(program.options)
         if failure.kind == "race":
             failure.options["races"] = True
-        failure._trace = steps
+        failure._trace, failure._events = steps, trace
     same = None if recipe is None else failure is not None and recipe.expects(failure)
-    return Replayed(failure, steps, able, same, _difference(steps, recipe, recorded))
+    return Replayed(failure, steps, able, same, _difference(steps, trace, recipe, recorded))
 
 
 def follow(
     program: Program,
     schedule: Schedule,
     *,
+    detail: bool,
     trace: Trace | None = None,
     records: list[StepRecord] | None = None,
 ) -> Run:
     """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
 
-    The steps are added to `trace` and, in words, to `records`, if they are given.
+    The steps are added to `trace` and, with `detail`, to `records`, if they are given: those that
+    could be taken, if not all.
     """
     try:
-        return _follow(program, schedule, trace, records)
+        return _follow(program, schedule, detail, trace, records)
     except CannotStepError as error:
         raise ScheduleMismatch(
             f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
@@ -101,11 +102,12 @@ def follow(
 def _follow(
     program: Program,
     schedule: Schedule,
+    detail: bool,
     trace: Trace | None,
     records: list[StepRecord] | None,
 ) -> Run:
     program.know(schedule.knowledge)
-    run = program.start(detail=records is not None)
+    run = program.start(detail=detail)
     try:
         for index, name in enumerate(schedule):
             process = program.vocabulary.process_number(name)
@@ -125,7 +127,7 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     names = program.vocabulary.process_names
     able = ", ".join(names[process] for process in run.enabled()) or "none"
     is_known = program.vocabulary.process_number(name) is not None
-    _close(run)
+    run.drop()
     reason = "it cannot take a step" if is_known else "there is no such process"
     return (
         f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
@@ -133,18 +135,21 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     )
 
 
-def record(program: Program, schedule: Schedule) -> list[StepRecord]:
-    """Return the steps of a schedule in words."""
+def record(program: Program, schedule: Schedule, trace: Trace | None = None) -> list[StepRecord]:
+    """Return the steps of a schedule in words; add them to `trace` too, if one is given."""
     steps: list[StepRecord] = []
     with program.controlled():
-        _close(follow(program, schedule, records=steps))
+        follow(program, schedule, detail=True, trace=trace, records=steps).drop()
     return steps
 
 
-def _close(run: Run) -> None:
-    """End a run; what it learned is no news to anybody, for the schedule is given."""
-    with suppress(Restart):
-        run.close()
+def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
+    """Return the functions that the processes are in at the end of a schedule."""
+    with program.controlled():
+        run = follow(program, schedule, detail=True)
+        frames = run.frames()
+        run.drop()
+    return frames
 
 
 # What it shows
@@ -175,14 +180,17 @@ def _failure_of(
 
 
 def _difference(
-    steps: Sequence[StepRecord], recipe: Recipe | None, recorded: Sequence[RecordedStep]
+    steps: Sequence[StepRecord],
+    trace: Trace,
+    recipe: Recipe | None,
+    recorded: Sequence[RecordedStep],
 ) -> str:
     """Return the first step that is not the recorded one, in words."""
     for index, (then, step) in enumerate(zip(recorded, steps, strict=False)):
         now = RecordedStep.of(step)
         if not now.does_the_same(then):
             return f"step {index + 1}: recorded {then}, now {now}"
-    found = recipe.first_difference(steps) if recipe is not None and not recorded else None
+    found = recipe.first_difference(trace) if recipe is not None and not recorded else None
     if found is None:
         return ""
     first, end = found

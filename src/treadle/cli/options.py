@@ -17,6 +17,12 @@ ALGORITHM = click.Choice(list(ALGORITHMS))
 
 target_argument = click.argument("target", metavar="FILE.py[::NAME]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+locals_option = click.option(
+    "--locals",
+    "show_locals",
+    is_flag=True,
+    help="Show the local variables at the point of failure.",
+)
 
 _SEARCH_OPTIONS = (
     click.option(

@@ -9,14 +9,15 @@ from rich.console import Console
 
 from treadle import api
 from treadle.cli.loading import Target, load
-from treadle.cli.options import json_option, target_argument, thread_options
+from treadle.cli.options import json_option, locals_option, target_argument, thread_options
+from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.program import StepRecord
 from treadle.replay import follow
-from treadle.report.colour import print_words
-from treadle.report.columns import trace_in_columns
+from treadle.report.colour import print_words, renderable
+from treadle.report.columns import columns
 from treadle.report.json import failure_as_dict
-from treadle.report.text import failure_in_words
+from treadle.report.line import marks_of_output
 from treadle.result import Failure, Schedule
 
 
@@ -25,6 +26,7 @@ from treadle.result import Failure, Schedule
 @click.argument("schedule")
 @thread_options
 @json_option
+@locals_option
 def replay(
     target: str,
     schedule: str,
@@ -32,6 +34,7 @@ def replay(
     instrument: tuple[str, ...],
     races: bool,
     as_json: bool,
+    show_locals: bool,
 ) -> int:
     """Run one interleaving again and show all its steps.
 
@@ -51,16 +54,16 @@ def replay(
         steps = Schedule.parse(schedule)
         failure = api.replay(chosen.program, steps, races=races)
         if failure is not None:
-            _show_failure(failure, chosen, as_json=as_json)
+            _show_failure(failure, chosen, as_json=as_json, show_locals=show_locals)
             return FAILED
         return _show_success(chosen, steps, as_json=as_json)
 
 
-def _show_failure(failure: Failure, target: Target, *, as_json: bool) -> None:
+def _show_failure(failure: Failure, target: Target, *, as_json: bool, show_locals: bool) -> None:
     if as_json:
         click.echo(json.dumps(failure_as_dict(failure), indent=2))
     else:
-        print_words(Console(), failure_in_words(failure, target=str(target), rows=None))
+        show_failure(Console(), failure, target, show_locals=show_locals, rows=None)
 
 
 def _show_success(target: Target, steps: Schedule, *, as_json: bool) -> int:
@@ -69,10 +72,12 @@ def _show_success(target: Target, steps: Schedule, *, as_json: bool) -> int:
     if as_json:
         click.echo("null")
     else:
-        lines = trace_in_columns(records)
+        console = Console()
+        console.print(
+            renderable(columns(records, width=width_of(console), marks=marks_of_output()))
+        )
         more = f"; the program can go on with {', '.join(able)}" if able else ""
-        lines += ["", f"No failure in these {len(steps)} steps{more}."]
-        print_words(Console(), "\n".join(lines))
+        print_words(console, f"\nNo failure in these {len(steps)} steps{more}.")
     return INCOMPLETE if able else VERIFIED
 
 

@@ -13,15 +13,17 @@ from treadle.cli.loading import Target, load
 from treadle.cli.options import (
     ALGORITHM,
     json_option,
+    locals_option,
     search_options,
     target_argument,
     thread_options,
 )
+from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.report.colour import print_words
 from treadle.report.json import result_as_dict
 from treadle.report.live import LiveLine, progress_in_words
-from treadle.report.text import failure_in_words, result_in_words, verdict_in_words
+from treadle.report.text import result_in_words, verdict_in_words
 from treadle.result import Result
 
 
@@ -33,12 +35,14 @@ from treadle.result import Result
 @click.option("--timeout", type=float, metavar="SECONDS", help="Stop after this time.")
 @click.option("--keep-going", is_flag=True, help="Find all failures, not only the first.")
 @json_option
+@locals_option
 @click.option("--quiet", is_flag=True, help="Print the verdict only.")
 def run(
     target: str,
     keep_going: bool,
     as_json: bool,
     quiet: bool,
+    show_locals: bool,
     granularity: str,
     instrument: tuple[str, ...],
     **options: Any,
@@ -68,7 +72,7 @@ def run(
             result = explore(
                 chosen.program, stop_on_failure=not keep_going, listener=live, **options
             )
-            _show(result, chosen, as_json=as_json, quiet=quiet)
+            _show(result, chosen, as_json=as_json, quiet=quiet, show_locals=show_locals)
     except KeyboardInterrupt:
         click.echo(f"INTERRUPTED: {chosen}, {interruption_in_words(live)}", err=True)
         return INTERRUPTED
@@ -80,7 +84,7 @@ def interruption_in_words(live: LiveLine) -> str:
     return f"after {progress_in_words(live.last)}" if live.last else "before it began"
 
 
-def _show(result: Result, target: Target, *, as_json: bool, quiet: bool) -> None:
+def _show(result: Result, target: Target, *, as_json: bool, quiet: bool, show_locals: bool) -> None:
     if as_json:
         click.echo(json.dumps(result_as_dict(result, target=str(target)), indent=2))
         return
@@ -88,6 +92,7 @@ def _show(result: Result, target: Target, *, as_json: bool, quiet: bool) -> None
     if quiet:
         print_words(console, verdict_in_words(result, target=str(target)))
         return
-    parts = [result_in_words(result, target=str(target))]
-    parts += [failure_in_words(failure, target=str(target)) for failure in result.failures]
-    print_words(console, "\n\n".join(parts))
+    print_words(console, result_in_words(result, target=str(target)))
+    for failure in result.failures:
+        console.print()
+        show_failure(console, failure, target, show_locals=show_locals)

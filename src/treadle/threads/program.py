@@ -189,6 +189,11 @@ class ThreadProgram:
         if self.shared.learn():
             raise Restart
 
+    def drop_run(self) -> None:
+        """End an execution that is no part of an exploration, and forget what it showed."""
+        self.abandon()
+        self.shared.learned.clear()
+
     def _is_finding(self, task: Task, error: BaseException) -> bool:
         """Tell whether an exception that ended a task is a finding; in the test it always is."""
         del error
@@ -205,7 +210,11 @@ class ThreadProgram:
     @property
     def announce_access(self) -> Callable[[Any], None]:
         """How hooks announce an access, once threads have been started."""
-        return control.collect if self.is_coarse else self.scheduler.announce
+        if not self.is_coarse:
+            return self.scheduler.announce
+        if isinstance(self.scheduler, RecordingScheduler):
+            return self.scheduler.collect
+        return control.collect
 
 
 @contextmanager
