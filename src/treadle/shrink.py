@@ -58,16 +58,12 @@ class Shrunk:
     def __str__(self) -> str:
         (switches, steps), (fewer_switches, fewer_steps) = self.before, self.after
         cost = f"{self.replays} replay{'' if self.replays == 1 else 's'}"
-        if self.before == self.after:
-            return f"not shrunk from {_counted(switches, 'switch')} and {steps} steps, {cost}"
-        return (
-            f"shrunk from {_counted(switches, 'switch')} and {steps} steps to {fewer_switches} "
-            f"and {fewer_steps}, {cost}"
-        )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 'es'}"
+        size = f"{switches} switch{'' if switches == 1 else 'es'} and {steps} steps"
+        if self.before != self.after:
+            return f"shrunk from {size} to {fewer_switches} and {fewer_steps}, {cost}"
+        if self.is_smallest:
+            return f"nothing is smaller than its {size}, {cost}"
+        return f"nothing smaller was found than its {size}, {cost}"
 
 
 def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS) -> Shrunk:

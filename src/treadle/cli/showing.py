@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rich.console import Console
 
 from treadle.cli.loading import Target
 from treadle.report.colour import print_words
 from treadle.report.failure import ROWS, render
-from treadle.report.text import replay_command
 from treadle.result import Failure
 
 _WIDEST = 120
@@ -30,4 +31,9 @@ def show_failure(
     """Print a failure, and the command that replays it."""
     report = render(failure, width=width_of(console), locals=show_locals, rows=rows)
     console.print(report, highlight=False, soft_wrap=True)
-    print_words(console, f"\nReplay: {replay_command(failure, str(target))}")
+    print_words(console, f"\nReplay: {replay_line(failure, target)}")
+
+
+def replay_line(failure: Failure, target: Target) -> str:
+    """Return the command that replays a failure."""
+    return f"treadle replay {shlex.quote(str(target))} {failure.token}"

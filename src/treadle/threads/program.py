@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from treadle.debugging import no_breakpoints
 from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
@@ -133,7 +133,7 @@ class ThreadProgram:
 
         A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
         """
-        with self.controlled(), _no_breakpoints():
+        with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
@@ -215,17 +215,6 @@ class ThreadProgram:
         if isinstance(self.scheduler, RecordingScheduler):
             return self.scheduler.collect
         return control.collect
-
-
-@contextmanager
-def _no_breakpoints() -> Iterator[None]:
-    """Let `breakpoint()` do nothing for a while."""
-    before = sys.breakpointhook
-    sys.breakpointhook = lambda *_args, **_options: None
-    try:
-        yield
-    finally:
-        sys.breakpointhook = before
 
 
 def _as_text(feature: Feature) -> str:
