@@ -118,10 +118,17 @@ def digest_of(failure: Failure) -> bytes:
 
 
 def identity_of(failure: Failure) -> str:
-    """Return the message without what differs in each run; of a deadlock, the set of waits."""
+    """Return the message without what differs in each run; of a deadlock, the set of waits.
+
+    Of an assertion it is what the test says itself: pytest adds the values.
+    """
     if failure.waits:
         return "\n".join(sorted(map(str, failure.waits)))
-    return without_addresses(failure.message)
+    message = without_addresses(failure.message)
+    if failure.kind != "assertion":
+        return message
+    said = message.partition("\n")[0].removeprefix("AssertionError").removeprefix(": ")
+    return "" if said.startswith("assert ") else said
 
 
 def _hashed(text: str, size: int) -> bytes:
