@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
 from treadle.errors import ScheduleMismatch
 from treadle.program import CannotStepError, FrameRecord, Program, Run, StepRecord
 from treadle.result import Schedule
@@ -44,9 +49,21 @@ def _follow(program: Program, schedule: Schedule, detail: bool, trace: Trace | N
     return run
 
 
+@contextmanager
+def for_report(program: Program) -> Iterator[None]:
+    """Take control of a program for a report: what it prints is not part of that."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        program.controlled(),
+    ):
+        yield
+
+
 def record(program: Program, schedule: Schedule) -> list[StepRecord]:
     """Return the steps of a schedule in words."""
-    with program.controlled():
+    with for_report(program):
         run = follow(program, schedule, detail=True)
         records = run.records()
         run.drop()
@@ -55,7 +72,7 @@ def record(program: Program, schedule: Schedule) -> list[StepRecord]:
 
 def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
     """Return the functions that the processes are in at the end of a schedule."""
-    with program.controlled():
+    with for_report(program):
         run = follow(program, schedule, detail=True)
         frames = run.frames()
         run.drop()
