@@ -195,12 +195,28 @@ def test_a_failed_assertion(call):
         f"""\
         Assertion failed in reader at models.py:{line}: half done
 
-                          p                 q                 reader
-         1  models.py:{read}  read x = 0
-         2  models.py:{write}  write x = 1
-         3  models.py:{read}                    read x = 1
-        >4  models.py:{line}                                      read x = 1
-        >                                                     ! AssertionError
+        In models.py:
+                 p                     │ q                     │ reader
+          1  {read}  value = s.x           │                       │
+                   read x = 0          │                       │
+        * 2  {write}  s.x = value + 1       │                       │
+        *          write x = 1         │                       │
+        *          (ends)              │                       │
+          3  {read}                        │ value = s.x           │
+                                       │   read x = 1          │
+                                       │   ── preempted ──     │
+        > 4  {line}                        │                       │ assert s.x != 1, "...
+        >                              │                       │   read x = 1
+        >                              │                       │   ! AssertionError
+
+        The order of these two decides: the other way round, this execution passes.
+          step 2  p       models.py:{write}  write x = 1
+          step 4  reader  models.py:{line}  read x = 1
+
+        Traceback (most recent call last):
+          File "models.py", line {line}, in reader
+            assert s.x != 1, "half done"
+        AssertionError: half done
 
         Replay: treadle replay models.py::race 'p*2 q reader'
         """
@@ -215,10 +231,23 @@ def test_an_exception(call):
         f"""\
         Exception in consumer at models.py:{line}: KeyError: 'key'
 
-                          producer            consumer
-         1  models.py:{write}  write ready = True
-        >2  models.py:{line}                      read ready = True
-        >                                     ! KeyError: 'key'
+        In models.py:
+                 producer             │ consumer
+        * 1  {write}  s.ready = True       │
+        *          write ready = True │
+        *          (ends)             │
+        > 2  {line}                       │ {{}}["key"]
+        >                             │   read ready = True
+        >                             │   ! KeyError: 'key'
+
+        The order of these two decides: the other way round, this execution passes.
+          step 1  producer  models.py:{write}  write ready = True
+          step 2  consumer  models.py:{line}  read ready = True
+
+        Traceback (most recent call last):
+          File "models.py", line {line}, in consumer
+            {{}}["key"]
+        KeyError: 'key'
 
         Replay: treadle replay models.py::broken 'producer consumer'
         """
@@ -231,14 +260,21 @@ def test_a_deadlock_in_a_program_that_a_function_makes(call):
     assert status == 1
     assert out.split("\n\n", 1)[1] == dedent(
         f"""\
-        Deadlock after 2 steps: left -> right -> left wait for each other in a cycle
+        Deadlock after 2 steps: left and right wait for each other
 
-          left waits for b, held by right, at models.py:{second}
-          right waits for a, held by left, at models.py:{second}
+        In models.py:
+                 left                              │ right
+          1  {first}  yield getattr(s, first).acquire() │
+                   acquire a                       │
+                   ── preempted ──                 │
+          2  {first}                                    │ yield getattr(s, first).acquire()
+                                                   │   acquire b
+                                                   │   (waits)
 
-                          left       right
-         1  models.py:{first}  acquire a
-         2  models.py:{first}             acquire b
+          left waits for b at models.py:{second}
+            held by right, which acquired it at models.py:{first} (step 2)
+          right waits for a at models.py:{second}
+            held by left, which acquired it at models.py:{first} (step 1)
 
         Replay: treadle replay models.py::make_deadlock 'left right'
         """
@@ -254,9 +290,11 @@ def test_a_spinning_process(call):
         Budget: no end after 500 steps: waiting spins at models.py:{line + 1}; raise max_steps
           if it is meant to run longer
 
-                            waiting
-           1  models.py:{line}  read flag = False
-           ... 499 more steps like this one ...
+        In models.py:
+                  waiting
+           1  {line}  while not s.flag:
+                    read flag = False
+              ... 499 more steps like this one ...
 
         Replay: treadle replay models.py::spin 'waiting*500'
         """
@@ -275,8 +313,10 @@ def test_nondeterminism(call):
           before (models.py:{line + 1}): remove clocks, randomness and state that outlives an
           execution
 
-                          moody
-        >1  models.py:{line}  write z = 1
+        In models.py:
+                 moody
+        > 1  {line}  s.z = 1
+        >          write z = 1
 
         Replay: treadle replay models.py::odd moody
         """
