@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.races import data_races
 from treadle.program import CannotStepError, Program, Run, StepRecord
-from treadle.replay import follow
+from treadle.replay import follow, for_report
 from treadle.result import Failure, Schedule
 from treadle.trace import Race, Trace
 
@@ -56,7 +56,7 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
     """Return the two steps whose order makes the difference, or may make it."""
     schedule = failure.schedule.upto(failure.step + 1)
     trace = Trace(program.vocabulary)
-    with program.controlled():
+    with for_report(program):
         try:
             run = follow(program, schedule, detail=True, trace=trace)
         except ScheduleMismatch:  # the program is not deterministic

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from treadle.database import RecordedStep
+from treadle.debugging import no_breakpoints
 from treadle.errors import ScheduleMismatch
 from treadle.explore.races import data_races
 from treadle.program import CannotStepError, FrameRecord, Program, Run, StepRecord
@@ -135,17 +139,30 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     )
 
 
+@contextmanager
+def for_report(program: Program) -> Iterator[None]:
+    """Take control of a program to find out more; it prints nothing, and stops nowhere."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        no_breakpoints(),
+        program.controlled(),
+    ):
+        yield
+
+
 def record(program: Program, schedule: Schedule, trace: Trace | None = None) -> list[StepRecord]:
     """Return the steps of a schedule in words; add them to `trace` too, if one is given."""
     steps: list[StepRecord] = []
-    with program.controlled():
+    with for_report(program):
         follow(program, schedule, detail=True, trace=trace, records=steps).drop()
     return steps
 
 
 def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
     """Return the functions that the processes are in at the end of a schedule."""
-    with program.controlled():
+    with for_report(program):
         run = follow(program, schedule, detail=True)
         frames = run.frames()
         run.drop()

@@ -23,7 +23,6 @@ from treadle.cli.reporting import write_report
 from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.database import RecordedStep
-from treadle.debugging import no_breakpoints
 from treadle.replay import Replayed
 from treadle.report.colour import print_words, renderable
 from treadle.report.columns import columns
@@ -89,10 +88,9 @@ def replay(
     recorded = [] if no_database else _recorded(chosen, database, schedule)
     with chosen.running():
         replayed = rerun(chosen.program, schedule, recorded=recorded, races=shows_races)
-        with no_breakpoints():  # to find out more, the program is run again
-            _show(replayed, chosen, as_json=as_json, show_locals=show_locals)
-            if report is not None:
-                write_report(report, chosen, _as_result(chosen, replayed))
+        _show(replayed, chosen, as_json=as_json, show_locals=show_locals)
+        if report is not None:
+            write_report(report, chosen, _as_result(chosen, replayed))
     if replayed.failure is None:
         return INCOMPLETE if replayed.able and replayed.is_same is None else VERIFIED
     if with_debugger:

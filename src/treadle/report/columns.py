@@ -151,7 +151,8 @@ class _Table:
         record = self._records[index]
         mark, style = self._mark(index)
         place = self._place(record)
-        number = f"{mark}{index + 1:>{self._digits}}  {place:>{self._where}}  "
+        place = place.rjust(self._where) if self._file else place.ljust(self._where)
+        number = f"{mark}{index + 1:>{self._digits}}  {place}  "
         lines: list[Line] = []
         for at, (text, cell_style) in enumerate(self._cell(index, self._column, is_next=is_next)):
             left = number if at == 0 else mark.ljust(len(number))

@@ -161,7 +161,7 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
     lines = wrapped(words, "bold", width=width)
     rows = [
         (
-            f"step {index + 1}",
+            _number(index, failure),
             cast.name(step.process),
             step.where,
             step,

@@ -57,7 +57,7 @@ class CannotWaitNow(Exception):
 class RecordingScheduler(Scheduler):
     """A scheduler that also writes down each step."""
 
-    __slots__ = ("_deeds", "_quiet", "_vocabulary", "records")
+    __slots__ = ("_deeds", "_places", "_quiet", "_vocabulary", "records")
 
     def __init__(self, vocabulary: Vocabulary, fibers: Fibers) -> None:
         super().__init__(fibers)
@@ -65,6 +65,8 @@ class RecordingScheduler(Scheduler):
         self.records: list[StepRecord] = []
         self._deeds: dict[int, list[tuple[Codes | None, Place | None, Deed]]] = {}
         """What each task does in its present step; with the codes if they are only a part of it."""
+        self._places: dict[int, Place | None] = {}
+        """Where each task stood when its present step began."""
         self._quiet = False
 
     # Called by threads
@@ -80,6 +82,7 @@ class RecordingScheduler(Scheduler):
         self._write_down(me, "waits" if waits else "")
         chain, place = _calling(sys._getframe(1))
         deed = Deed(chain, doing)
+        self._places[me.number] = place
         self._deeds[me.number] = [] if doing == () else [(None, place, deed)]
         super().announce(doing)
         deed.begin(me)
@@ -103,7 +106,7 @@ class RecordingScheduler(Scheduler):
         if not isinstance(codes, tuple) or self.aborting:
             return
         deeds = self._deeds.pop(task.number, [])
-        place = deeds[0][1] if deeds else None
+        place = deeds[0][1] if deeds else self._places.get(task.number)
         error = ""
         if self.crashes and self.crashes[-1].process == task.number:
             exception = self.crashes[-1].exception

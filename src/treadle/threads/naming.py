@@ -11,14 +11,14 @@ _OWN_FOLDER = str(Path(__file__).parent)
 
 
 def name_of(value: Any, otherwise: str) -> str:
-    """Return the variable of the code under test that holds a value now, if there is one."""
+    """Return the innermost variable of the code under test that holds a value now, if any does."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_between(frame):
+    while frame is not None:
+        if not _is_between(frame):
+            for name, local in frame.f_locals.items():
+                if local is value:
+                    return name
         frame = frame.f_back
-    if frame is not None:
-        for name, local in frame.f_locals.items():
-            if local is value:
-                return name
     return otherwise
 
 

@@ -8,17 +8,19 @@ step and the code under test: the outermost one that stands for a method of a pr
 from __future__ import annotations
 
 import queue
+import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.program import Access
-from treadle.threads import condition, control, hooks, pools
+from treadle.threads import condition, control, hooks, pools, queues, sync
 from treadle.threads.futures import as_completed, wait
-from treadle.threads.locks import Lock, RLock
+from treadle.threads.locks import Lock, RLock, Trying
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
+from treadle.threads.rewrite import Variable
 from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
@@ -127,6 +129,8 @@ class Deed:
             return
         if self._operation is not None and self._operation.deadline(task) is not None:
             self._fix(_Said("timed out"))
+        elif self._operation is not None and _is_in_vain(self._operation, task):
+            self._fix(_Said("in vain"))
         elif self._call == "Queue.get":
             self._fix(_next_item(found["self"]))
         elif self._call == "Queue.put":
@@ -223,6 +227,15 @@ def _method_in_words(chain: list[types.FrameType], say: Callable[[object], str])
     return None
 
 
+def _is_in_vain(operation: Operation, task: Task) -> bool:
+    """Tell whether something that does not wait finds nothing to take."""
+    if isinstance(operation, Trying):
+        return not operation._lock.is_free_for(task)
+    if isinstance(operation, sync._UnitInTime):
+        return not operation._semaphore._value
+    return isinstance(operation, queues._Transfer) and not operation.possible()
+
+
 def _next_item(owner: Any) -> object:
     """Return what the next `get` of a queue will return."""
     items = owner._items if isinstance(owner, SimpleQueue) else getattr(owner, "queue", ())
@@ -250,7 +263,8 @@ def _value_at(chain: list[types.FrameType]) -> Callable[[], object]:
     if "cell" in found:
         return lambda: _content(found["cell"])
     if found.get("obj").__class__ in _CONTAINERS:
-        return lambda: found["obj"]
+        is_size = chain[-1].f_code in (hooks.read_size.__code__, hooks.read_truth.__code__)
+        return lambda: len(found["obj"]) if is_size else found["obj"]
     return lambda: UNKNOWN
 
 
@@ -275,6 +289,8 @@ def _item(obj: Any, key: Any) -> object:
 
 
 def _content(cell: Any) -> object:
+    if isinstance(cell, Variable):
+        return vars(sys.modules[cell.module]).get(cell.name, UNKNOWN)
     try:
         return cell.cell_contents
     except ValueError:
