@@ -599,6 +599,7 @@ def test_a_failure_as_json():
         "process": "",
         "step": 2,
         "schedule": "left right",
+        "token": "t1_xZz8QAJX8wcCAARsZWZ0AAVyaWdodAIAAQ",
         "granularity": "",
         "options": {},
         "pair": None,
