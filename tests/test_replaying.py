@@ -130,8 +130,8 @@ def test_a_process_that_cannot_go_on(failure):
     then, now = failure.trace[0].where, rerun(counting(change="locked"), "p").steps[0].where
     assert str(error.value) == (
         f"the program has changed: step 1: recorded p read x ({then}), now p acquire lock; read x "
-        f"({now}); then the schedule does not fit the program: step 2 is for 'q', but it cannot take a step "
-        f"(enabled: p); explore again to get a new schedule"
+        f"({now}); then the schedule does not fit the program: step 2 is for 'q', but it cannot "
+        f"take a step (enabled: p); explore again to get a new schedule"
     )
 
 

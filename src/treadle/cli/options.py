@@ -85,7 +85,7 @@ _THREAD_OPTIONS = (
 _DATABASE_OPTIONS = (
     click.option(
         "--database",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=click.Path(path_type=Path),
         default=DIRECTORY,
         show_default=True,
         metavar="DIRECTORY",
