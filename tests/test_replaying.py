@@ -90,6 +90,7 @@ def test_a_written_schedule_expects_nothing():
     replayed = rerun(counting(), "p*2 q*2 check*2")
     assert (replayed.failure, replayed.is_same, replayed.able) == (None, None, [])
     assert rerun(counting(), ["p"]).able == ["p", "q"]
+    assert str(rerun(counting(), "p q*2 p check*2")) == ""
 
 
 def test_the_failure_is_gone(failure):

@@ -35,7 +35,7 @@ class Replayed:
 
     def __str__(self) -> str:
         """Say how this differs from what was recorded; nothing if it does not."""
-        if self.is_same and not self.difference:
+        if self.is_same is None or (self.is_same and not self.difference):
             return ""
         if self.is_same:
             outcome = "The recorded failure showed again, although the program has changed"

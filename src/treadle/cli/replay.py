@@ -137,5 +137,4 @@ def _without_failure(replayed: Replayed) -> str:
     """Say that nothing failed, who could go on, and what was expected."""
     able = ", ".join(replayed.able)
     more = f"; the program can go on with {able}" if able else ""
-    words = f"No failure in these {len(replayed.steps)} steps{more}."
-    return words if replayed.is_same is None else f"{words}\n{replayed}"
+    return f"No failure in these {len(replayed.steps)} steps{more}.\n{replayed}".rstrip()
