@@ -68,6 +68,8 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         trace.extend()
         if failure.pair is not None:
             return _cause(trace, records, failure.pair)
+        if not schedule:
+            return None
         found = None
         for race in _affordable(list(_candidates(trace, len(schedule) - 1)), len(trace)):
             found = found or _cause(trace, records, race)
