@@ -245,6 +245,31 @@ def test_unsynchronised_accesses_come_before_guarded_ones():
     assert pair(cause) == ("main.1: write account.bare = 1", "main: read account.bare = 1")
 
 
+def test_a_thread_that_looks_twice_is_interrupted_after_the_first_look():
+    class Tickets:
+        def __init__(self) -> None:
+            self.left, self.sold = 1, 0
+
+        def buy(self) -> None:
+            if self.left > 0:
+                self.left -= 1
+                self.sold += 1
+
+    def test() -> None:
+        tickets = Tickets()
+        threads = [threading.Thread(target=tickets.buy) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert tickets.sold <= 1
+
+    cause = failure_of(test).cause
+    assert pair(cause) == ("main.1: read tickets.left = 1", "main.2: write tickets.left = 0")
+    assert cause is not None
+    assert cause.first.source == "if self.left > 0:"
+
+
 def test_the_schedule_fits_after_trials_that_showed_something_new():
     class Box:
         def __init__(self) -> None:

@@ -1,16 +1,20 @@
 """Which two steps of a failing execution to look at first.
 
 A failing execution has many pairs of steps that could have come in the other order: its reversible
-races. Those before the failing step are tried, in a fixed order, and the first one decides whose
-reversal makes the execution pass. The order of the trials is the rule:
+races, and other accesses of data that no synchronisation orders. Those that the failing step depends
+on are tried, in a fixed order, and the first one is the cause whose reversal makes the execution
+pass. The order of the trials is the rule:
 
 1. accesses of data that no synchronisation orders (data races), as they are what a programmer has
    overlooked most often; then other accesses; then operations that may wait, such as two threads
    that want the same lock;
-2. among those, races whose second step the failing one depends on (it happens before it), then
+2. among those, races across a preemption: the process of the first step could have gone on, and
+   the second step came in between. That is where an interleaving leaves the natural order, as in
+   a read and a write that were meant to belong together;
+3. among those, races whose second step the failing one depends on (it happens before it), then
    those whose first step it depends on and whose second one comes too late: a thread reads what
    another has not written yet;
-3. the latest second step first, then the latest first step: what is nearest to the failure.
+4. the latest second step first, then the latest first step: what is nearest to the failure.
 
 A trial is one execution: the steps before the first of the two; those between the two that do not
 depend on it; the second of the two; then everybody else in the order of the failing execution, as
@@ -21,8 +25,9 @@ reasons. If no trial passes, the first pair is still worth looking at, but nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.races import data_races
@@ -35,6 +40,8 @@ _TRIALS = 24
 """Races that are tried at most."""
 _STEPS = 20_000
 """Steps that all trials together may take."""
+_PAIRS = 10_000
+"""Unsynchronised accesses that are looked at."""
 _MORE_STEPS = 1000
 """Steps that an execution may take after the last one of its schedule."""
 
@@ -71,7 +78,7 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         if not schedule:
             return None
         found = None
-        for race in _affordable(list(_candidates(trace, len(schedule) - 1)), len(trace)):
+        for race in _affordable(_candidates(trace, records, len(schedule) - 1), len(trace)):
             found = found or _cause(trace, records, race)
             if _passes(program, trace, schedule, race):
                 return _cause(trace, records, race, decides=True)
@@ -85,17 +92,38 @@ def _cause(trace: Trace, records: list[StepRecord], race: Race, decides: bool = 
     return Cause(race, records[race[0]], records[race[1]], location, decides)
 
 
-def _candidates(trace: Trace, failing: int) -> Iterator[Race]:
-    """Yield the races that the failing step depends on, in the order in which to try them."""
-    unsynchronised = set(data_races(trace))
+def _candidates(trace: Trace, records: list[StepRecord], failing: int) -> list[Race]:
+    """Return the races that the failing step depends on, in the order in which to try them."""
+    unsynchronised = set(islice(data_races(trace), _PAIRS))
     known = [*trace.races, *trace.undecided, *((e, later) for e, later, _ in trace.altered)]
+    known += [race for race in unsynchronised if _can_be_reversed(trace, race)]
     past = trace.before[failing]
 
-    def rank(race: Race) -> tuple[int, bool, int, int]:
+    def rank(race: Race) -> tuple[int, bool, bool, int, int]:
         sort = 0 if race in unsynchronised else 1 if _is_about_data(trace, race) else 2
-        return sort, not past >> race[1] & 1, -race[1], -race[0]
+        is_late = not past >> race[1] & 1
+        return sort, not _is_interruption(records, race), is_late, -race[1], -race[0]
 
-    yield from sorted({race for race in known if past >> race[0] & 1}, key=rank)
+    return sorted({race for race in known if past >> race[0] & 1}, key=rank)
+
+
+def _can_be_reversed(trace: Trace, race: Race) -> bool:
+    """Tell whether the second step can come first: its process did not depend on the first yet.
+
+    Races that the exploration reverses are adjacent: nothing happens between the two. To explain a
+    failure, others are as good: a thread that looked twice before another one wrote.
+    """
+    first, second = race
+    led_by = trace.previous[second]
+    return led_by < 0 or not trace.before[led_by] >> first & 1
+
+
+def _is_interruption(records: list[StepRecord], race: Race) -> bool:
+    """Tell whether the process of the first step was preempted when the second one came."""
+    first, second = race
+    process = records[first].process
+    last = max(at for at in range(first, second) if records[at].process == process)
+    return not records[last].then
 
 
 def _is_about_data(trace: Trace, race: Race) -> bool:
