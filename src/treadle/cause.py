@@ -1,9 +1,9 @@
 """Which two steps of a failing execution to look at first.
 
 A failing execution has many pairs of steps that could have come in the other order: its reversible
-races, and other accesses of data that no synchronisation orders. Those that the failing step depends
-on are tried, in a fixed order, and the first one is the cause whose reversal makes the execution
-pass. The order of the trials is the rule:
+races, and other accesses of data that no synchronisation orders. Those that the failing step
+depends on are tried, in a fixed order, and the first one is the cause whose reversal makes the
+execution pass. The order of the trials is the rule:
 
 1. accesses of data that no synchronisation orders (data races), as they are what a programmer has
    overlooked most often; then other accesses; then operations that may wait, such as two threads
