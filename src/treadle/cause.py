@@ -25,11 +25,12 @@ reasons. If no trial passes, the first pair is still worth looking at, but nothi
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from treadle.errors import ScheduleMismatch, TreadleError
+from treadle.errors import TreadleError
 from treadle.explore.races import data_races
 from treadle.program import CannotStepError, Program, Run, StepRecord
 from treadle.replay import follow, for_report
@@ -62,27 +63,34 @@ class Cause:
 def find_cause(program: Program, failure: Failure) -> Cause | None:
     """Return the two steps whose order makes the difference, or may make it."""
     schedule = failure.schedule.upto(failure.step + 1)
-    trace = Trace(program.vocabulary)
+    if not schedule:
+        return None
     with for_report(program):
         try:
-            run = follow(program, schedule, detail=True, trace=trace)
-        except ScheduleMismatch:  # the program is not deterministic
+            trace, records = _recorded(program, schedule)
+        except (CannotStepError, TreadleError):  # the program is not deterministic
             return None
-        _finish(run, trace)
-        records = list(run.records())
-        run.drop()
-        trace.complete()
-        trace.extend()
         if failure.pair is not None:
             return _cause(trace, records, failure.pair)
-        if not schedule:
-            return None
         found = None
         for race in _affordable(_candidates(trace, records, len(schedule) - 1), len(trace)):
             found = found or _cause(trace, records, race)
             if _passes(program, trace, schedule, race):
                 return _cause(trace, records, race, decides=True)
     return found
+
+
+def _recorded(program: Program, schedule: Schedule) -> tuple[Trace, list[StepRecord]]:
+    """Follow a schedule, and go on to the end: what comes after it may have come too late."""
+    trace = Trace(program.vocabulary)
+    run = follow(program, schedule, detail=True, trace=trace)
+    limit = len(trace) + _MORE_STEPS
+    run.finish(trace.processes[-1], limit, trace.processes, trace.codes)
+    records = list(run.records())
+    run.drop()
+    trace.complete()
+    trace.extend()
+    return trace, records
 
 
 def _cause(trace: Trace, records: list[StepRecord], race: Race, decides: bool = False) -> Cause:
@@ -98,11 +106,19 @@ def _candidates(trace: Trace, records: list[StepRecord], failing: int) -> list[R
     known = [*trace.races, *trace.undecided, *((e, later) for e, later, _ in trace.altered)]
     known += [race for race in unsynchronised if _can_be_reversed(trace, race)]
     past = trace.before[failing]
+    turns: dict[str, list[int]] = {}
+    for index, record in enumerate(records):
+        turns.setdefault(record.process, []).append(index)
 
     def rank(race: Race) -> tuple[int, bool, bool, int, int]:
         sort = 0 if race in unsynchronised else 1 if _is_about_data(trace, race) else 2
         is_late = not past >> race[1] & 1
-        return sort, not _is_interruption(records, race), is_late, -race[1], -race[0]
+        return sort, not is_interruption(race), is_late, -race[1], -race[0]
+
+    def is_interruption(race: Race) -> bool:
+        """Tell whether the process of the first step was preempted when the second one came."""
+        mine = turns[records[race[0]].process]
+        return not records[mine[bisect_left(mine, race[1]) - 1]].then
 
     return sorted({race for race in known if past >> race[0] & 1}, key=rank)
 
@@ -116,14 +132,6 @@ def _can_be_reversed(trace: Trace, race: Race) -> bool:
     first, second = race
     led_by = trace.previous[second]
     return led_by < 0 or not trace.before[led_by] >> first & 1
-
-
-def _is_interruption(records: list[StepRecord], race: Race) -> bool:
-    """Tell whether the process of the first step was preempted when the second one came."""
-    first, second = race
-    process = records[first].process
-    last = max(at for at in range(first, second) if records[at].process == process)
-    return not records[last].then
 
 
 def _is_about_data(trace: Trace, race: Race) -> bool:
@@ -152,11 +160,12 @@ def _passes(program: Program, trace: Trace, schedule: Schedule, race: Race) -> b
     first, second = race
     after = [trace.before[event] >> first & 1 for event in range(len(trace))]
     now = [event for event in range(second) if event < first or not after[event]]
-    later = [event for event in range(first, len(trace)) if event not in (*now, second)]
+    now.append(second)
+    later = sorted(set(range(len(trace))).difference(now))
     program.know(schedule.knowledge)
     run = program.start()
     try:
-        if not _takes_all(run, (trace.processes[event] for event in (*now, second))):
+        if not _takes_all(run, (trace.processes[event] for event in now)):
             return False
         for event in later:
             if run.is_enabled(trace.processes[event]):
@@ -177,9 +186,3 @@ def _takes_all(run: Run, processes: Iterable[int]) -> bool:
             return False
         run.step(process)
     return True
-
-
-def _finish(run: Run, trace: Trace) -> None:
-    """Go on to the end: what comes after the failing step may have come too late."""
-    last = trace.processes[-1] if len(trace) else -1
-    run.finish(last, len(trace) + _MORE_STEPS, trace.processes, trace.codes)
