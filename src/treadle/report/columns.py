@@ -42,6 +42,9 @@ class Emphasis:
     """Steps not to be folded besides those."""
 
 
+_NONE = Emphasis()
+
+
 def trace_in_columns(
     records: Sequence[StepRecord],
     marked: int = -1,
@@ -57,7 +60,7 @@ def trace_in_columns(
 
 def columns(
     records: Sequence[StepRecord],
-    emphasis: Emphasis = Emphasis(),  # noqa: B008  (it is immutable)
+    emphasis: Emphasis = _NONE,
     *,
     rows: int | None = None,
     width: int = WIDTH,

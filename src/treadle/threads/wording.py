@@ -236,9 +236,14 @@ def _is_in_vain(operation: Operation, task: Task) -> bool:
     return isinstance(operation, queues._Transfer) and not operation.possible()
 
 
+_QUEUES = (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue)
+
+
 def _next_item(owner: Any) -> object:
     """Return what the next `get` of a queue will return."""
-    items = owner._items if isinstance(owner, SimpleQueue) else getattr(owner, "queue", ())
+    if owner.__class__ not in _QUEUES:
+        return UNKNOWN
+    items = owner._items if isinstance(owner, SimpleQueue) else owner.queue
     if not items:
         return UNKNOWN
     return items[-1] if isinstance(owner, queue.LifoQueue) else items[0]
