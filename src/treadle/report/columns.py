@@ -16,7 +16,7 @@ from pathlib import PurePath
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.folding import Fold, fold
-from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, plain, printable
+from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, printable
 
 _NARROWEST = 18
 """Columns narrower than this cannot be read."""
@@ -43,19 +43,6 @@ class Emphasis:
 
 
 _NONE = Emphasis()
-
-
-def trace_in_columns(
-    records: Sequence[StepRecord],
-    marked: int = -1,
-    *,
-    rows: int | None = None,
-    width: int = WIDTH,
-    marks: Marks = UNICODE,
-) -> list[str]:
-    """Return the lines of a trace; `marked` is the failing step, `rows` when to fold stretches."""
-    lines = columns(records, Emphasis(marked), rows=rows, width=width, marks=marks)
-    return plain(lines).splitlines() if lines else []
 
 
 def columns(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from treadle.errors import TreadleBug, TreadleError
@@ -87,7 +86,6 @@ class Flag:
         """Return: once an execution is over, its threads are."""
 
 
-_OWN_FOLDER = str(Path(__file__).parent)
 _NO = Flag(False)
 _YES = Flag(True)
 

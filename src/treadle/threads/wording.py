@@ -268,7 +268,8 @@ def _value_at(chain: list[types.FrameType]) -> Callable[[], object]:
     if "cell" in found:
         return lambda: _content(found["cell"])
     if found.get("obj").__class__ in _CONTAINERS:
-        is_size = chain[-1].f_code in (hooks.read_size.__code__, hooks.read_truth.__code__)
+        asks = chain[-1].f_code in (hooks.read_size.__code__, hooks.read_truth.__code__)
+        is_size = asks and found["obj"].__class__ is not deque  # a deque is one location
         return lambda: len(found["obj"]) if is_size else found["obj"]
     return lambda: UNKNOWN
 
