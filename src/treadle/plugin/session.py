@@ -1,0 +1,168 @@
+"""Treadle in one pytest session: takes tests over, checks them, and amends their reports."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from treadle.api import refuse_other_functions
+from treadle.database import Database
+from treadle.errors import TreadleError
+from treadle.plugin.checking import Check, Checked
+from treadle.plugin.live import live_tail
+from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
+from treadle.plugin.repeated import RepeatedItem
+from treadle.plugin.tracebacks import cut_to_user
+from treadle.report.text import failure_in_words
+from treadle.result import Failure
+from treadle.settings import Settings, project_of
+
+_NAME = "treadle-session"
+_CHECKED = pytest.StashKey[Checked]()
+_ON_COMMAND_LINE = (
+    "algorithm", "max_executions", "timeout", "granularity", "seed", "strict", "shrink", "database",
+)  # fmt: skip
+"""Settings that can be given as `--treadle-...`."""
+
+
+def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
+    """Make tests run under Treadle."""
+    try:
+        session = Session(config)
+    except TreadleError as error:
+        raise pytest.UsageError(f"treadle: {error}") from None
+    if config.getoption("treadle_replay") is not None and len(items) > 1:
+        raise pytest.UsageError(
+            f"treadle: --treadle-replay is for one test, and {len(items)} were selected: "
+            f"name it, as in FILE.py::test"
+        )
+    config.pluginmanager.register(session, _NAME)
+    for item in items:
+        session.take_over(item)
+
+
+class Session:
+    """The part of the plugin that is there once a test is Treadle's."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._project = project_of(config.rootpath)
+        self._given = {
+            name: value
+            for name in _ON_COMMAND_LINE
+            if (value := config.getoption(f"treadle_{name}")) is not None
+        }
+        self._profile: str | None = config.getoption("treadle_profile")
+        self._running: RepeatedItem | None = None
+        self._settings({})  # so that mistakes show now, once
+
+    def take_over(self, item: pytest.Function) -> None:
+        """Make a test run under Treadle."""
+        repeated = RepeatedItem(item)
+        item.setup = repeated.set_up  # type: ignore[method-assign]
+        item.runtest = functools.partial(self._run, repeated)  # type: ignore[method-assign]
+
+    # Settings
+
+    def _settings(self, asked_for: dict[str, object]) -> Settings:
+        """Return the settings of a test that asks for some itself."""
+        asked_for = dict(asked_for)
+        profile = asked_for.pop("profile", None)
+        if profile is not None and not isinstance(profile, str):
+            raise TreadleError(f"profile must be a name, not {profile!r}")
+        settings = self._project.settings(self._profile or profile)
+        return settings.changed(asked_for, "the test's options").changed(
+            self._given, "the command line"
+        )
+
+    # Running
+
+    def _run(self, repeated: RepeatedItem) -> None:
+        __tracebackhide__ = True
+        item: pytest.Function = repeated.item
+        self._running = repeated
+        try:
+            settings = self._settings(options_of(item))
+            checked = self._check(repeated, settings)
+        finally:
+            self._running = None
+        item.stash[_CHECKED] = checked
+        if checked.skipped is not None:
+            raise checked.skipped
+        item.user_properties.append(("treadle", str(checked.verdict)))
+        if checked.failure is not None:
+            raise self._error_of(checked.failure)
+        if settings.strict and checked.verdict.outcome == "incomplete":
+            raise not_covered(checked.verdict)
+
+    def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
+        __tracebackhide__ = True
+        item: pytest.Function = repeated.item
+        function = inspect.unwrap(item.function)
+        if inspect.iscoroutinefunction(function):
+            refuse_other_functions(function)
+        directory = settings.database
+        check = Check(
+            repeated,
+            settings,
+            name=item.nodeid,
+            database=Database(self._config.rootpath / directory) if directory else None,
+            listener=live_tail(self._config),
+            in_words=self._in_words,
+        )
+        token = self._config.getoption("treadle_replay")
+        return check.check() if token is None else check.replay(token)
+
+    def _in_words(self, failure: Failure) -> str:
+        words, _, _ = failure_in_words(failure).rpartition("\n\nReplay: ")
+        return words
+
+    def _error_of(self, failure: Failure) -> BaseException:
+        """Return what pytest is to show for a failure."""
+        error = failure.exception
+        if error is None:
+            return found_of(failure)
+        if not self._config.getoption("fulltrace"):
+            cut_to_user(error)
+        return error
+
+    # Hooks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        """Follow which fixtures an execution sets up."""
+        if self._running is not None:
+            self._running.begin_fixture(fixturedef)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Iterator[None]:
+        """Add the verdict to a test's report, and say what failed and how to see it again."""
+        report: Any = yield
+        checked = item.stash.get(_CHECKED, None)
+        if call.when != "call" or not isinstance(item, pytest.Function):
+            return report
+        if checked is not None and checked.skipped is None:
+            report.treadle = checked.verdict.as_dict()
+        if report.failed and call.excinfo is not None:
+            words = "" if checked is None else report_of(checked, item)
+            amend(report, item, call.excinfo.value, words)
+        return report
+
+
+def options_of(item: pytest.Function) -> dict[str, object]:
+    """Return what a test asks for: its marks, those of its class and module, and `check`."""
+    options: dict[str, object] = {}
+    for mark in reversed(list(item.iter_markers("treadle"))):
+        if mark.args:
+            raise TreadleError(
+                f"@pytest.mark.treadle takes options by name only, not {mark.args[0]!r}"
+            )
+        options.update(mark.kwargs)
+    options.update(getattr(item.obj, "__treadle__", {}))
+    return options
