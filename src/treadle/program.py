@@ -167,7 +167,7 @@ class Program(Protocol):
         ...
 
     def know(self, knowledge: Sequence[str]) -> None:
-        """Take over what an earlier exploration had learned."""
+        """Know what an earlier exploration had learned, and nothing else."""
         ...
 
     def notes(self) -> list[str]:

@@ -110,9 +110,8 @@ class ThreadProgram:
         return tuple(sorted(map(_as_text, self.shared.features - self._natural)))
 
     def know(self, knowledge: Sequence[str]) -> None:
-        """Take over what an earlier exploration had learned."""
-        self.shared.learned |= set(map(_from_text, knowledge))
-        self.shared.learn()
+        """Know what an earlier exploration had learned, and nothing else."""
+        self.shared.know(self._natural.union(map(_from_text, knowledge)))
 
     def notes(self) -> list[str]:
         """Return what users should know about the executions so far."""

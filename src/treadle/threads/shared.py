@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import gc
 import types
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,11 +89,16 @@ class Shared:
         """Take over what was learned; tell whether there was something."""
         if not self.learned:
             return False
-        self.features |= self.learned
-        self.learned = set()
-        for table in self._tables.values():
-            table.forget()
+        self.know(self.features | self.learned)
         return True
+
+    def know(self, features: Set[Feature]) -> None:
+        """Take something to be known, and nothing else."""
+        self.learned = set()
+        if features != self.features:
+            self.features = set(features)
+            for table in self._tables.values():
+                table.forget()
 
     # Publication
 
