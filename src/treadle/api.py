@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from treadle.errors import TreadleError
+from treadle.database import RecordedStep
+from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.optimal import Optimal
 from treadle.explore.progress import Listener
-from treadle.explore.races import data_races
 from treadle.explore.sampling import Pct, RandomWalk
 from treadle.explore.schedule import SCHEDULES
 from treadle.explore.search import Search
@@ -23,11 +23,11 @@ from treadle.explore.sleep import SleepSets
 from treadle.explore.source import Source
 from treadle.model import Program as ModelProgram
 from treadle.program import Program, Restart
-from treadle.replay import follow
+from treadle.replay import Replayed, run_again
 from treadle.result import Failure, Result, Schedule
 from treadle.threads.host import WATCHDOG
 from treadle.threads.program import ThreadProgram
-from treadle.trace import Trace
+from treadle.token import Recipe, is_token, read_token
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "exhaustive": Exhaustive,
@@ -134,13 +134,15 @@ def replay(
     test: Program | Callable[[], object],
     schedule: Sequence[str] | str,
     *,
-    granularity: str = "access",
-    instrument: Iterable[str] = (),
-    races: bool = False,
+    granularity: str | None = None,
+    instrument: Iterable[str] | None = None,
+    races: bool | None = None,
+    thread_exceptions: bool | None = None,
 ) -> Failure | None:
     """Run exactly one interleaving; return the failure it shows, or None.
 
-    The options are those that found the failure (see `explore`).
+    `schedule` is that of a failure, or its token. A token knows the options that found the failure;
+    with a schedule, give them again (see `explore`).
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -157,35 +159,94 @@ def replay(
     'p q'
     >>> treadle.replay(program, failure.schedule).kind
     'assertion'
+    >>> treadle.replay(program, failure.token).kind
+    'assertion'
     >>> treadle.replay(program, "q p") is None
     True
     """
-    if isinstance(schedule, str):
-        schedule = Schedule.parse(schedule)
-    steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
-    with _opened(test, granularity=granularity, instrument=instrument) as program:
-        trace = Trace(program.vocabulary)
-        run = follow(program, steps, detail=False, trace=trace)
-        found = _failure_of(program, run, steps)
-        run.close()
-    if found is None and races:
-        found = _race_of(program, trace, steps)
-    if found is not None:
-        found.granularity, found.options = program.granularity, program.options
-    return found
+    return rerun(
+        test,
+        schedule,
+        granularity=granularity,
+        instrument=instrument,
+        races=races,
+        thread_exceptions=thread_exceptions,
+    ).failure
 
 
-def _race_of(program: Program, trace: Trace, schedule: Schedule) -> Failure | None:
-    pair = next(data_races(trace), None)
-    return None if pair is None else Failure.of_race(program, trace, pair, schedule)
+def rerun(
+    test: Program | Callable[[], object],
+    schedule: Sequence[str] | str,
+    *,
+    recorded: Sequence[RecordedStep] = (),
+    watchdog: float | None = WATCHDOG,
+    **given: Any,
+) -> Replayed:
+    """Run exactly one interleaving, once, and say how it differs from what was recorded.
+
+    `given` are the options of `replay`; `recorded` is what the database knows of the schedule.
+    """
+    recipe = None
+    if isinstance(schedule, str) and is_token(schedule):
+        recipe = read_token(schedule)
+        steps, given = recipe.schedule, options_of(recipe, **given)
+    elif isinstance(schedule, str):
+        steps = Schedule.parse(schedule)
+    else:
+        steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
+    options = {name: value for name, value in given.items() if value is not None}
+    races = bool(options.pop("races", False))
+    with _opened(test, watchdog=watchdog, **options) as program:
+        if recipe is not None:
+            _refuse_other_options(program, recipe)
+        return run_again(program, steps, races=races, recipe=recipe, recorded=recorded)
 
 
-def _failure_of(program: Program, run: Any, schedule: Schedule) -> Failure | None:
-    if run.crashes:
-        return Failure.of_crash(program, run.crashes[0], schedule)
-    if not run.enabled() and (waits := run.ending().waits):
-        return Failure.of_deadlock(program, waits, schedule)
-    return None
+def options_of(recipe: Recipe, **given: Any) -> dict[str, Any]:
+    """Return the options that a recipe asks for; refuse others that were given."""
+    asked: dict[str, Any] = {"granularity": recipe.granularity or None, **recipe.options}
+    for name, value in given.items():
+        if value is None:
+            continue
+        value = tuple(value) if name == "instrument" else value
+        if value != asked.get(name, _DEFAULTS[name]):
+            raise TreadleError(
+                f"{name}={value!r} is not what the token was recorded with "
+                f"({asked.get(name, _DEFAULTS[name])!r}): leave it out, the token knows it"
+            )
+    return asked
+
+
+_DEFAULTS: dict[str, Any] = {
+    "granularity": "access",
+    "instrument": (),
+    "races": False,
+    "thread_exceptions": True,
+}
+
+
+def _refuse_other_options(program: Program, recipe: Recipe) -> None:
+    """Refuse a token that was recorded with other options than a program was made with."""
+    wanted, has = (
+        _in_words(granularity, options)
+        for granularity, options in (
+            (recipe.granularity, recipe.options),
+            (program.granularity, program.options),
+        )
+    )
+    if wanted != has:
+        raise ScheduleMismatch(
+            f"the token was recorded with {wanted}, and this program has {has}: replay it with "
+            f"the same options"
+        )
+
+
+def _in_words(granularity: str, options: dict[str, object]) -> str:
+    """Return the options that decide how a program runs."""
+    if not granularity:
+        return "a model"
+    said = {"granularity": granularity, **options}
+    return ", ".join(f"{name}={value!r}" for name, value in said.items() if name != "races")
 
 
 def check(

@@ -49,9 +49,13 @@ class RecordedStep:
         accesses = dict.fromkeys(f"{a.operation} {a.location}" for a in step.accesses)
         return cls(step.process, "; ".join(accesses), step.where)
 
+    def does_the_same(self, other: RecordedStep) -> bool:
+        """Tell whether it is the same step, wherever its line is now."""
+        return (self.process, self.action) == (other.process, other.action)
+
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
-        return f"{self.process}: {self.action or 'no access'}{place}"
+        return f"{self.process} {self.action or 'without access'}{place}"
 
 
 class Database:

@@ -1,22 +1,96 @@
-"""Running one given schedule again."""
+"""Running one given schedule again, and saying what differs from what was recorded."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from treadle.database import RecordedStep
 from treadle.errors import ScheduleMismatch
-from treadle.program import CannotStepError, Program, Run, StepRecord
-from treadle.result import Schedule
+from treadle.explore.races import data_races
+from treadle.program import CannotStepError, Program, Restart, Run, StepRecord
+from treadle.result import Failure, Schedule
+from treadle.token import Recipe
 from treadle.trace import Trace
+
+_EXPLORE_AGAIN = "explore again to get a new schedule"
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What running a schedule again has shown."""
+
+    failure: Failure | None
+    steps: list[StepRecord] = field(repr=False)
+    able: list[str]
+    """The processes that could go on where the schedule ends."""
+    is_same: bool | None = None
+    """Whether the failure is the recorded one; None if a schedule says nothing about that."""
+    difference: str = ""
+    """The first step that is not what was recorded, in words; empty if there is none."""
+
+    def __str__(self) -> str:
+        """Say how this differs from what was recorded; nothing if it does not."""
+        if self.is_same and not self.difference:
+            return ""
+        if self.is_same:
+            outcome = "The recorded failure showed again, although the program has changed"
+        elif self.failure is not None:
+            outcome = "This is not the recorded failure"
+        else:
+            outcome = "The recorded failure did not show"
+        return f"{outcome}{': ' if self.difference else '.'}{self.difference}"
+
+
+def run_again(
+    program: Program,
+    schedule: Schedule,
+    *,
+    races: bool = False,
+    recipe: Recipe | None = None,
+    recorded: Sequence[RecordedStep] = (),
+) -> Replayed:
+    """Take the steps of a schedule, once; `recipe` and `recorded` are what it did when it failed.
+
+    If the program cannot take them, `ScheduleMismatch` says which is the first that differs.
+    """
+    trace = Trace(program.vocabulary)
+    steps: list[StepRecord] = []
+    try:
+        run = follow(program, schedule, trace=trace, records=steps)
+    except ScheduleMismatch as mismatch:
+        difference = _difference(steps, recipe, recorded)
+        if not difference:
+            raise
+        raise ScheduleMismatch(f"the program has changed: {difference}; then {mismatch}") from None
+    failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
+    names = program.vocabulary.process_names
+    able = [names[process] for process in run.enabled()]
+    _close(run)
+    if failure is not None:
+        failure.granularity = program.granularity
+        failure.options = dict(program.options)
+        if failure.kind == "race":
+            failure.options["races"] = True
+        failure._trace = steps
+    same = None if recipe is None else failure is not None and recipe.expects(failure)
+    return Replayed(failure, steps, able, same, _difference(steps, recipe, recorded))
 
 
 def follow(
-    program: Program, schedule: Schedule, *, detail: bool, trace: Trace | None = None
+    program: Program,
+    schedule: Schedule,
+    *,
+    trace: Trace | None = None,
+    records: list[StepRecord] | None = None,
 ) -> Run:
     """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
 
-    The steps are added to `trace`, if one is given.
+    The steps are added to `trace` and, in words, to `records`, if they are given.
     """
     try:
-        return _follow(program, schedule, detail, trace)
+        return _follow(program, schedule, trace, records)
     except CannotStepError as error:
         raise ScheduleMismatch(
             f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
@@ -24,30 +98,95 @@ def follow(
         ) from error
 
 
-def _follow(program: Program, schedule: Schedule, detail: bool, trace: Trace | None) -> Run:
+def _follow(
+    program: Program,
+    schedule: Schedule,
+    trace: Trace | None,
+    records: list[StepRecord] | None,
+) -> Run:
     program.know(schedule.knowledge)
-    run = program.start(detail=detail)
-    vocabulary = program.vocabulary
-    for index, name in enumerate(schedule):
-        process = vocabulary.process_number(name)
-        if process is None or not run.is_enabled(process):
-            able = ", ".join(vocabulary.process_names[p] for p in run.enabled()) or "none"
-            run.close()
-            reason = "there is no such process" if process is None else "it cannot take a step"
-            raise ScheduleMismatch(
-                f"the schedule does not fit the program: step {index + 1} is for {name!r}, but "
-                f"{reason} (enabled: {able}); explore again to get a new schedule"
-            )
-        codes = run.step(process)
-        if trace is not None:
-            trace.append(process, codes)
+    run = program.start(detail=records is not None)
+    try:
+        for index, name in enumerate(schedule):
+            process = program.vocabulary.process_number(name)
+            if process is None or not run.is_enabled(process):
+                raise ScheduleMismatch(_cannot(program, run, index, name))
+            codes = run.step(process)
+            if trace is not None:
+                trace.append(process, codes)
+    finally:
+        if records is not None:
+            records += run.records()
     return run
+
+
+def _cannot(program: Program, run: Run, index: int, name: str) -> str:
+    """Say that a step cannot be taken, and close the run."""
+    names = program.vocabulary.process_names
+    able = ", ".join(names[process] for process in run.enabled()) or "none"
+    is_known = program.vocabulary.process_number(name) is not None
+    _close(run)
+    reason = "it cannot take a step" if is_known else "there is no such process"
+    return (
+        f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
+        f"(enabled: {able}); {_EXPLORE_AGAIN}"
+    )
 
 
 def record(program: Program, schedule: Schedule) -> list[StepRecord]:
     """Return the steps of a schedule in words."""
+    steps: list[StepRecord] = []
     with program.controlled():
-        run = follow(program, schedule, detail=True)
-        records = run.records()
+        _close(follow(program, schedule, records=steps))
+    return steps
+
+
+def _close(run: Run) -> None:
+    """End a run; what it learned is no news to anybody, for the schedule is given."""
+    with suppress(Restart):
         run.close()
-    return records
+
+
+# What it shows
+
+
+def _failure_of(
+    program: Program,
+    run: Run,
+    trace: Trace,
+    schedule: Schedule,
+    *,
+    races: bool,
+    recipe: Recipe | None,
+) -> Failure | None:
+    """Return the failure that a run shows: the recorded one, if it is among them."""
+    found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
+    if not found and not run.enabled() and (waits := run.ending().waits):
+        found.append(Failure.of_deadlock(program, waits, schedule))
+    if not found and recipe is not None and recipe.kind == "budget" and run.enabled():
+        found.append(Failure.of_budget(program, run, trace, schedule))
+    if races and (not found or (recipe is not None and recipe.kind == "race")):
+        found += [Failure.of_race(program, trace, pair, schedule) for pair in data_races(trace)]
+    last = len(schedule) - 1
+    return next(
+        (failure for failure in found if recipe is not None and recipe.expects(failure)),
+        next((failure for failure in found if failure.step == last), found[0] if found else None),
+    )
+
+
+def _difference(
+    steps: Sequence[StepRecord], recipe: Recipe | None, recorded: Sequence[RecordedStep]
+) -> str:
+    """Return the first step that is not the recorded one, in words."""
+    for index, (then, step) in enumerate(zip(recorded, steps, strict=False)):
+        now = RecordedStep.of(step)
+        if not now.does_the_same(then):
+            return f"step {index + 1}: recorded {then}, now {now}"
+    found = recipe.first_difference(steps) if recipe is not None and not recorded else None
+    if found is None:
+        return ""
+    first, end = found
+    if end - first == 1:
+        now = RecordedStep.of(steps[first])
+        return f"step {end} is not the recorded one: now {now}"
+    return f"one of the steps {first + 1} to {end} is not the recorded one"

@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import Crash, Program, StepRecord, Wait
+from treadle.program import Crash, Program, Run, StepRecord, Wait
 from treadle.trace import Trace
 
 Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
@@ -171,6 +171,23 @@ class Failure:
             step=pair[1],
             process=second,
             pair=pair,
+            _program=program,
+        )
+
+    @classmethod
+    def of_budget(cls, program: Program, run: Run, trace: Trace, schedule: Schedule) -> Failure:
+        """Describe an execution that was cut because it does not end."""
+        names = program.vocabulary.process_names
+        tail = trace.processes[-min(100, len(trace)) :]
+        spinning = max(set(tail), key=tail.count)
+        where = run.where(spinning)
+        return cls(
+            kind="budget",
+            message=f"no end after {len(trace)} steps: {names[spinning]} spins"
+            f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
+            process=names[spinning],
+            step=len(trace),
+            schedule=schedule,
             _program=program,
         )
 

@@ -20,9 +20,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treadle.errors import ScheduleMismatch, TreadleError
+from treadle.errors import TreadleError
 from treadle.explore.schedule import stay
 from treadle.program import Program, Run
+from treadle.replay import run_again
 from treadle.result import Failure
 from treadle.shrinking.levels import Levels
 from treadle.shrinking.order import fewest_switches
@@ -118,13 +119,14 @@ def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMP
 
 def _replays(program: Program, best: Shown) -> bool:
     """Tell whether the new schedule shows the failure from scratch, as a replay will."""
-    from treadle.api import replay
-
+    failure = best.failure
+    schedule = failure.schedule.upto(failure.step + 1)
     try:
-        again = replay(program, best.failure.schedule, races=best.failure.kind == "race")
-    except (ScheduleMismatch, TreadleError):
+        with program.controlled():
+            again = run_again(program, schedule, races=failure.kind == "race").failure
+    except TreadleError:
         return False
-    return again is not None and again.kind == best.failure.kind
+    return again is not None and again.kind == failure.kind
 
 
 class _Shrinker:

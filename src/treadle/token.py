@@ -56,6 +56,7 @@ class Recipe:
     schedule: Schedule
     granularity: str = ""
     options: dict[str, object] = field(default_factory=dict)
+    """What else a replay needs."""
     prints: bytes = b""
     """One for each stretch of steps: what was done up to its end."""
 
@@ -96,7 +97,7 @@ def token_of(failure: Failure) -> str:
             digest_of(failure),
             schedule,
             failure.granularity,
-            failure.options,
+            {name: value for name, value in failure.options.items() if name != "granularity"},
             _prints(_steps_of(failure), len(schedule)),
         )
     )

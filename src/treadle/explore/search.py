@@ -248,7 +248,7 @@ class Search:
         if outcome == BLOCKED:
             result.blocked += 1
         elif outcome == _STEPS:
-            self._report_budget(run)
+            self._report(Failure.of_budget(self.program, run, self.trace, self._schedule()))
         elif (ending := run.ending()).is_cut:
             result.cut += 1
             return
@@ -270,23 +270,6 @@ class Search:
             self._report(
                 Failure.of_race(self.program, self.trace, (first, second), self._schedule())
             )
-
-    def _report_budget(self, run: Run) -> None:
-        names = self.program.vocabulary.process_names
-        tail = self.trace.processes[-min(100, len(self.trace)) :]
-        spinning = max(set(tail), key=tail.count)
-        where = run.where(spinning)
-        self._report(
-            Failure(
-                kind="budget",
-                message=f"no end after {len(self.trace)} steps: {names[spinning]} spins"
-                f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
-                process=names[spinning],
-                step=len(self.trace),
-                schedule=self._schedule(),
-                _program=self.program,
-            )
-        )
 
     def _report_difference(self, run: Run, index: int) -> int:
         """Report that a step was not as recorded under the same schedule."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -103,6 +104,8 @@ class ThreadProgram:
             found["granularity"] = "gil"
         if self._instrument:
             found["instrument"] = self._instrument
+        if not self._thread_exceptions:
+            found["thread_exceptions"] = False
         return found
 
     def knowledge(self) -> tuple[str, ...]:
@@ -126,8 +129,11 @@ class ThreadProgram:
         return found
 
     def try_out(self) -> object:
-        """Learn from the natural execution what matters, and return what the test returns."""
-        with self.controlled():
+        """Learn from the natural execution what matters, and return what the test returns.
+
+        A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
+        """
+        with self.controlled(), _no_breakpoints():
             for _ in range(_TRIALS):
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
@@ -200,6 +206,17 @@ class ThreadProgram:
     def announce_access(self) -> Callable[[Any], None]:
         """How hooks announce an access, once threads have been started."""
         return control.collect if self.is_coarse else self.scheduler.announce
+
+
+@contextmanager
+def _no_breakpoints() -> Iterator[None]:
+    """Let `breakpoint()` do nothing for a while."""
+    before = sys.breakpointhook
+    sys.breakpointhook = lambda *_args, **_options: None
+    try:
+        yield
+    finally:
+        sys.breakpointhook = before
 
 
 def _as_text(feature: Feature) -> str:

@@ -32,6 +32,11 @@ _ATTEMPTS = 3
 """Interrupts that a thread may swallow before it is abandoned."""
 _ROOT: CodeType = Fibers.work.__code__
 
+_DEBUGGERS = frozenset(
+    {"bdb", "pdb", "ipdb", "IPython", "pudb", "debugpy", "pydevd", "_pydevd_bundle"}
+)
+"""Modules of debuggers: while one is at work, a thread that makes no progress is not stuck."""
+
 _allocate_lock = _thread.allocate_lock
 _start_new_thread = _thread.start_new_thread
 
@@ -99,7 +104,7 @@ class Watchdog:
     def _is_in_test(self) -> bool:
         """Tell whether the test is running, not the exploration, and nobody is debugging it."""
         frame = sys._current_frames().get(self._watched)
-        return sys.gettrace() is None and _is_of_task(frame)
+        return _is_of_task(frame) and not _is_in_debugger(frame)
 
     def _alarm(self) -> None:
         if self._handles_signal:
@@ -150,6 +155,16 @@ def _is_of_task(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_back is None:
             return frame.f_code is _ROOT
+        frame = frame.f_back
+    return False
+
+
+def _is_in_debugger(frame: FrameType | None) -> bool:
+    """Tell whether a debugger waits for somebody to type."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if isinstance(module, str) and module.partition(".")[0] in _DEBUGGERS:
+            return True
         frame = frame.f_back
     return False
 
