@@ -1,4 +1,4 @@
-"""Treadle's entry point for pytest: thin, so that a suite without Treadle tests pays next to nothing.
+"""What pytest loads of Treadle: thin, so that a suite without Treadle tests pays next to nothing.
 
 Nothing of Treadle is imported before the first test that is marked for it, or before the first
 report of one arrives from a worker of pytest-xdist. The work is done by `treadle.plugin`. This

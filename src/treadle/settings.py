@@ -71,14 +71,12 @@ class Settings:
 
     def changed(self, values: Mapping[str, object], where: str) -> Settings:
         """Return these settings with other values; `where` names their origin in errors."""
-        read = {name: _read(name, value, where) for name, value in values.items()}
+        read: dict[str, Any] = {name: _read(name, value, where) for name, value in values.items()}
         return dataclasses.replace(self, **read)
 
     def for_exploring(self) -> dict[str, Any]:
         """Return the arguments of `treadle.explore` that they stand for."""
-        return {
-            name: getattr(self, name) for name in _CHECKS if name not in _NOT_FOR_EXPLORING
-        }
+        return {name: getattr(self, name) for name in _CHECKS if name not in _NOT_FOR_EXPLORING}
 
 
 @dataclass(frozen=True, slots=True)

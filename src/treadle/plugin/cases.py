@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unittest
-from types import TracebackType
 
-ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType]
+import pytest
 
 
 def run_case(case: unittest.TestCase) -> None:
@@ -41,7 +40,7 @@ class _Outcome(unittest.TestResult):
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
         """Keep that the test was skipped."""
-        self._first(unittest.SkipTest(reason))
+        self._first(pytest.skip.Exception(reason, _use_item_location=True))
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
         """Keep that a test passed that should have failed."""

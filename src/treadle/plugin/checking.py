@@ -7,21 +7,24 @@ and what `--pdb` stops in, is the failing execution.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from treadle.api import as_program, called_plainly, explore, replay
+from treadle.api import called_plainly, explore, rerun
 from treadle.database import Database
 from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.progress import Listener
 from treadle.plugin.executions import Executions, Left
-from treadle.plugin.repeated import RepeatedItem, WiderFixture
+from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
+from treadle.program import StepRecord
+from treadle.replay import Replayed
 from treadle.result import Failure, Result
 from treadle.settings import Settings
-from treadle.token import Recipe, read_token
+from treadle.shrink import shrink
 
 Done = TypeVar("Done")
 
@@ -35,10 +38,12 @@ class Checked:
     """The failure to show, from the execution whose output is shown."""
     report: str = ""
     """The failure in words."""
+    token: str = ""
+    """The failing interleaving, for a replay."""
+    phase: Phase = "call"
+    """The phase that pytest is to report the failure for."""
     skipped: BaseException | None = None
     """What every execution was skipped with."""
-    shrunk: str = ""
-    """What shrinking achieved, in words."""
 
 
 class Check:
@@ -68,7 +73,7 @@ class Check:
 
     def replay(self, token: str) -> Checked:
         """Run exactly the interleaving of a token."""
-        return self._guarded(lambda: self._replayed(read_token(token)))
+        return self._guarded(lambda: self._replayed(token))
 
     def _guarded(self, what: Callable[[], Done]) -> Done:
         """Do something that runs the test; set fixtures of wider scopes up when it needs them."""
@@ -94,14 +99,13 @@ class Check:
             return None
         for token in self._database.load(self._name):
             try:
-                recipe = read_token(token)
-                failure = self._run_again(recipe)
+                replayed = self._run(token)
             except WiderFixture:
                 raise
-            except TreadleError:
-                failure = None
-            if failure is not None and recipe.expects(failure):
-                return self._shown(Verdict.of_recorded(failure), failure)
+            except TreadleError:  # the test has changed, or the token is of another version
+                replayed = None
+            if replayed is not None and replayed.failure is not None and replayed.is_same:
+                return self._shown(Verdict.of_recorded(replayed.failure), replayed.failure)
             self._database.discard(self._name, token)
         return None
 
@@ -109,50 +113,60 @@ class Check:
         result = explore(
             self._executions, **self._settings.for_exploring(), listener=self._listener
         )
+        verdict = Verdict.of_result(result)
         if not result.failures:
-            return Checked(Verdict.of_result(result), skipped=self._skipped(result))
-        failure = result.failures[0]
-        shown = self._shown(Verdict.of_result(result), failure)
-        if self._database is not None and shown.failure is not None:
-            self._database.save(self._name, failure.token, failure.trace)
+            return Checked(verdict, skipped=self._skipped(result))
+        failure, remark = result.failures[0], ""
+        if self._settings.shrink and failure.schedule:
+            shrunk = shrink(failure)
+            failure = shrunk.failure
+            if shrunk.after < shrunk.before:
+                remark = f"This interleaving was {shrunk}."
+        shown = self._shown(verdict, failure, remark)
+        if self._database is not None:
+            self._database.save(self._name, shown.token, _steps_of(failure))
         return shown
 
-    def _replayed(self, recipe: Recipe) -> Checked:
-        failure = self._run_again(recipe, shown=True)
-        report = "" if failure is None else self._in_words(failure)
-        return Checked(Verdict.of_replay(failure), failure, report)
+    def _replayed(self, token: str) -> Checked:
+        replayed = self._run(token)
+        if replayed.failure is not None:
+            verdict = Verdict.of_replay(replayed.failure)
+            return self._shown(verdict, replayed.failure, str(replayed))
+        with self._executions.shown():
+            self._run(token)
+        return Checked(Verdict.of_replay(None, str(replayed)))
 
     def _skipped(self, result: Result) -> BaseException | None:
         return self._executions.skipped if result.cut and not result.executions else None
 
     # The failing execution
 
-    def _run_again(self, recipe: Recipe, *, shown: bool = False) -> Failure | None:
-        options = {"granularity": "access", **recipe.options}
-        races = bool(options.pop("races", False))
-        program = as_program(
-            self._executions,
-            **options,
-            thread_exceptions=self._settings.thread_exceptions,
-            watchdog=None if shown else self._settings.watchdog,
-        )
-        if not shown:
-            return replay(program, recipe.schedule, races=races)
-        with self._executions.shown():
-            return replay(program, recipe.schedule, races=races)
-
-    def _shown(self, verdict: Verdict, failure: Failure) -> Checked:
+    def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
         """Put a failure into words; then run it once more with its output shown."""
-        report = self._in_words(failure)
-        assert failure._program is not None
+        report, token = self._in_words(failure), failure.token
         again = None
-        try:
-            with self._executions.shown():
-                again = replay(
-                    failure._program, failure.schedule, races=failure.kind == "race"
-                )
-        except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-            pass
+        # A nondeterministic program may go elsewhere this time.
+        with contextlib.suppress(ScheduleMismatch), self._executions.shown():
+            again = self._run(token).failure
         if again is None or again.kind != failure.kind:
             again = failure
-        return Checked(verdict, again, report)
+        return Checked(
+            verdict, again, "\n\n".join(filter(None, [report, remark])), token, self._phase(again)
+        )
+
+    def _phase(self, failure: Failure) -> Phase:
+        """Return the phase of the test that the last execution failed in."""
+        in_test = failure.exception is not None and failure.process == "main"
+        return self._repeated.failed_in if in_test else "call"
+
+    def _run(self, token: str) -> Replayed:
+        """Run one interleaving."""
+        recorded = () if self._database is None else self._database.steps(self._name, token)
+        return rerun(self._executions, token, recorded=recorded, watchdog=self._settings.watchdog)
+
+
+def _steps_of(failure: Failure) -> Sequence[StepRecord]:
+    try:
+        return failure.trace
+    except ScheduleMismatch:
+        return ()

@@ -2,7 +2,7 @@
 
 pytest runs a test once, and expects that what the test prints, logs and warns of appears once. So
 all that is thrown away, except for what the one execution printed and logged that is shown in the
-end, and one of each warning.
+end, and one of each warning. Breakpoints count only in that one, too.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import pdb
 import sys
 import unittest
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +43,7 @@ class Executions:
         """What the test was skipped with, if it was."""
         self._seen: dict[tuple[str, int, str], warnings.WarningMessage] = {}
         self._is_shown = False
-        self._nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - see `close`
+        self._nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - see `close`
         self._log_handlers = _log_handlers(item.config)
         # What Treadle has to know of the function that is really run:
         self.__name__ = item.name
@@ -88,12 +90,13 @@ class Executions:
         if self._is_shown:
             yield
             return
-        before = sys.stdout, sys.stderr
+        before = sys.stdout, sys.stderr, sys.breakpointhook, pdb.set_trace
         sys.stdout = sys.stderr = self._nowhere
+        sys.breakpointhook = pdb.set_trace = _go_on
         try:
             yield
         finally:
-            sys.stdout, sys.stderr = before
+            sys.stdout, sys.stderr, sys.breakpointhook, pdb.set_trace = before
 
     @contextlib.contextmanager
     def _warnings_once(self) -> Iterator[None]:
@@ -105,6 +108,10 @@ class Executions:
                 for found in caught:
                     key = found.filename, found.lineno, str(found.message)
                     self._seen.setdefault(key, found)
+
+
+def _go_on(*args: object, **kwargs: object) -> None:
+    """Pass a breakpoint in an execution that nobody looks at."""
 
 
 def _log_handlers(config: pytest.Config) -> list[Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from typing import Any
 
 import pytest
 from _pytest._code.code import (
     ExceptionChainRepr,
     ExceptionRepr,
+    ReprEntryNative,
     ReprFileLocation,
     ReprTraceback,
 )
@@ -16,6 +18,7 @@ from _pytest._code.code import (
 from treadle.errors import TreadleError
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
+from treadle.report.columns import WIDTH
 from treadle.result import Failure
 
 
@@ -41,7 +44,7 @@ def amend(report: pytest.TestReport, item: pytest.Item, error: BaseException, wo
     if isinstance(error, TreadleError):
         report.longrepr = _without_frames(item, f"treadle: error: {error}")
     elif isinstance(error, Found):
-        report.longrepr = _without_frames(item, str(error))
+        report.longrepr = _without_frames(item, str(error), is_shown=not words)
     if isinstance(report.longrepr, ExceptionRepr):
         if words:
             report.longrepr.addsection("Treadle", words)
@@ -49,24 +52,29 @@ def amend(report: pytest.TestReport, item: pytest.Item, error: BaseException, wo
         report.longrepr = f"{report.longrepr}\n\n{words}"
 
 
-def _without_frames(item: pytest.Item, message: str) -> ExceptionRepr:
-    """Return what shows a message only, also in the short summary."""
+def _without_frames(item: pytest.Item, message: str, *, is_shown: bool = True) -> ExceptionRepr:
+    """Return what has a message for the short summary, and shows only that, if anything."""
     path, line, _ = item.location
     crash = ReprFileLocation(path, (line or 0) + 1, message)
-    return ExceptionChainRepr([(ReprTraceback([], None, "long"), crash, None)])
+    lines = [ReprEntryNative([wrapped + "\n" for wrapped in textwrap.wrap(message, WIDTH)])]
+    traceback = ReprTraceback(lines if is_shown else [], None, "native")
+    return ExceptionChainRepr([(traceback, crash, None)])
 
 
 def report_of(checked: Checked, item: pytest.Item) -> str:
-    """Return Treadle's report of a failure: the interleaving, and how to see it again."""
-    if checked.failure is None:
+    """Return Treadle's report of a failure: the interleaving, and how to see it again.
+
+    An exception before the first step of any thread has nothing to do with interleavings.
+    """
+    failure = checked.failure
+    if failure is None or (failure.exception is not None and not failure.schedule):
         return ""
-    parts = [checked.report, checked.shrunk, f"Replay: {replay_line(checked.failure, item)}"]
-    return "\n\n".join(filter(None, parts))
+    return f"{checked.report}\n\nReplay: {replay_line(checked.token, item)}"
 
 
-def replay_line(failure: Failure, item: pytest.Item) -> str:
+def replay_line(token: str, item: pytest.Item) -> str:
     """Return the command that runs exactly the failing interleaving."""
-    return f"pytest {shlex.quote(_target(item))} --treadle-replay {failure.token}"
+    return f"pytest {shlex.quote(_target(item))} --treadle-replay {token}"
 
 
 def _target(item: Any) -> str:

@@ -3,8 +3,8 @@
 This is the one place that uses what pytest does not document (as of pytest 8.2 to 9):
 
 - `Function.setup` fills `item.funcargs` with the fixtures in `item.fixturenames`. It is given only
-  those of wider scopes; they are set up once, outside of Treadle's control. The others are filled in
-  anew, by a new request, in every execution.
+  those of wider scopes; they are set up once, outside of Treadle's control. The others are filled
+  in anew, by a new request, in every execution.
 - Fixtures and tests register what is to be torn down with `session._setupstate`, in a list of the
   item's own. That list is worked off at the end of every execution.
 - A `FixtureDef` keeps its value in `cached_result` until its finalizers have run. One that was left
@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -51,6 +52,7 @@ class RepeatedItem:
         """The fixtures that were begun in the present execution."""
         self._wider: list[tuple[Any, int]] = []
         """Fixtures of wider scopes, and how many finalizers they have."""
+        self._directories = _Directories(item.config)
 
     # Once
 
@@ -121,9 +123,7 @@ class RepeatedItem:
             if fixture.scope != "function"
         ]
         self.failed_in = "setup"
-        path = item.funcargs.get("tmp_path")
-        if path is not None:  # so that each execution has the same one
-            shutil.rmtree(path, ignore_errors=True)
+        self._directories.forget(item.funcargs.get("tmp_path"))
         item.stash[tmppath_result_key] = {"call": False}
         item._initrequest()
         if item.cls is not None:
@@ -134,7 +134,8 @@ class RepeatedItem:
         __tracebackhide__ = True
         item = self.item
         if isinstance(item, TestCaseFunction):
-            return run_case(item.instance)
+            run_case(item.instance)
+            return None
         return item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
 
     def _tear_down(self) -> None:
@@ -166,6 +167,27 @@ class RepeatedItem:
             error.add_note(f"and then, in the teardown: {type(second).__name__}: {second}")
         except BaseException:  # the execution is being unwound
             return
+
+
+class _Directories:
+    """Lets every execution have the same temporary directory, empty."""
+
+    def __init__(self, config: Any) -> None:
+        factory = getattr(config, "_tmp_path_factory", None)
+        self._numbers: dict[str, int] | None = getattr(factory, "_next_number", None)
+        """The number of the next directory, by name; newer versions of pytest count."""
+        self._before: dict[str, int] | None = None
+
+    def forget(self, path: Path | None) -> None:
+        """Remove a directory, so that the next one can have its name."""
+        if path is not None:
+            shutil.rmtree(path, ignore_errors=True)
+        if self._numbers is None:
+            return
+        if self._before is None:
+            self._before = dict(self._numbers)
+        self._numbers.clear()
+        self._numbers.update(self._before)
 
 
 def _most_important(errors: list[BaseException]) -> BaseException:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from treadle.result import Failure
 from treadle.settings import Settings, project_of
 
 _NAME = "treadle-session"
+_REPEATED = pytest.StashKey[RepeatedItem]()
 _CHECKED = pytest.StashKey[Checked]()
 _ON_COMMAND_LINE = (
     "algorithm", "max_executions", "timeout", "granularity", "seed", "strict", "shrink", "database",
@@ -62,7 +63,7 @@ class Session:
 
     def take_over(self, item: pytest.Function) -> None:
         """Make a test run under Treadle."""
-        repeated = RepeatedItem(item)
+        repeated = item.stash[_REPEATED] = RepeatedItem(item)
         item.setup = repeated.set_up  # type: ignore[method-assign]
         item.runtest = functools.partial(self._run, repeated)  # type: ignore[method-assign]
 
@@ -141,17 +142,21 @@ class Session:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Iterator[None]:
+    ) -> Generator[None, Any, Any]:
         """Add the verdict to a test's report, and say what failed and how to see it again."""
-        report: Any = yield
-        checked = item.stash.get(_CHECKED, None)
-        if call.when != "call" or not isinstance(item, pytest.Function):
-            return report
-        if checked is not None and checked.skipped is None:
-            report.treadle = checked.verdict.as_dict()
-        if report.failed and call.excinfo is not None:
-            words = "" if checked is None else report_of(checked, item)
-            amend(report, item, call.excinfo.value, words)
+        report = yield
+        repeated = item.stash.get(_REPEATED, None)
+        if call.when == "call" and repeated is not None:
+            checked = item.stash.get(_CHECKED, None)
+            if checked is not None and checked.skipped is None:
+                verdict = checked.verdict
+                if report.skipped and hasattr(report, "wasxfail"):
+                    verdict = verdict.as_expected()
+                report.treadle = verdict.as_dict()
+            if report.failed and call.excinfo is not None:
+                words = "" if checked is None else report_of(checked, item)
+                amend(report, item, call.excinfo.value, words)
+                report.when = "call" if checked is None else checked.phase
         return report
 
 

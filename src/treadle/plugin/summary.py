@@ -25,7 +25,7 @@ def write_summary(reporter: Any, verdicts: Sequence[tuple[str, dict[str, Any]]])
     reporter.section("treadle", sep="=")
     for test, verdict in shown:
         reporter.write_line(f"{test}: {verdict}", **_markup(verdict.outcome))
-        for note in verdict.notes:
+        for note in verdict.notes if verdict.kind == "" else ():
             reporter.write_line(f"  note: {note}")
     reporter.write_line(count_in_words([verdict for _, verdict in read]))
 

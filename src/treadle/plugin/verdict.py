@@ -9,7 +9,7 @@ from typing import Any, Literal
 from treadle.api import ALGORITHMS
 from treadle.result import Failure, Result
 
-Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed"]
+Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,15 @@ class Verdict:
         return cls("failed", kind=failure.kind, origin="recorded")
 
     @classmethod
-    def of_replay(cls, failure: Failure | None) -> Verdict:
-        """Judge the replay of one interleaving."""
+    def of_replay(cls, failure: Failure | None, remark: str = "") -> Verdict:
+        """Judge the replay of one interleaving; `remark` says what differs from the record."""
         if failure is None:
-            return cls("passed", origin="replayed")
+            return cls("passed", origin="replayed", notes=(remark,) if remark else ())
         return cls("failed", kind=failure.kind, origin="replayed")
+
+    def as_expected(self) -> Verdict:
+        """Return the verdict on a test that was marked as failing."""
+        return dataclasses.replace(self, outcome="xfailed")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, for `from_dict`."""
@@ -72,12 +76,12 @@ class Verdict:
         if self.origin == "replayed":
             return f"{self.outcome} in the replay{': ' + self.kind if self.kind else ''}"
         if self.origin == "recorded":
-            return f"failed as in an earlier run: {self.kind}"
+            return f"{self.outcome} as in an earlier run: {self.kind}"
         runs = f"{self.executions:,} execution{'' if self.executions == 1 else 's'}"
         if self.outcome == "verified":
             return f"verified, {runs}"
-        if self.outcome == "failed":
-            return f"failed after {runs}: {self.kind}"
+        if self.outcome in ("failed", "xfailed"):
+            return f"{self.outcome} after {runs}: {self.kind}"
         if self.outcome == "sampled":
             return f"sampled, {runs}, no failure found"
         return f"incomplete after {runs}, {self._left()}"
