@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from treadle.api import called_plainly, explore, rerun
+from treadle.api import as_program, called_plainly, explore, options_of, rerun
 from treadle.database import Database
 from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.progress import Listener
@@ -25,6 +25,7 @@ from treadle.replay import Replayed
 from treadle.result import Failure, Result
 from treadle.settings import Settings
 from treadle.shrink import shrink
+from treadle.token import read_token
 
 Done = TypeVar("Done")
 
@@ -132,8 +133,7 @@ class Check:
         if replayed.failure is not None:
             verdict = Verdict.of_replay(replayed.failure)
             return self._shown(verdict, replayed.failure, str(replayed))
-        with self._executions.shown():
-            self._run(token)
+        self._run(token, shown=True)
         return Checked(Verdict.of_replay(None, str(replayed)))
 
     def _skipped(self, result: Result) -> BaseException | None:
@@ -146,8 +146,8 @@ class Check:
         report, token = self._in_words(failure), failure.token
         again = None
         # A nondeterministic program may go elsewhere this time.
-        with contextlib.suppress(ScheduleMismatch), self._executions.shown():
-            again = self._run(token).failure
+        with contextlib.suppress(ScheduleMismatch):
+            again = self._run(token, shown=True).failure
         if again is None or again.kind != failure.kind:
             again = failure
         return Checked(
@@ -159,10 +159,16 @@ class Check:
         in_test = failure.exception is not None and failure.process == "main"
         return self._repeated.failed_in if in_test else "call"
 
-    def _run(self, token: str) -> Replayed:
-        """Run one interleaving."""
+    def _run(self, token: str, *, shown: bool = False) -> Replayed:
+        """Run one interleaving; what it takes to learn about the program is never shown."""
         recorded = () if self._database is None else self._database.steps(self._name, token)
-        return rerun(self._executions, token, recorded=recorded, watchdog=self._settings.watchdog)
+        options = options_of(read_token(token))
+        options = {
+            name: value for name, value in options.items() if value is not None and name != "races"
+        }
+        program = as_program(self._executions, **options, watchdog=self._settings.watchdog)
+        with self._executions.shown() if shown else contextlib.nullcontext():
+            return rerun(program, token, recorded=recorded)
 
 
 def _steps_of(failure: Failure) -> Sequence[StepRecord]:

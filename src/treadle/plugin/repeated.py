@@ -52,6 +52,8 @@ class RepeatedItem:
         """The fixtures that were begun in the present execution."""
         self._wider: list[tuple[Any, int]] = []
         """Fixtures of wider scopes, and how many finalizers they have."""
+        self._kept = 1
+        """Finalizers that are for the end, not for every execution."""
         self._directories = _Directories(item.config)
 
     # Once
@@ -65,12 +67,23 @@ class RepeatedItem:
             type(item).setup(item)
         finally:
             item.fixturenames = names
+            self._keep_finalizers()
 
     def set_up_wider(self, needed: WiderFixture) -> None:
         """Set up a fixture of a wider scope that an execution asked for."""
         needed.fixture._finalizers.clear()  # it was about to be set up
         self.item._initrequest()
         self.item._request.getfixturevalue(needed.fixture.argname)
+        self._keep_finalizers()
+
+    def _keep_finalizers(self) -> None:
+        """Leave what is to be torn down by now to pytest: the item, and `class` without a class."""
+        self._kept = len(self._finalizers())
+
+    def _finalizers(self) -> list[Callable[[], object]]:
+        """Return what is to be torn down with the item."""
+        stack = self.item.session._setupstate.stack
+        return stack[self.item][0] if self.item in stack else []
 
     def functions(self) -> list[Callable[..., object]]:
         """Return the functions of the fixtures that every execution runs."""
@@ -144,9 +157,9 @@ class RepeatedItem:
             if fixture.cached_result is None:
                 fixture.cached_result = (None, None, None)
         self._begun.clear()
-        finalizers = self.item.session._setupstate.stack[self.item][0]
+        finalizers = self._finalizers()
         errors: list[BaseException] = []
-        while len(finalizers) > 1:  # the first one is the item's own
+        while len(finalizers) > self._kept:
             try:
                 finalizers.pop()()
             except BaseException as error:

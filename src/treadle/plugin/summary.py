@@ -22,7 +22,7 @@ def write_summary(reporter: Any, verdicts: Sequence[tuple[str, dict[str, Any]]])
         for test, verdict in read
         if reporter.verbosity > _QUIET or verdict.outcome == "incomplete"
     ]
-    reporter.section("treadle", sep="=")
+    reporter.write_sep("=", "treadle")
     for test, verdict in shown:
         reporter.write_line(f"{test}: {verdict}", **_markup(verdict.outcome))
         for note in verdict.notes if verdict.kind == "" else ():
