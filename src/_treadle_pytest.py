@@ -7,7 +7,6 @@ module is not part of the package because importing `treadle.x` imports all of T
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,10 +21,10 @@ _MARKER = (
 
 
 def _or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return how to read an option that can be lifted with `none`."""
+    """Return how to read an option that can be lifted with `none`; False, as in settings."""
 
     def read(text: str) -> Any:
-        return None if text == "none" else kind(text)
+        return False if text == "none" else kind(text)
 
     read.__name__ = kind.__name__  # argparse names it in its error
     return read
@@ -68,15 +67,27 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "--treadle-strict",
         {
-            "action": argparse.BooleanOptionalAction,
+            "action": "store_const",
+            "const": True,
             "help": "fail tests that were not covered within their budget",
         },
     ),
     (
-        "--treadle-shrink",
+        "--treadle-no-strict",
         {
-            "action": argparse.BooleanOptionalAction,
-            "help": "make a failing interleaving simpler before it is shown (the default)",
+            "action": "store_const",
+            "const": False,
+            "dest": "treadle_strict",
+            "help": "pass tests that were not covered within their budget, with a note",
+        },
+    ),
+    (
+        "--treadle-no-shrink",
+        {
+            "action": "store_const",
+            "const": False,
+            "dest": "treadle_shrink",
+            "help": "show a failing interleaving as it was found",
         },
     ),
     (

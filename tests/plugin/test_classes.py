@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugin.conftest import Run, summary_of, verdict_of
+from running_pytest import Run, summary_of, verdict_of
 
 
 def test_methods_have_a_fresh_instance_in_every_execution(run: Run) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from plugin.conftest import Run, verdict_of
+
+from running_pytest import Run, verdict_of
 
 
 def test_function_fixtures_are_made_anew_and_torn_down_in_every_execution(run: Run) -> None:

@@ -25,7 +25,7 @@ from treadle.replay import Replayed
 from treadle.result import Failure, Result
 from treadle.settings import Settings
 from treadle.shrink import shrink
-from treadle.token import read_token
+from treadle.token import Recipe, read_token
 
 Done = TypeVar("Done")
 
@@ -100,6 +100,8 @@ class Check:
             return None
         for token in self._database.load(self._name):
             try:
+                if not self._is_asked_for(read_token(token)):
+                    continue
                 replayed = self._run(token)
             except WiderFixture:
                 raise
@@ -109,6 +111,16 @@ class Check:
                 return self._shown(Verdict.of_recorded(replayed.failure), replayed.failure)
             self._database.discard(self._name, token)
         return None
+
+    def _is_asked_for(self, recipe: Recipe) -> bool:
+        """Tell whether an exploration with the present settings could find a recorded failure."""
+        settings, found_with = self._settings, recipe.options
+        return (
+            recipe.granularity in ("", settings.granularity)
+            and found_with.get("instrument", ()) == settings.instrument
+            and found_with.get("thread_exceptions", True) == settings.thread_exceptions
+            and found_with.get("races", False) in (False, settings.races)
+        )
 
     def _explored(self) -> Checked:
         result = explore(

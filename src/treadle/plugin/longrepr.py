@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import textwrap
-from typing import Any
 
 import pytest
 from _pytest._code.code import (
@@ -77,8 +77,7 @@ def replay_line(token: str, item: pytest.Item) -> str:
     return f"pytest {shlex.quote(_target(item))} --treadle-replay {token}"
 
 
-def _target(item: Any) -> str:
+def _target(item: pytest.Item) -> str:
     """Return how the test is named on the command line, from where pytest was started."""
-    path, _, rest = item.nodeid.partition("::")
-    name = item.config.cwd_relative_nodeid(item.nodeid)
-    return str(name) if rest else path
+    _, separator, name = item.nodeid.partition("::")
+    return os.path.relpath(item.path, item.config.invocation_params.dir) + separator + name

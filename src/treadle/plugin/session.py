@@ -74,7 +74,7 @@ class Session:
         asked_for = dict(asked_for)
         profile = asked_for.pop("profile", None)
         if profile is not None and not isinstance(profile, str):
-            raise TreadleError(f"profile must be a name, not {profile!r}")
+            raise TreadleError(f"the test's options: profile must be a name, not {profile!r}")
         settings = self._project.settings(self._profile or profile)
         return settings.changed(asked_for, "the test's options").changed(
             self._given, "the command line"
@@ -93,6 +93,7 @@ class Session:
             self._running = None
         item.stash[_CHECKED] = checked
         if checked.skipped is not None:
+            cut_to_user(checked.skipped)
             raise checked.skipped
         item.user_properties.append(("treadle", str(checked.verdict)))
         if checked.failure is not None:
