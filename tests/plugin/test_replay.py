@@ -149,7 +149,7 @@ def test_breakpoints_in_threads(pytester: pytest.Pytester) -> None:
         def test_it():
             counter = Counter()
             def work():
-                import pdb; pdb.set_trace()
+                breakpoint()
                 counter.increment()
             run(work, work)
             assert counter.value == 2

@@ -136,7 +136,7 @@ class Check:
             if shrunk.after < shrunk.before:
                 remark = f"This interleaving was {shrunk}."
         shown = self._shown(verdict, failure, remark)
-        if self._database is not None:
+        if self._database is not None and failure.kind != "nondeterminism":
             self._database.save(self._name, shown.token, _steps_of(failure))
         return shown
 

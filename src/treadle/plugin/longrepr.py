@@ -69,6 +69,8 @@ def report_of(checked: Checked, item: pytest.Item) -> str:
     failure = checked.failure
     if failure is None or (failure.exception is not None and not failure.schedule):
         return ""
+    if failure.kind == "nondeterminism":  # no replay would be the same
+        return checked.report
     return f"{checked.report}\n\nReplay: {replay_line(checked.token, item)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Generator, Sequence
@@ -13,6 +14,7 @@ from treadle.api import refuse_other_functions
 from treadle.database import Database
 from treadle.errors import TreadleError
 from treadle.plugin.checking import Check, Checked
+from treadle.plugin.coverage import advice_on_coverage
 from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
 from treadle.plugin.repeated import RepeatedItem
@@ -59,6 +61,7 @@ class Session:
         }
         self._profile: str | None = config.getoption("treadle_profile")
         self._running: RepeatedItem | None = None
+        self._advice = advice_on_coverage()
         self._settings({})  # so that mistakes show now, once
 
     def take_over(self, item: pytest.Function) -> None:
@@ -91,7 +94,7 @@ class Session:
             checked = self._check(repeated, settings)
         finally:
             self._running = None
-        item.stash[_CHECKED] = checked
+        item.stash[_CHECKED] = self._with_advice(checked)
         if checked.skipped is not None:
             cut_to_user(checked.skipped)
             raise checked.skipped
@@ -118,6 +121,14 @@ class Session:
         )
         token = self._config.getoption("treadle_replay")
         return check.check() if token is None else check.replay(token)
+
+    def _with_advice(self, checked: Checked) -> Checked:
+        """Add what concerns the whole session to the first verdict."""
+        advice, self._advice = self._advice, ()
+        if not advice:
+            return checked
+        verdict = dataclasses.replace(checked.verdict, notes=(*checked.verdict.notes, *advice))
+        return dataclasses.replace(checked, verdict=verdict)
 
     def _in_words(self, failure: Failure) -> str:
         words, _, _ = failure_in_words(failure).rpartition("\n\nReplay: ")

@@ -44,7 +44,7 @@ class Verdict:
             kind=result.failures[0].kind if result.failures else "",
             stopped_by=result.stopped_by,
             estimate=result.estimate,
-            notes=tuple(result.notes),
+            notes=() if result.failures else tuple(result.notes),
         )
 
     @classmethod
@@ -81,7 +81,8 @@ class Verdict:
         if self.outcome == "verified":
             return f"verified, {runs}"
         if self.outcome in ("failed", "xfailed"):
-            return f"{self.outcome} after {runs}: {self.kind}"
+            when = f"after {runs}" if self.executions else "in the first execution"
+            return f"{self.outcome} {when}: {self.kind}"
         if self.outcome == "sampled":
             return f"sampled, {runs}, no failure found"
         return f"incomplete after {runs}, {self._left()}"
