@@ -197,8 +197,8 @@ def rerun(
     options = {name: value for name, value in given.items() if value is not None}
     races = bool(options.pop("races", False))
     with _opened(test, watchdog=watchdog, **options) as program:
-        if recipe is not None:
-            _refuse_other_options(program, recipe)
+        if recipe is not None and (differing := differing_options(program, recipe)):
+            raise ScheduleMismatch(differing)
         return run_again(program, steps, races=races, recipe=recipe, recorded=recorded)
 
 
@@ -225,20 +225,16 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _refuse_other_options(program: Program, recipe: Recipe) -> None:
-    """Refuse a token that was recorded with other options than a program was made with."""
-    wanted, has = (
-        _in_words(granularity, options)
-        for granularity, options in (
-            (recipe.granularity, recipe.options),
-            (program.granularity, program.options),
-        )
+def differing_options(program: Program, recipe: Recipe) -> str:
+    """Return why a program runs in another way than when a token was recorded; empty if not."""
+    wanted = _in_words(recipe.granularity, recipe.options)
+    has = _in_words(program.granularity, program.options)
+    if wanted == has:
+        return ""
+    return (
+        f"the token was recorded with {wanted}, and this program has {has}: replay it with the "
+        f"same options"
     )
-    if wanted != has:
-        raise ScheduleMismatch(
-            f"the token was recorded with {wanted}, and this program has {has}: replay it with "
-            f"the same options"
-        )
 
 
 def _in_words(granularity: str, options: dict[str, object]) -> str:

@@ -38,6 +38,21 @@ class StepRecord:
     """The text of that source line."""
     error: str = ""
     """The exception that ended the process in this step."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own: that of a thread."""
+    then: str = ""
+    """What comes next for the process: empty if it can go on, or `waits` or `ends`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """A function of the user that a process is in, in words for a report."""
+
+    process: str
+    function: str
+    where: str
+    variables: tuple[tuple[str, str], ...]
+    """Names and values of its local variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,8 @@ class Wait:
     where: str = ""
     spins: bool = False
     """Whether it loops instead of blocking."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own."""
 
     def __str__(self) -> str:
         held = f", held by {', '.join(self.holders)}" if self.holders else ""
@@ -133,6 +150,13 @@ class Run(Protocol):
         """Return the steps in words; only of a run started with `detail`."""
         ...
 
+    def frames(self) -> list[FrameRecord]:
+        """Return the user's functions that the processes are in; only of a run with `detail`.
+
+        Processes that crashed come first; functions come outermost first.
+        """
+        ...
+
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
         ...
@@ -143,6 +167,10 @@ class Run(Protocol):
 
     def close(self) -> None:
         """End the run; frees what its processes hold."""
+        ...
+
+    def drop(self) -> None:
+        """End a run that is no part of an exploration: nothing is learned from it."""
         ...
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from treadle.database import RecordedStep
+from treadle.debugging import no_breakpoints
 from treadle.errors import ScheduleMismatch
 from treadle.explore.races import data_races
-from treadle.program import CannotStepError, Program, Restart, Run, StepRecord
+from treadle.program import CannotStepError, FrameRecord, Program, Run, StepRecord
 from treadle.result import Failure, Schedule
 from treadle.token import Recipe
 from treadle.trace import Trace
@@ -32,7 +35,7 @@ class Replayed:
 
     def __str__(self) -> str:
         """Say how this differs from what was recorded; nothing if it does not."""
-        if self.is_same and not self.difference:
+        if self.is_same is None or (self.is_same and not self.difference):
             return ""
         if self.is_same:
             outcome = "The recorded failure showed again, although the program has changed"
@@ -58,39 +61,41 @@ def run_again(
     trace = Trace(program.vocabulary)
     steps: list[StepRecord] = []
     try:
-        run = follow(program, schedule, trace=trace, records=steps)
+        run = follow(program, schedule, detail=True, trace=trace, records=steps)
     except ScheduleMismatch as mismatch:
-        difference = _difference(steps, recipe, recorded)
+        difference = _difference(steps, trace, recipe, recorded)
         if not difference:
             raise
         raise ScheduleMismatch(f"the program has changed: {difference}; then {mismatch}") from None
     failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
     names = program.vocabulary.process_names
     able = [names[process] for process in run.enabled()]
-    _close(run)
+    run.drop()
     if failure is not None:
         failure.granularity = program.granularity
         failure.options = dict(program.options)
         if failure.kind == "race":
             failure.options["races"] = True
-        failure._trace = steps
+        failure._trace, failure._events = steps, trace
     same = None if recipe is None else failure is not None and recipe.expects(failure)
-    return Replayed(failure, steps, able, same, _difference(steps, recipe, recorded))
+    return Replayed(failure, steps, able, same, _difference(steps, trace, recipe, recorded))
 
 
 def follow(
     program: Program,
     schedule: Schedule,
     *,
+    detail: bool,
     trace: Trace | None = None,
     records: list[StepRecord] | None = None,
 ) -> Run:
     """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
 
-    The steps are added to `trace` and, in words, to `records`, if they are given.
+    The steps are added to `trace` and, with `detail`, to `records`, if they are given: those that
+    could be taken, if not all.
     """
     try:
-        return _follow(program, schedule, trace, records)
+        return _follow(program, schedule, detail, trace, records)
     except CannotStepError as error:
         raise ScheduleMismatch(
             f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
@@ -101,11 +106,12 @@ def follow(
 def _follow(
     program: Program,
     schedule: Schedule,
+    detail: bool,
     trace: Trace | None,
     records: list[StepRecord] | None,
 ) -> Run:
     program.know(schedule.knowledge)
-    run = program.start(detail=records is not None)
+    run = program.start(detail=detail)
     try:
         for index, name in enumerate(schedule):
             process = program.vocabulary.process_number(name)
@@ -125,7 +131,7 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     names = program.vocabulary.process_names
     able = ", ".join(names[process] for process in run.enabled()) or "none"
     is_known = program.vocabulary.process_number(name) is not None
-    _close(run)
+    run.drop()
     reason = "it cannot take a step" if is_known else "there is no such process"
     return (
         f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
@@ -133,18 +139,34 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     )
 
 
-def record(program: Program, schedule: Schedule) -> list[StepRecord]:
-    """Return the steps of a schedule in words."""
+@contextmanager
+def for_report(program: Program) -> Iterator[None]:
+    """Take control of a program to find out more; it prints nothing, and stops nowhere."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        no_breakpoints(),
+        program.controlled(),
+    ):
+        yield
+
+
+def record(program: Program, schedule: Schedule, trace: Trace | None = None) -> list[StepRecord]:
+    """Return the steps of a schedule in words; add them to `trace` too, if one is given."""
     steps: list[StepRecord] = []
-    with program.controlled():
-        _close(follow(program, schedule, records=steps))
+    with for_report(program):
+        follow(program, schedule, detail=True, trace=trace, records=steps).drop()
     return steps
 
 
-def _close(run: Run) -> None:
-    """End a run; what it learned is no news to anybody, for the schedule is given."""
-    with suppress(Restart):
-        run.close()
+def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
+    """Return the functions that the processes are in at the end of a schedule."""
+    with for_report(program):
+        run = follow(program, schedule, detail=True)
+        frames = run.frames()
+        run.drop()
+    return frames
 
 
 # What it shows
@@ -175,14 +197,17 @@ def _failure_of(
 
 
 def _difference(
-    steps: Sequence[StepRecord], recipe: Recipe | None, recorded: Sequence[RecordedStep]
+    steps: Sequence[StepRecord],
+    trace: Trace,
+    recipe: Recipe | None,
+    recorded: Sequence[RecordedStep],
 ) -> str:
     """Return the first step that is not the recorded one, in words."""
     for index, (then, step) in enumerate(zip(recorded, steps, strict=False)):
         now = RecordedStep.of(step)
         if not now.does_the_same(then):
             return f"step {index + 1}: recorded {then}, now {now}"
-    found = recipe.first_difference(steps) if recipe is not None and not recorded else None
+    found = recipe.first_difference(trace) if recipe is not None and not recorded else None
     if found is None:
         return ""
     first, end = found

@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import Crash, Program, Run, StepRecord, Wait
+from treadle.program import Crash, FrameRecord, Program, Run, StepRecord, Wait
 from treadle.trace import Trace
+
+if TYPE_CHECKING:
+    from treadle.cause import Cause
 
 Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
 
@@ -127,6 +130,9 @@ class Failure:
     """The two events of a data race, by index."""
     _program: Program | None = field(default=None, repr=False, compare=False)
     _trace: list[StepRecord] | None = field(default=None, repr=False, compare=False)
+    _events: Trace | None = field(default=None, repr=False, compare=False)
+    """What `_trace` says in words."""
+    _cause: Cause | Literal["unknown"] | None = field(default="unknown", repr=False, compare=False)
 
     @classmethod
     def of_crash(cls, program: Program, crash: Crash, schedule: Schedule) -> Failure:
@@ -197,7 +203,10 @@ class Failure:
         if self._trace is None:
             from treadle.replay import record
 
-            self._trace = record(self._program, self.schedule) if self._program else []
+            self._trace = []
+            if self._program is not None:
+                self._events = Trace(self._program.vocabulary)
+                self._trace = record(self._program, self.schedule, self._events)
         return self._trace
 
     @property
@@ -206,6 +215,23 @@ class Failure:
         from treadle.token import token_of
 
         return token_of(self)
+
+    @property
+    def cause(self) -> Cause | None:
+        """The two steps whose order made the difference, or may have; found by replaying it."""
+        if self._cause == "unknown":
+            from treadle.cause import find_cause
+
+            self._cause = find_cause(self._program, self) if self._program else None
+        return self._cause
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions that the processes were in, with their variables, by replaying."""
+        from treadle.replay import record_frames
+
+        return (
+            record_frames(self._program, self.schedule.upto(self.step + 1)) if self._program else []
+        )
 
     def __str__(self) -> str:
         from treadle.report.text import failure_in_words

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from treadle.errors import TreadleError
 from treadle.explore.schedule import stay
 from treadle.program import Program, Run
-from treadle.replay import run_again
+from treadle.replay import for_report, run_again
 from treadle.result import Failure
 from treadle.shrinking.levels import Levels
 from treadle.shrinking.order import fewest_switches
@@ -58,16 +58,12 @@ class Shrunk:
     def __str__(self) -> str:
         (switches, steps), (fewer_switches, fewer_steps) = self.before, self.after
         cost = f"{self.replays} replay{'' if self.replays == 1 else 's'}"
-        if self.before == self.after:
-            return f"not shrunk from {_counted(switches, 'switch')} and {steps} steps, {cost}"
-        return (
-            f"shrunk from {_counted(switches, 'switch')} and {steps} steps to {fewer_switches} "
-            f"and {fewer_steps}, {cost}"
-        )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 'es'}"
+        size = f"{switches} switch{'' if switches == 1 else 'es'} and {steps} steps"
+        if self.before != self.after:
+            return f"shrunk from {size} to {fewer_switches} and {fewer_steps}, {cost}"
+        if self.is_smallest:
+            return f"nothing is smaller than its {size}, {cost}"
+        return f"nothing smaller was found than its {size}, {cost}"
 
 
 def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS) -> Shrunk:
@@ -106,7 +102,7 @@ def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMP
     limit = 2 * before[1] + 100
     attempts = min(attempts, max(_FEWEST_ATTEMPTS, _MOST_STEPS // limit))
     trials = Trials(failure, program, attempts=attempts, seconds=seconds, limit=limit)
-    with program.controlled():
+    with for_report(program):
         shrinker = _Shrinker(trials)
         best = shrinker.smallest()
     if best is None or best.cost >= before or not _replays(program, best):
@@ -122,7 +118,7 @@ def _replays(program: Program, best: Shown) -> bool:
     failure = best.failure
     schedule = failure.schedule.upto(failure.step + 1)
     try:
-        with program.controlled():
+        with for_report(program):
             again = run_again(program, schedule, races=failure.kind == "race").failure
     except TreadleError:
         return False

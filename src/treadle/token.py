@@ -23,13 +23,14 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
 from treadle.errors import ScheduleMismatch, TreadleError
-from treadle.program import StepRecord
+from treadle.events import Mode, location_of, mode_of
 from treadle.result import Failure, Kind, Schedule, without_addresses
+from treadle.trace import Trace
 
 _SHAPE = re.compile(r"t(\d+)_([A-Za-z0-9_-]*)")
 _VERSION = 1
@@ -42,6 +43,7 @@ _PRINTS = 32
 """Most prints that a token holds; they are spread over longer schedules."""
 _LONGEST = 10_000_000
 """Steps that a token may stand for."""
+_NO_ACCESS = frozenset({Mode.WATCH, Mode.OPEN, Mode.SWAP})
 _LITERAL, _MAIN, _CHILD = 0, 1, 2
 """How a name is written: as text; `main`; from here on, as the child of an earlier name."""
 
@@ -56,7 +58,7 @@ class Recipe:
     schedule: Schedule
     granularity: str = ""
     options: dict[str, object] = field(default_factory=dict)
-    """What else a replay needs."""
+    """As in `Failure.options`."""
     prints: bytes = b""
     """One for each stretch of steps: what was done up to its end."""
 
@@ -64,11 +66,11 @@ class Recipe:
         """Tell whether a failure is the recorded one."""
         return failure.kind == self.kind and digest_of(failure) == self.digest
 
-    def first_difference(self, steps: Sequence[StepRecord]) -> tuple[int, int] | None:
+    def first_difference(self, trace: Trace) -> tuple[int, int] | None:
         """Return the range of steps in which the first is that is not as recorded, if any."""
         length = len(self.schedule)
         stretch = _stretch(length)
-        actual = _prints(steps, length)
+        actual = _prints(trace, length)
         for at, (recorded, now) in enumerate(zip(self.prints, actual, strict=False)):
             if recorded != now:
                 return at * stretch, min((at + 1) * stretch, length)
@@ -97,17 +99,17 @@ def token_of(failure: Failure) -> str:
             digest_of(failure),
             schedule,
             failure.granularity,
-            {name: value for name, value in failure.options.items() if name != "granularity"},
-            _prints(_steps_of(failure), len(schedule)),
+            failure.options,
+            _prints(_events_of(failure), len(schedule)),
         )
     )
 
 
-def _steps_of(failure: Failure) -> Sequence[StepRecord]:
+def _events_of(failure: Failure) -> Trace | None:
     try:
-        return failure.trace
+        return failure._events if failure.trace else None
     except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-        return ()
+        return None
 
 
 def digest_of(failure: Failure) -> bytes:
@@ -116,10 +118,17 @@ def digest_of(failure: Failure) -> bytes:
 
 
 def identity_of(failure: Failure) -> str:
-    """Return the message without what differs in each run; of a deadlock, the set of waits."""
+    """Return the message without what differs in each run; of a deadlock, the set of waits.
+
+    Of an assertion it is what the test says itself: pytest adds the values.
+    """
     if failure.waits:
         return "\n".join(sorted(map(str, failure.waits)))
-    return without_addresses(failure.message)
+    message = without_addresses(failure.message)
+    if failure.kind != "assertion":
+        return message
+    said = message.partition("\n")[0].removeprefix("AssertionError").removeprefix(": ")
+    return "" if said.startswith("assert ") else said
 
 
 def _hashed(text: str, size: int) -> bytes:
@@ -134,18 +143,32 @@ def _stretch(length: int) -> int:
     return -(-length // _PRINTS) or 1
 
 
-def _prints(steps: Sequence[StepRecord], length: int) -> bytes:
+def _prints(trace: Trace | None, length: int) -> bytes:
     """Return a byte per stretch of `length` steps, for everything up to the stretch's last step."""
     stretch = _stretch(length)
     found = bytearray()
     sum_so_far = 0
-    for index, step in enumerate(steps[:length]):
-        words = [step.process, *(f"{a.operation} {a.location}" for a in step.accesses)]
-        said = "\n".join(words).encode("utf-8", "surrogatepass")
-        sum_so_far = zlib.crc32(said, sum_so_far)
+    for index, said in enumerate(itertools.islice(_deeds(trace), length)):
+        sum_so_far = zlib.crc32(said.encode("utf-8", "surrogatepass"), sum_so_far)
         if (index + 1) % stretch == 0 or index + 1 == length:
             found.append(sum_so_far & 0xFF)
     return bytes(found)
+
+
+def _deeds(trace: Trace | None) -> Iterator[str]:
+    """Yield what each step does, in names that mean the same in each run and on each Python."""
+    if trace is None:
+        return
+    processes = trace.vocabulary.process_names
+    locations = trace.vocabulary.location_names
+    for process, codes in zip(trace.processes, trace.codes, strict=True):
+        words = [processes[process]]
+        for access in codes:
+            mode = mode_of(access)
+            if mode not in _NO_ACCESS:
+                names = processes if mode in (Mode.SPAWN, Mode.JOIN) else locations
+                words.append(f"{mode.name} {names[location_of(access)]}")
+        yield "\n".join(words)
 
 
 # Writing
@@ -155,9 +178,9 @@ def write_token(recipe: Recipe) -> str:
     """Return the token that says what a recipe says."""
     flags = _KINDS.index(recipe.kind) | _GRANULARITIES.index(recipe.granularity) << 3
     body = bytearray()
-    if recipe.options or recipe.schedule.knowledge:
+    if options := _options_as_text(recipe):
         flags |= _HAS_OPTIONS
-        _write_text(body, _options_as_text(recipe))
+        _write_text(body, options)
     names = _names_in(recipe.schedule)
     _write_number(body, len(names))
     for at, name in enumerate(names):
@@ -179,12 +202,10 @@ def write_token(recipe: Recipe) -> str:
 
 
 def _options_as_text(recipe: Recipe) -> str:
+    """Return what a replay needs besides the granularity, which has its own place."""
     said = {"knowledge": recipe.schedule.knowledge, **recipe.options}
-    return json.dumps(
-        {name: value for name, value in said.items() if value != ()},
-        separators=(",", ":"),
-        sort_keys=True,
-    )
+    said = {name: value for name, value in said.items() if value != () and name != "granularity"}
+    return json.dumps(said, separators=(",", ":"), sort_keys=True) if said else ""
 
 
 def _names_in(schedule: Schedule) -> list[str]:
@@ -283,7 +304,8 @@ def _checked(text: str) -> bytes:
 
 
 def _recipe(flags: int, digest: bytes, reader: _Reader) -> Recipe:
-    options: dict[str, object] = {}
+    granularity = _GRANULARITIES[flags >> 3 & 3]
+    options: dict[str, object] = {"granularity": "gil"} if granularity == "gil" else {}
     if flags & _HAS_OPTIONS:
         for name, value in json.loads(reader.text()).items():
             options[name] = tuple(value) if isinstance(value, list) else value
@@ -302,7 +324,7 @@ def _recipe(flags: int, digest: bytes, reader: _Reader) -> Recipe:
         _KINDS[flags & 7],
         digest,
         Schedule(steps, knowledge),
-        _GRANULARITIES[flags >> 3 & 3],
+        granularity,
         options,
         reader.rest(),
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from treadle.debugging import no_breakpoints
 from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
@@ -133,7 +133,7 @@ class ThreadProgram:
 
         A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
         """
-        with self.controlled(), _no_breakpoints():
+        with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
@@ -189,6 +189,11 @@ class ThreadProgram:
         if self.shared.learn():
             raise Restart
 
+    def drop_run(self) -> None:
+        """End an execution that is no part of an exploration, and forget what it showed."""
+        self.abandon()
+        self.shared.learned.clear()
+
     def _is_finding(self, task: Task, error: BaseException) -> bool:
         """Tell whether an exception that ended a task is a finding; in the test it always is."""
         del error
@@ -205,18 +210,11 @@ class ThreadProgram:
     @property
     def announce_access(self) -> Callable[[Any], None]:
         """How hooks announce an access, once threads have been started."""
-        return control.collect if self.is_coarse else self.scheduler.announce
-
-
-@contextmanager
-def _no_breakpoints() -> Iterator[None]:
-    """Let `breakpoint()` do nothing for a while."""
-    before = sys.breakpointhook
-    sys.breakpointhook = lambda *_args, **_options: None
-    try:
-        yield
-    finally:
-        sys.breakpointhook = before
+        if not self.is_coarse:
+            return self.scheduler.announce
+        if isinstance(self.scheduler, RecordingScheduler):
+            return self.scheduler.collect
+        return control.collect
 
 
 def _as_text(feature: Feature) -> str:

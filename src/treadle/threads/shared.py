@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.threads.naming import name_of
 
 Feature = tuple[str, Hashable]
 """A sort of objects (a class, or where a container hangs) and what happens to them."""
@@ -417,7 +418,8 @@ def _children_of_cell(value: Any, label: str) -> Children:
 
 
 def _children_of_method(value: Any, label: str) -> Children:
-    yield value.__self__, _short_name(value.__self__) if label.startswith("target") else label
+    owner = value.__self__
+    yield owner, name_of(owner, _short_name(owner)) if label.startswith("target") else label
     yield value.__func__, label
 
 

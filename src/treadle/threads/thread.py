@@ -7,17 +7,16 @@ writes the location that the others read.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
 from treadle.threads import calls, control, hooks, shared
+from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
 from treadle.threads.shared import Children, ObjectTable
@@ -522,7 +521,7 @@ def _children(thread: Any, label: str) -> Children:
     for name, value in vars(thread).items():
         if name == "_args":
             for index, item in enumerate(value):
-                yield item, _name_of_argument(item, index)
+                yield item, name_of(item, f"argument {index}")
         elif name == "_kwargs":
             yield from ((item, key) for key, item in value.items())
         elif name not in _INNER_ATTRIBUTES:
@@ -540,18 +539,6 @@ def _quick_children(thread: Any) -> list[Any]:
         elif name not in _INNER_ATTRIBUTES:
             found.append(value)
     return found
-
-
-def _name_of_argument(value: Any, index: int) -> str:
-    """Return what the code that starts a thread calls something that it hands over."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        frame = frame.f_back
-    if frame is not None:
-        for name, local in frame.f_locals.items():
-            if local is value:
-                return name
-    return f"argument {index}"
 
 
 shared.register(threading.Thread, ObjectTable, _children, _quick_children)
