@@ -113,7 +113,11 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     (
         "--treadle-locals",
-        {"action": "store_true", "help": "show local variables at the point of failure"},
+        {
+            "action": "store_true",
+            "default": False,
+            "help": "show local variables at the point of failure",
+        },
     ),
 )
 

@@ -254,7 +254,8 @@ def check(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a test: calling it explores it, and raises `CheckFailed` on a failure.
 
-    The options are those of `explore`. If a budget ended the search before the space was covered,
+    The options are those of `explore`; unless `shrink` is False, the first failure is made as
+    simple as it gets. If a budget ended the search before the space was covered,
     that is no pass, and it raises too, unless `strict` is False.
 
     Under pytest, the plugin explores the test, with its fixtures and with the project's settings;
@@ -280,6 +281,8 @@ def check(
             if _plain:
                 return test(*args, **kwargs)
             result = explore(_bound(test, args, kwargs), **options)
+            if shrink is not False:
+                _shrink_first(result)
             covers = ALGORITHMS[result.algorithm].covers
             if result.failures or (covers and not result.complete and strict is not False):
                 raise CheckFailed(result)
@@ -289,6 +292,14 @@ def check(
         return explored
 
     return decorate
+
+
+def _shrink_first(result: Result) -> None:
+    """Make the failure that is shown as simple as it gets."""
+    from treadle.shrink import shrink
+
+    if result.failures and result.failures[0].schedule:
+        result.failures[0] = shrink(result.failures[0]).failure
 
 
 def _bound(

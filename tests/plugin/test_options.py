@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from running_pytest import Run, summary_of, verdict_of
+from running_pytest import Run, section_of, summary_of, verdict_of
 
 TEST = """
 @pytest.mark.treadle{options}
@@ -173,6 +173,20 @@ def test_selection(run: Run) -> None:
     result = run(source, "-m", "not treadle")
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.no_fnmatch_line("*explored*")
+
+
+def test_locals(run: Run) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it():
+            counter = Counter()
+            peculiar = "a value"
+            run(counter.increment, counter.increment)
+            assert counter.value == 2
+        """
+    for arguments, shown in (([], False), (["--treadle-locals"], True)):
+        report = section_of(run(source, "--tb=short", *arguments), "Treadle")
+        assert any("peculiar = 'a value'" in line for line in report) == shown
 
 
 def test_help(run: Run) -> None:

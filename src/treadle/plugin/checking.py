@@ -155,7 +155,7 @@ class Check:
 
     def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
         """Put a failure into words; then run it once more with its output shown."""
-        report, token = self._in_words(failure), failure.token
+        token, report = failure.token, self._in_words(failure)
         again = None
         # A nondeterministic program may go elsewhere this time.
         with contextlib.suppress(ScheduleMismatch):

@@ -18,7 +18,7 @@ from _pytest._code.code import (
 from treadle.errors import TreadleError
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
-from treadle.report.columns import WIDTH
+from treadle.report.line import WIDTH
 from treadle.result import Failure
 
 

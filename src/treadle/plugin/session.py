@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import sys
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
-from treadle.report.text import failure_in_words
+from treadle.report.failure import lines_of
+from treadle.report.line import marks_for, plain
 from treadle.result import Failure
 from treadle.settings import Settings, project_of
 
@@ -131,8 +133,10 @@ class Session:
         return dataclasses.replace(checked, verdict=verdict)
 
     def _in_words(self, failure: Failure) -> str:
-        words, _, _ = failure_in_words(failure).rpartition("\n\nReplay: ")
-        return words
+        """Return the report of a failure without the traceback, which pytest shows itself."""
+        shown = dataclasses.replace(failure, exception=None)
+        marks = marks_for(getattr(sys.__stdout__, "encoding", None))  # now, output is captured
+        return plain(lines_of(shown, locals=self._config.getoption("treadle_locals"), marks=marks))
 
     def _error_of(self, failure: Failure) -> BaseException:
         """Return what pytest is to show for a failure."""
