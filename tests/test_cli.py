@@ -328,6 +328,45 @@ def test_nondeterminism(call):
     )
 
 
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_local_variables_are_shown_on_request(call, command):
+    more = ["p*2 q reader"] if command == "replay" else ["--no-shrink", "--no-database"]
+    arguments = [command, "models.py::race", *more]
+    status, out, _ = call(*arguments)
+    assert status == 1
+    assert "Local variables" not in out
+    status, out, _ = call(*arguments, "--locals")
+    line = line_of("s.x = value + 1")
+    assert status == 1
+    assert (
+        "Local variables at that point:\n"
+        f"  reader\n    reader() at models.py:{line_of('half done')}\n"
+        f"  q\n    increment() at models.py:{line - 1}\n      value = 1\n"
+    ) in out
+
+
+@pytest.mark.usefixtures("models")
+def test_a_pipe_that_only_knows_ascii_gets_ascii():
+    out, _ = start(
+        "replay", "models.py::race", "p*2 q reader", PYTHONIOENCODING="ascii"
+    ).communicate()
+    assert out.isascii()
+    assert re.search(r"\| +-- preempted --", out)
+
+
+@pytest.mark.usefixtures("models")
+def test_reports_use_a_wide_terminal_up_to_120_columns():
+    def width(columns: int) -> int:
+        out, _ = start(
+            "replay", "models.py::race", "p*2 q reader", COLUMNS=str(columns)
+        ).communicate()
+        return max(len(line) for line in out.splitlines() if "│" in line)
+
+    assert 60 < width(80) <= 80
+    assert 80 < width(120) <= 120
+    assert width(300) == width(120)
+
+
 def test_keep_going_finds_all_failures(call):
     _, first, _ = call("run", "models.py::race")
     status, everything, _ = call("run", "models.py::race", "--keep-going")

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -329,6 +330,39 @@ def test_a_breakpoint_in_a_thread(bank, token):
     assert out.count("(Pdb) 0\n") == 2  # both threads read it before one of them writes
     assert out.count(f"> {bank}(") == 4  # where it stopped, and `where`
     assert f"Replay: treadle replay {TARGET} {token}\n" in out  # it is no step
+
+
+IMPATIENT = """
+import sys
+from bank import test_deposits
+from treadle.api import rerun
+replayed = rerun(test_deposits, sys.argv[1], watchdog=0.2)
+print(replayed.failure.kind, replayed.is_same)
+"""
+
+
+def test_a_thread_whose_debugger_waits_does_not_block(bank, token):
+    bank.write_text(
+        BANK.replace("    account.balance +=", "    breakpoint()\n    account.balance +=")
+    )
+    source = Path(treadle.__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPATIENT, token],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        bufsize=0,
+        env={**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{bank.parent}"},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(2):
+            while "deposit()" not in process.stdout.readline():
+                pass
+            time.sleep(1)  # five times as long as a step may take
+            process.stdin.write("c\n")
+        assert process.stdout.read().endswith("assertion True\n")
 
 
 def test_no_breakpoints_where_nobody_looks(bank, token):

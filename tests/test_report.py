@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import treadle
 from treadle.program import Access, StepRecord, Wait
-from treadle.report.columns import trace_in_columns
+from treadle.report.columns import Emphasis, columns
 from treadle.report.comparison import Comparison
 from treadle.report.folding import fold
 from treadle.report.json import failure_as_dict, result_as_dict
-from treadle.report.line import WIDTH
+from treadle.report.line import WIDTH, plain
 from treadle.report.text import (
     failure_in_words,
     replay_command,
@@ -293,6 +293,13 @@ def test_a_schedule_that_cannot_be_read_is_refused(text):
 
 
 # Columns
+
+
+def trace_in_columns(
+    records: list[StepRecord], marked: int = -1, rows: int | None = None
+) -> list[str]:
+    """Return the lines of a trace without styles; `marked` is the failing step."""
+    return plain(columns(records, Emphasis(marked), rows=rows)).splitlines()
 
 
 def trace_of(processes: int) -> list[StepRecord]:

@@ -39,6 +39,8 @@ _STEPS = -3
 _DIFFERS = -4
 """Outcome of an execution whose replayed steps are not the recorded ones."""
 _PROBES_KEPT = 100_000
+_FEW = 4
+"""Up to so many races' first events, what happens after each is found one by one."""
 
 
 class Search:
@@ -202,6 +204,10 @@ class Search:
             by_first.setdefault(e, []).append(last)
         altered = _closed_since(trace.altered, new)
         if not (by_first or altered or probing):
+            return
+        if not (altered or probing) and len(by_first) <= _FEW:
+            for e, lasts in by_first.items():
+                yield e, everything_after(trace, e) & ~trace.after_one(e), lasts, -1
             return
         after = trace.after()
         for e, lasts in by_first.items():

@@ -16,7 +16,7 @@ from pathlib import PurePath
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.folding import Fold, fold
-from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, plain, printable
+from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, printable
 
 _NARROWEST = 18
 """Columns narrower than this cannot be read."""
@@ -42,22 +42,12 @@ class Emphasis:
     """Steps not to be folded besides those."""
 
 
-def trace_in_columns(
-    records: Sequence[StepRecord],
-    marked: int = -1,
-    *,
-    rows: int | None = None,
-    width: int = WIDTH,
-    marks: Marks = UNICODE,
-) -> list[str]:
-    """Return the lines of a trace; `marked` is the failing step, `rows` when to fold stretches."""
-    lines = columns(records, Emphasis(marked), rows=rows, width=width, marks=marks)
-    return plain(lines).splitlines() if lines else []
+_NONE = Emphasis()
 
 
 def columns(
     records: Sequence[StepRecord],
-    emphasis: Emphasis = Emphasis(),  # noqa: B008  (it is immutable)
+    emphasis: Emphasis = _NONE,
     *,
     rows: int | None = None,
     width: int = WIDTH,

@@ -151,36 +151,39 @@ def _cause(failure: Failure) -> Cause | None:
 
 
 def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> list[Line]:
-    """Return the two racing steps, one below the other, with a sentence that says what they do."""
-    if failure.kind == "race":
-        words = "No synchronisation orders these two:"
-    elif cause.decides:
-        words = "The order of these two decides: the other way round, this execution passes."
-    else:
-        words = "These two could have come in the other order, which may make a difference:"
-    lines = wrapped(words, "bold", width=width)
-    rows = [
-        (
-            _number(index, failure),
-            cast.name(step.process),
-            step.where,
-            step,
-            _deed(step, cause.location),
-        )
-        for index, step in zip(cause.indices, (cause.first, cause.second), strict=True)
-    ]
-    if any(sum(map(len, row[:3])) + len(row[4]) + 10 > width for row in rows):
-        rows = [(*row[:2], PurePath(row[2]).name, *row[3:]) for row in rows]
-    widths = [max(len(str(row[at])) for row in rows) for at in range(3)]
-    for number, name, where, step, deed in rows:
-        places = f"  {number:<{widths[0]}}  {name:<{widths[1]}}  {where:<{widths[2]}}"
+    """Return a sentence, and the two racing steps aligned below it."""
+    steps = (cause.first, cause.second)
+    numbers = _aligned([_number(index, failure) for index in cause.indices])
+    names = _aligned([cast.name(step.process) for step in steps])
+    places = [step.where for step in steps]
+    deeds = [_deed(step, cause.location) for step in steps]
+    taken = len(numbers[0]) + len(names[0]) + 8 + max(map(len, deeds))
+    if taken + max(map(len, places)) > width:
+        places = [PurePath(place).name for place in places]
+    lines = wrapped(_sentence(failure, cause), "bold", width=width)
+    for step, *cells, deed in zip(steps, numbers, names, _aligned(places), deeds, strict=True):
+        left = "  " + "  ".join(cells)
         colour = cast.colour(step.process)
-        if len(places) + 2 + len(deed) <= width:
-            lines.append(((f"{places}  {deed}", colour),))
+        if len(left) + 2 + len(deed) <= width:
+            lines.append(((f"{left}  {deed}", colour),))
         else:
-            lines += wrapped(places.rstrip(), colour, width=width, indent=4)
+            lines += wrapped(left.rstrip(), colour, width=width, indent=4)
             lines += wrapped(f"    {deed}", colour, width=width, indent=6)
     return lines
+
+
+def _aligned(texts: list[str]) -> list[str]:
+    longest = max(map(len, texts))
+    return [text.ljust(longest) for text in texts]
+
+
+def _sentence(failure: Failure, cause: Cause) -> str:
+    """Return what is known about the order of the two steps, and no more than that."""
+    if failure.kind == "race":
+        return "No synchronisation orders these two:"
+    if cause.decides:
+        return "The order of these two decides: the other way round, this execution passes."
+    return "These two could have come in the other order, which may make a difference:"
 
 
 def _number(index: int, failure: Failure) -> str:

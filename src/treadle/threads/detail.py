@@ -136,9 +136,11 @@ class RecordingScheduler(Scheduler):
         return tuple(words or self._accesses(codes, None))
 
     def _accesses(self, codes: Codes, deed: Deed | None) -> Iterator[Access]:
-        """Yield plain accesses; summary locations are left out, one access says enough."""
+        """Yield plain accesses; of one that touches several locations, the first says enough."""
         spoken = [access for access in codes if mode_of(access) in OPERATIONS]
-        for access in spoken[:1] if len(spoken) > 1 and _is_summary(spoken) else spoken:
+        if deed is not None and _is_summary(spoken):
+            spoken = spoken[:1]
+        for access in spoken:
             mode = mode_of(access)
             if mode in (Mode.SPAWN, Mode.JOIN):
                 yield Access(OPERATIONS[mode], self._vocabulary.process_names[location_of(access)])

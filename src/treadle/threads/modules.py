@@ -24,7 +24,7 @@ from typing import Any
 from treadle.events import Codes
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
-from treadle.threads.collector import all_objects
+from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
 from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
@@ -243,8 +243,8 @@ class Instrumentation:
         new = {id(namespace) for _, namespace in added}
         functions = [
             found
-            for found in all_objects()
-            if found.__class__ is types.FunctionType and id(found.__globals__) in new
+            for found in referrers(namespace for _, namespace in added)
+            if type(found) is types.FunctionType and id(found.__globals__) in new
         ]
         self._facts += {
             id(code): facts_of(code)

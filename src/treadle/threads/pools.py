@@ -32,7 +32,7 @@ from treadle.threads.futures import begin_work, cancel_codes, cancel_pending, is
 from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import Children
+from treadle.threads.shared import ATOMS, Children
 from treadle.threads.task import Operation, Task
 from treadle.threads.thread import task_of
 
@@ -41,6 +41,11 @@ Executor = thread.ThreadPoolExecutor
 _NOT_FOR_FUTURES = (Abort, TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
 """Exceptions that are no outcome of a job."""
 _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
+
+
+def _is_new(value: Any) -> bool:
+    """Tell whether something is to be published, so that it needs a name."""
+    return value.__class__ not in ATOMS and id(value) not in hooks.published
 
 
 class _Job:
@@ -60,11 +65,12 @@ class _Job:
     def parts(self) -> Iterator[tuple[Any, str]]:
         """Yield what others can reach by the job, each with its name for people."""
         owner = getattr(self.fn, "__self__", None)
-        if owner is not None:
+        if _is_new(owner):
             yield owner, name_of(owner, self.name)
         yield self.fn, self.name
         for index, value in enumerate(self.args):
-            yield value, name_of(value, f"argument {index} of {self.name}")
+            if _is_new(value):
+                yield value, name_of(value, f"argument {index} of {self.name}")
         for name, value in self.kwargs.items():
             yield value, name
         yield self.future, self.name

@@ -21,7 +21,7 @@ from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import ATOMS, Feature, Shared
 from treadle.threads.spin import visit
-from treadle.threads.task import Task
+from treadle.threads.task import MAIN_IDENT, Path, Task
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
@@ -47,6 +47,7 @@ class ThreadProgram:
         self.test = test
         self.name = name
         self.vocabulary = Vocabulary()
+        self._path = Path(self.vocabulary, "main", MAIN_IDENT)
         self.scheduler = self._plain_scheduler = Scheduler()
         self.shared = Shared(self.vocabulary, hooks.published)
         self.is_coarse = is_coarse
@@ -165,7 +166,7 @@ class ThreadProgram:
         self._run = run = ThreadRun(self)
         self.returned = None
         self.is_cut = False
-        main = Task(self.vocabulary.process("main"), "main", self._main)
+        main = Task(self._path, self._main)
         self.host.begin(main)
         self.scheduler.begin(main, None)
         return run

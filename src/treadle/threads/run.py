@@ -126,6 +126,9 @@ class ThreadRun:
 
     def keep_standing(self) -> None:
         """Remember how the run stands: its threads are about to be unwound for another run."""
+        if not self.scheduler.alive:
+            self._kept = _Standing([], [], self.ending(), {})
+            return
         enabled = self.enabled()
         self._kept = _Standing(
             enabled,

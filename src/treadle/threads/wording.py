@@ -236,9 +236,14 @@ def _is_in_vain(operation: Operation, task: Task) -> bool:
     return isinstance(operation, queues._Transfer) and not operation.possible()
 
 
+_QUEUES = (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue)
+
+
 def _next_item(owner: Any) -> object:
     """Return what the next `get` of a queue will return."""
-    items = owner._items if isinstance(owner, SimpleQueue) else getattr(owner, "queue", ())
+    if owner.__class__ not in _QUEUES:
+        return UNKNOWN
+    items = owner._items if isinstance(owner, SimpleQueue) else owner.queue
     if not items:
         return UNKNOWN
     return items[-1] if isinstance(owner, queue.LifoQueue) else items[0]
@@ -263,7 +268,8 @@ def _value_at(chain: list[types.FrameType]) -> Callable[[], object]:
     if "cell" in found:
         return lambda: _content(found["cell"])
     if found.get("obj").__class__ in _CONTAINERS:
-        is_size = chain[-1].f_code in (hooks.read_size.__code__, hooks.read_truth.__code__)
+        asks = chain[-1].f_code in (hooks.read_size.__code__, hooks.read_truth.__code__)
+        is_size = asks and found["obj"].__class__ is not deque  # a deque is one location
         return lambda: len(found["obj"]) if is_size else found["obj"]
     return lambda: UNKNOWN
 
