@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 import treadle.plugin.session
@@ -12,6 +15,7 @@ from running_pytest import Run, write
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "__stdout__", SimpleNamespace(encoding="utf-8"))
     for name in ("TREADLE_PROFILE", "PYTEST_ADDOPTS", "CI", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 

@@ -155,7 +155,9 @@ class Check:
 
     def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
         """Put a failure into words; then run it once more with its output shown."""
-        token, report = failure.token, self._in_words(failure)
+        token, report = failure.token, ""
+        if failure.schedule or failure.exception is None:
+            report = self._in_words(failure)  # else it has nothing to do with interleavings
         again = None
         # A nondeterministic program may go elsewhere this time.
         with contextlib.suppress(ScheduleMismatch):

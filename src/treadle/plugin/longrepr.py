@@ -62,12 +62,9 @@ def _without_frames(item: pytest.Item, message: str, *, is_shown: bool = True) -
 
 
 def report_of(checked: Checked, item: pytest.Item) -> str:
-    """Return Treadle's report of a failure: the interleaving, and how to see it again.
-
-    An exception before the first step of any thread has nothing to do with interleavings.
-    """
+    """Return Treadle's report of a failure: the interleaving, and how to see it again."""
     failure = checked.failure
-    if failure is None or (failure.exception is not None and not failure.schedule):
+    if failure is None or not checked.report:
         return ""
     if failure.kind == "nondeterminism":  # no replay would be the same
         return checked.report
