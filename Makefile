@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CORE := events trace program result replay explore model
-THREADS := tests/threads tests/cpython tests/test_thread_examples.py
+THREADS := tests/plugin tests/threads tests/cpython tests/test_thread_examples.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast litmus bench speed compiled mutation docs format clean

@@ -91,7 +91,7 @@ def without_times(text: str) -> str:
     text = re.sub(r"[\d.,]+ ?(ms|s|MB)\b", r"# \1", text)
     text = re.sub(r"[\d.,]+ (executions per second|execs?/s)", r"# \1", text)
     text = re.sub(r'("(?:seconds|peak_mb)": )[\d.e-]+', r"\1#", text)
-    return re.sub(r"[ ─━]+", " ", text).strip()
+    return re.sub(r"[ ─━=]+", " ", text).strip()
 
 
 def sessions(page: Path, directory: Path) -> Iterator[tuple[Block, str]]:

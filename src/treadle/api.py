@@ -245,10 +245,21 @@ def _in_words(granularity: str, options: dict[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in said.items() if name != "races")
 
 
-def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]:
-    """Decorate a function that returns a program: calling it explores, and raises on a failure.
+def check(
+    *,
+    strict: bool | None = None,
+    shrink: bool | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a test: calling it explores it, and raises `CheckFailed` on a failure.
 
-    It raises too if a budget ended the search before the space was covered: that is no pass.
+    The options are those of `explore`; unless `shrink` is False, the first failure is made as
+    simple as it gets. If a budget ended the search before the space was covered,
+    that is no pass, and it raises too, unless `strict` is False.
+
+    Under pytest, the plugin explores the test, with its fixtures and with the project's settings;
+    there `strict` is off unless the settings say otherwise, and `profile` names the settings.
 
     >>> import treadle
     >>> @treadle.check(algorithm="source")
@@ -261,19 +272,60 @@ def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]
     >>> nothing_shared().complete
     True
     """
+    asked_for = {"strict": strict, "shrink": shrink, "profile": profile}
+    for_plugin = {name: value for name, value in asked_for.items() if value is not None} | options
 
-    def decorate(test: Callable[[], Any]) -> Callable[[], Result]:
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
-        def explored() -> Result:
-            result = explore(test, **options)
+        def explored(*args: Any, **kwargs: Any) -> Any:
+            if _plain:
+                return test(*args, **kwargs)
+            result = explore(_bound(test, args, kwargs), **options)
+            if shrink is not False:
+                _shrink_first(result)
             covers = ALGORITHMS[result.algorithm].covers
-            if result.failures or (covers and not result.complete):
+            if result.failures or (covers and not result.complete and strict is not False):
                 raise CheckFailed(result)
             return result
 
+        explored.__treadle__ = for_plugin  # type: ignore[attr-defined]
         return explored
 
     return decorate
+
+
+def _shrink_first(result: Result) -> None:
+    """Make the failure that is shown as simple as it gets."""
+    from treadle.shrink import shrink
+
+    if result.failures and result.failures[0].schedule:
+        result.failures[0] = shrink(result.failures[0]).failure
+
+
+def _bound(
+    test: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[[], Any]:
+    """Return a test that needs no arguments any more."""
+    if not args and not kwargs:
+        return test
+    bound = functools.partial(test, *args, **kwargs)
+    bound.__name__ = test.__name__  # type: ignore[attr-defined]
+    return bound
+
+
+_plain = 0
+"""How many callers want decorated tests to run as they are."""
+
+
+@contextmanager
+def called_plainly() -> Iterator[None]:
+    """Make tests that are decorated with `check` run as they are: somebody else explores them."""
+    global _plain
+    _plain += 1
+    try:
+        yield
+    finally:
+        _plain -= 1
 
 
 class CheckFailed(AssertionError):
@@ -309,7 +361,7 @@ def _opened(
             f"cannot explore {type(test).__name__} objects: give a function without parameters "
             f"that uses threads, or a treadle.model.Program"
         )
-    _refuse_other_functions(test)
+    refuse_other_functions(test)
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),
@@ -327,7 +379,7 @@ def _opened(
     yield model
 
 
-def _refuse_other_functions(test: Callable[..., object]) -> None:
+def refuse_other_functions(test: Callable[..., object]) -> None:
     """Refuse functions that are no test, saying why."""
     if inspect.iscoroutinefunction(test):
         raise TreadleError(

@@ -150,6 +150,8 @@ class Instrumentation:
         self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
     ) -> None:
         self._test = _function_of(test)
+        self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
+        """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
         self._gil = gil
         self._shared: Shared | None = None
@@ -266,6 +268,8 @@ class Instrumentation:
             name = str(self._test.__globals__.get("__name__") or self._test.__module__)
             todo.append((name, self._test.__globals__))
             todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+        for function in self._runs_also:
+            todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
         while todo:
             name, namespace = todo.pop()
             if name not in reached:
