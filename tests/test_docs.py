@@ -47,12 +47,14 @@ class Block(NamedTuple):
     language: str
     text: str
     line: int
+    span: tuple[int, int]
 
 
 def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text()
     for match in FENCED.finditer(text):
-        yield Block(match[1], match[2], text.count("\n", 0, match.start(2)) + 1)
+        line = text.count("\n", 0, match.start(2)) + 1
+        yield Block(match[1], match[2], line, match.span(2))
 
 
 def write_file(block: Block, directory: Path) -> None:
@@ -169,11 +171,14 @@ def sessions(page: Path, directory: Path) -> Iterator[tuple[Block, str]]:
 
 
 def update(page: Path) -> None:
+    """Put what is really printed into the console blocks of a page."""
     text = page.read_text()
     with tempfile.TemporaryDirectory() as directory:
-        for block, printed in sessions(page, Path(directory)):
-            if not is_shown(block.text, printed):
-                text = text.replace(f"```console\n{block.text}```", f"```console\n{printed}```")
+        ran = list(sessions(page, Path(directory)))
+    for block, printed in reversed(ran):
+        if not is_shown(block.text, printed):
+            begin, end = block.span
+            text = text[:begin] + printed + text[end:]
     page.write_text(text)
 
 
