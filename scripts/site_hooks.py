@@ -4,7 +4,7 @@ Pages link to files of the repository that are not pages, for instance to `../ex
 that the links work where the repository is browsed. The site gets a page for each of those files, and
 the links are turned to them. A directory becomes a page that lists its files.
 
-In the navigation, `folder/` stands for all pages of a folder, so that a new page needs no entry.
+A new algorithm's page is added to the navigation.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import treadle
+
 ROOT = Path(__file__).parents[1]
 DOCS = PurePosixPath("docs")
 ADDED = PurePosixPath("repository")
@@ -27,49 +29,24 @@ ADDED = PurePosixPath("repository")
 CHANGELOG = PurePosixPath("CHANGELOG.md")
 
 _FENCED = re.compile(r"(^(?:```+)\w*\n.*?^```+$)", re.MULTILINE | re.DOTALL)
+_IS_LISTED = re.compile(r"\w+\.py|[a-z]\w*")
+"""Python files, and directories that are not the interpreter's."""
 _LINK = re.compile(r"(\]\()(?!\w+:)([^)#\s]+)")
-_FIRST = ("index", "treadle")
-"""Pages that come first in their folder; the others follow by name."""
 
 
 # The navigation
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of a folder in place of its name."""
-    config.nav = _expanded(config.nav or [])
+    """Add every page of an algorithm to the navigation, from the plainest to the strongest."""
+    order = list(treadle.ALGORITHMS)
+    names = [page.stem for page in (ROOT / DOCS / "algorithms").glob("*.md")]
+    for entry in config.nav or []:
+        if "Algorithms" in entry:
+            entry["Algorithms"] += [
+                {name: f"algorithms/{name}.md"} for name in sorted(names, key=order.index)
+            ]
     return config
-
-
-def _expanded(entries: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for entry in entries:
-        if isinstance(entry, str) and entry.endswith("/"):
-            found += _pages_in(entry)
-        elif isinstance(entry, dict):
-            [(title, value)] = entry.items()
-            if isinstance(value, str) and value.endswith("/"):
-                value = _pages_in(value)
-            elif isinstance(value, list):
-                value = _expanded(value)
-            found.append({title: value})
-        else:
-            found.append(entry)
-    return found
-
-
-def _pages_in(folder: str) -> list[Any]:
-    """Return the pages of a folder; in `algorithms/` a page is called what the algorithm is."""
-    pages = sorted((ROOT / DOCS / folder).glob("*.md"), key=_place)
-    names = [f"{folder}{page.name}" for page in pages]
-    if folder == "algorithms/":
-        return [{page.stem: name} for page, name in zip(pages, names, strict=True)]
-    return list(names)
-
-
-def _place(page: Path) -> tuple[int, str]:
-    place = _FIRST.index(page.stem) if page.stem in _FIRST else len(_FIRST)
-    return place, page.stem
 
 
 # Files of the repository
@@ -157,4 +134,4 @@ def _listed(target: PurePosixPath) -> list[PurePosixPath]:
     if not (ROOT / target).is_dir():
         return []
     inside = sorted((ROOT / target).iterdir(), key=lambda path: (path.is_dir(), path.name))
-    return [target / path.name for path in inside if path.is_dir() or path.suffix == ".py"]
+    return [target / path.name for path in inside if _IS_LISTED.fullmatch(path.name)]
