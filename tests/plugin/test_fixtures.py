@@ -366,7 +366,7 @@ def test_nothing_piles_up_at_wider_fixtures(run: Run) -> None:
 
         @pytest.mark.treadle
         def test_it(narrow):
-            run(narrow.increment, narrow.increment, narrow.increment)
+            run(narrow.increment, narrow.increment)
 
         def test_finalizers(request):
             assert len(kept["fixture"]._finalizers) <= 2

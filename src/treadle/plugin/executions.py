@@ -54,8 +54,10 @@ class Executions:
     def close(self) -> None:
         """Let go of what it holds, and pass the warnings on."""
         self._nowhere.close()
-        for found in self._seen.values():
-            warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")  # the filters have let them pass already
+            for found in self._seen.values():
+                warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:

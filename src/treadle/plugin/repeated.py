@@ -54,6 +54,8 @@ class RepeatedItem:
         """Fixtures of wider scopes, and how many finalizers they have."""
         self._kept = 1
         """Finalizers that are for the end, not for every execution."""
+        self._needed: Any = None
+        """The fixture of a wider scope that was set up last because an execution asked for it."""
         self._directories = _Directories(item.config)
 
     # Once
@@ -71,9 +73,13 @@ class RepeatedItem:
 
     def set_up_wider(self, needed: WiderFixture) -> None:
         """Set up a fixture of a wider scope that an execution asked for."""
-        needed.fixture._finalizers.clear()  # it was about to be set up
+        fixture = needed.fixture
+        if fixture is self._needed:
+            raise TreadleBug(f"the fixture {fixture.argname!r} does not last")
+        self._needed = fixture
+        fixture._finalizers.clear()  # it was about to be set up
         self.item._initrequest()
-        self.item._request.getfixturevalue(needed.fixture.argname)
+        self.item._request.getfixturevalue(fixture.argname)
         self._keep_finalizers()
 
     def _keep_finalizers(self) -> None:
