@@ -17,8 +17,6 @@ from treadle.result import Failure, Schedule
 from treadle.token import Recipe
 from treadle.trace import Trace
 
-_EXPLORE_AGAIN = "explore again to get a new schedule"
-
 
 @dataclass(slots=True)
 class Replayed:
@@ -135,7 +133,7 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
     reason = "it cannot take a step" if is_known else "there is no such process"
     return (
         f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
-        f"(enabled: {able}); {_EXPLORE_AGAIN}"
+        f"(enabled: {able}); explore again to get a new schedule"
     )
 
 

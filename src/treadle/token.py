@@ -114,10 +114,10 @@ def _events_of(failure: Failure) -> Trace | None:
 
 def digest_of(failure: Failure) -> bytes:
     """Return what tells a failure from others: the same in each run that shows it."""
-    return _hashed(f"{failure.kind}\n{identity_of(failure)}", _DIGEST)
+    return _hashed(f"{failure.kind}\n{_identity_of(failure)}", _DIGEST)
 
 
-def identity_of(failure: Failure) -> str:
+def _identity_of(failure: Failure) -> str:
     """Return the message without what differs in each run; of a deadlock, the set of waits.
 
     Of an assertion it is what the test says itself: pytest adds the values.

@@ -70,8 +70,6 @@ class _Alone:
         self._events: list[int] = []
         self.found: list[_Root] = []
         """Where runs of the next level begin."""
-        self.is_cut_short = False
-        """Whether the given steps could not be taken."""
 
     def choose(self, run: Run, trace: Trace) -> int:
         steps, process = self._root.steps, self._root.process
@@ -80,8 +78,7 @@ class _Alone:
             if at:
                 self._states.add(trace, self._events)
             following = steps[at] if at < len(steps) else process
-            self.is_cut_short = not run.is_enabled(following)
-            return -1 if self.is_cut_short else following
+            return following if run.is_enabled(following) else -1
         if not self._states.add(trace, self._events):
             return -1
         taken = tuple(trace.processes)

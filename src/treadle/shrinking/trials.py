@@ -118,6 +118,7 @@ class Trials:
         self.replays += 1
         program = self._program
         program.know(self._knowledge)
+        is_cut = False
         try:
             run = program.start()
             for process in processes:
