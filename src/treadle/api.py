@@ -67,15 +67,24 @@ def explore(
     """Run a concurrent program once per interleaving that can make a difference.
 
     `test` is an ordinary function without parameters that uses threads, or a
-    `treadle.model.Program`, or a function that returns one. `schedule` is the default schedule:
-    `stay`, `oldest`, `newest` or `round-robin`. `seed` and `depth` (the bug depth) are for `random`
-    and `pct`.
+    `treadle.model.Program`, or a function that returns one. `algorithm` is a name from
+    `treadle.ALGORITHMS`. With `stop_on_failure=False` the search goes on after a failure.
 
-    For threads: `instrument` names packages whose code is under test besides the user's own;
-    `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch only
-    where an interpreter with a global lock hands over); `races` makes a data race a failure;
-    `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
-    a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
+    Budgets: `max_executions` and `timeout` (seconds) end the search, and the result is then not
+    complete; an execution of more than `max_steps` steps is a failure.
+
+    For threads:
+
+    - `instrument` names packages whose code is under test besides the user's own;
+    - `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch
+      only where an interpreter with a global lock hands over);
+    - `races` makes a data race a failure;
+    - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
+    - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
+
+    The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
+    or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `listener` is
+    called with the progress of the search.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -329,7 +338,10 @@ def called_plainly() -> Iterator[None]:
 
 
 class CheckFailed(AssertionError):
-    """Raised by a test decorated with `check`; carries the whole result."""
+    """Raised by a test decorated with `check`; prints as a report of its first failure."""
+
+    result: Result
+    """What the exploration did and found."""
 
     def __init__(self, result: Result) -> None:
         super().__init__("\n\n".join(map(str, [result, *result.failures[:1]])))

@@ -31,7 +31,9 @@ class StepRecord:
     """One step of a recorded execution, in words for a report."""
 
     process: str
+    """The process or thread that took the step."""
     accesses: tuple[Access, ...]
+    """What it read, wrote or did, in order."""
     where: str = ""
     """`file:line` of the step's first access, or of its end if it made none."""
     source: str = ""
@@ -60,9 +62,13 @@ class Wait:
     """A process that cannot go on: what it waits for, and which processes hold that."""
 
     process: str
+    """The process or thread that waits."""
     resource: str
+    """What it waits for, by name."""
     holders: tuple[str, ...] = ()
+    """Who has that."""
     where: str = ""
+    """`file:line` where it waits."""
     spins: bool = False
     """Whether it loops instead of blocking."""
     label: str = ""

@@ -115,13 +115,19 @@ class Failure:
     """A finding about the program: what went wrong, and the schedule that shows it."""
 
     kind: Kind
+    """What sort of finding it is, e.g. `assertion` or `deadlock`."""
     message: str
+    """What went wrong, in one line."""
     schedule: Schedule
+    """The interleaving that shows it, for `treadle.replay`."""
     step: int
     """Index of the failing step; the length of the schedule for a deadlock."""
     process: str = ""
+    """The process or thread that failed; empty for a deadlock."""
     exception: BaseException | None = None
+    """What was raised, with its traceback."""
     waits: tuple[Wait, ...] = ()
+    """Who waits for what in a deadlock or livelock, and who holds it."""
     granularity: str = ""
     """How often threads had to be able to switch: `access` or `gil`; empty for models."""
     options: dict[str, object] = field(default_factory=dict)
@@ -244,7 +250,9 @@ class Result:
     """What an exploration did and found; prints as a readable summary."""
 
     program: str
+    """The name of the test or model."""
     algorithm: str
+    """The name of the algorithm."""
     executions: int = 0
     """Complete executions."""
     blocked: int = 0
@@ -266,6 +274,7 @@ class Result:
     peak_nodes: int = 0
     """Most steps that the wakeup trees held at once."""
     seconds: float = 0.0
+    """Wall time of the search."""
     stopped_by: str = ""
     """Why the search ended early, if it did."""
     notes: list[str] = field(default_factory=list)

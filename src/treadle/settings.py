@@ -50,18 +50,31 @@ class Settings:
     """
 
     algorithm: str = "optimal"
+    """Which interleavings are run: a name from `treadle.ALGORITHMS`."""
     schedule: str = "stay"
+    """Who runs where the algorithm leaves it open: `stay`, `oldest`, `newest`, `round-robin`."""
     max_executions: int | None = None
+    """Stop after so many executions; None for no limit."""
     max_steps: int = MAX_STEPS
+    """Steps that one execution may take; more is a finding."""
     timeout: float | None = None
+    """Stop after so many seconds; None for no limit."""
     granularity: str = "access"
+    """Where threads may switch: `access`, or `gil` for what a global lock allows."""
     instrument: tuple[str, ...] = ()
+    """Packages whose code is under test besides the project's own."""
     races: bool = False
+    """Whether a data race is a finding."""
     thread_exceptions: bool = True
+    """Whether an exception that ends a thread is a finding."""
     watchdog: float | None = WATCHDOG
+    """Seconds after which a step is said to block outside of Treadle's control; None for never."""
     seed: int = 0
+    """Seed of `random` and `pct`."""
     depth: int = 3
+    """The bug depth that `pct` aims at."""
     stop_on_failure: bool = True
+    """Whether the first failure ends the search."""
     strict: bool = False
     """Whether a space that was not covered within the budget is a failure."""
     shrink: bool = True

@@ -51,7 +51,9 @@ class Shrunk:
     before: tuple[int, int]
     """Context switches and steps up to the failing one, as it was found."""
     after: tuple[int, int]
+    """The same of the smaller one."""
     replays: int
+    """Executions that it took."""
     is_smallest: bool
     """Whether it was shown that no execution is smaller."""
 
