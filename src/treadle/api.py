@@ -12,6 +12,7 @@ from treadle.errors import TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
+from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.optimal import Optimal
 from treadle.explore.progress import Listener
@@ -35,6 +36,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "classic": Classic,
     "source": Source,
     "optimal": Optimal,
+    "eager": Eager,
+    "eager-short": EagerShort,
+    "eager-adaptive": EagerAdaptive,
     "random": RandomWalk,
     "pct": Pct,
 }
@@ -62,6 +66,7 @@ def explore(
     schedule: str = "stay",
     seed: int = 0,
     depth: int = 3,
+    learn: bool = True,
     listener: Listener | None = None,
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
@@ -69,7 +74,8 @@ def explore(
     `test` is an ordinary function without parameters that uses threads, or a
     `treadle.model.Program`, or a function that returns one. `schedule` is the default schedule:
     `stay`, `oldest`, `newest` or `round-robin`. `seed` and `depth` (the bug depth) are for `random`
-    and `pct`.
+    and `pct`; `learn=False` lets the eager algorithms try what was seen to be impossible, as in
+    their paper.
 
     For threads: `instrument` names packages whose code is under test besides the user's own;
     `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch only
@@ -118,6 +124,7 @@ def explore(
                 seed=seed,
                 depth=depth,
                 races=races,
+                learn=learn,
                 listener=listener,
             )
             try:

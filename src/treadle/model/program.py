@@ -175,6 +175,10 @@ class Program:
         """Return nothing: a model has no surprises."""
         return []
 
+    def foresee_less(self) -> bool:
+        """Return False: nothing was guessed."""
+        return False
+
     def controlled(self) -> contextlib.nullcontext[None]:
         """Return the context in which executions can be started: any."""
         return contextlib.nullcontext()

@@ -16,7 +16,7 @@ from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import OpenSteps
 from treadle.model.state import Array, Dict, Handle
-from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
+from treadle.program import CannotStepError, Crash, Ending, Foreseen, StepRecord, Wait
 from treadle.words import place_in_words
 
 if TYPE_CHECKING:
@@ -418,6 +418,10 @@ class ModelRun:
                 where = self.where(process)
                 waits.append(Wait(self.name_of(process), operation.describe(), holders, where))
         return Ending(self.crashes, waits)
+
+    def foresee(self, process: int) -> Foreseen | None:
+        """Say what is known of an enabled process's next step; None: every step may decide it."""
+        return None
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
