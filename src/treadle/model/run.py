@@ -14,7 +14,7 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
-from treadle.model.rigid import OpenSteps
+from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
 from treadle.program import CannotStepError, Crash, Ending, Foreseen, StepRecord, Wait
 from treadle.words import place_in_words
@@ -49,6 +49,8 @@ class ModelRun:
         """How to resume each process that has not ended."""
         self._announced: dict[int, Operation] = {}
         self._spawned: list[int] = []
+        self._spawned_code: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+        self._foresight: dict[int, Foresight | None] = {}
         self._children: dict[int, int] = {}
         self._daemons = program.daemons
         self._built_locks: dict[int, Lock] = {}
@@ -267,6 +269,7 @@ class ModelRun:
         self._alive[number] = generator.send
         self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
         self._spawned.append(number)
+        self._spawned_code[number] = function, args
         if daemon:
             self._daemons = self._daemons | {number}
         self.append(code(number, Mode.SPAWN))
@@ -421,7 +424,26 @@ class ModelRun:
 
     def foresee(self, process: int) -> Foreseen | None:
         """Say what is known of an enabled process's next step; None: every step may decide it."""
-        return None
+        if process not in self._foresight:
+            self._foresight[process] = self.program.foresight(*self._code_of(process))
+        foresight, generator = self._foresight[process], self._generator(process)
+        if foresight is None or generator is None:
+            return None
+        frame = generator.gi_frame
+        if frame is None or not generator.gi_suspended:
+            return foresight.at_start
+        foreseen = foresight.after.get(frame.f_lasti)
+        if foreseen is None or self.program.trusts_arithmetic:
+            return foreseen
+        doubtful = foresight.doubtful.get(foreseen.place, frozenset())
+        return Foreseen(foreseen.place, foreseen.decisive | doubtful)
+
+    def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return function and arguments of a process."""
+        for number, function, args in self.program.declared:
+            if number == process:
+                return function, args
+        return self._spawned_code[process]
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
