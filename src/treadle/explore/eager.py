@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from treadle.events import Footprint
 from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm, Sleep
 from treadle.explore.plan import Plan
-from treadle.explore.section import Section
+from treadle.explore.section import Section, Step
 from treadle.program import CannotStepError, Restart, Run
 from treadle.trace import bits
 
@@ -151,27 +151,24 @@ class Eager(Algorithm):
             self._branched(process, footprint)
             return
         section = self._open
-        dependent = 0
+        step = Step(process, footprint, 0, 0, -1, self._place)
         if section is not None:
-            dependent = section.dependent_with(process, footprint)
+            step = section.next_step(process, footprint, self._pins, self._place)
             result.dependency_checks += len(section.processes)
             result.race_checks += len(section.processes)
-            if not (
-                section.admits(footprint, dependent, self._pins)
-                and self.suits(section, process, dependent)
-            ):
+            if not (section.admits(step) and self.suits(section, step)):
                 self._close(section)
-                section, dependent, self._pins = None, 0, 0
+                section, step = None, Step(process, footprint, 0, 0, -1, self._place)
         if section is None:
             section = self._open = Section(index, self._sleep)
             self.sections.append(section)
-        section.add(process, footprint, dependent, self._pins, self._place)
+        section.add(step)
         self.owners.append(section)
         self.in_plan.append(True)
 
-    def suits(self, section: Section, process: int, dependent: int) -> bool:
+    def suits(self, section: Section, step: Step) -> bool:
         """Tell whether a step that a section admits should belong to it: all that can."""
-        del section, process, dependent
+        del section, step
         return True
 
     def _branched(self, process: int, footprint: Footprint) -> None:
@@ -298,18 +295,18 @@ class EagerShort(Eager):
         """Return the order in which processes join: one step of each, then the next round."""
         return sorted(enabled, key=lambda process: len(section.of_process.get(process, ())))
 
-    def suits(self, section: Section, process: int, dependent: int) -> bool:
+    def suits(self, section: Section, step: Step) -> bool:
         """Tell whether the program order cannot be part of a cycle of constraints."""
-        return not dependent or section.has_one_dependent_step_each(process, dependent)
+        return section.stays_short_with(step)
 
 
 class EagerAdaptive(EagerShort):
     """Short sections where many steps are dependent, longer ones elsewhere."""
 
-    def suits(self, section: Section, process: int, dependent: int) -> bool:
+    def suits(self, section: Section, step: Step) -> bool:
         """Tell whether the constraints that program order can contradict are few."""
-        constraints = section.constraints + dependent.bit_count()
-        return constraints <= FEW or super().suits(section, process, dependent)
+        constraints = section.constraints + step.dependent.bit_count()
+        return constraints <= FEW or super().suits(section, step)
 
 
 FEW = 12

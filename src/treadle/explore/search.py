@@ -200,6 +200,7 @@ class Search:
         all races are handled again.
         """
         trace = self.trace
+        self._count_checks(len(trace.before), len(trace))
         trace.extend()
         probing = bool(trace.undecided or run.blocked())
         new = 0 if probing else self._new
@@ -216,6 +217,12 @@ class Search:
         yield from altered_reversals(trace, altered, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
+
+    def _count_checks(self, analysed: int, length: int) -> None:
+        """Count the pairs of events that an extension of the trace looks at."""
+        pairs = (length * (length - 1) - analysed * (analysed - 1)) // 2
+        self.result.race_checks += pairs
+        self.result.dependency_checks += pairs
 
     def probe(
         self, processes: Sequence[int], codes: Sequence[Codes], process: int

@@ -22,6 +22,8 @@ Once a section is whole, `plan` has all its traces.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from treadle.events import Codes, Footprint
 from treadle.explore.algorithm import Sleep
 from treadle.explore.plan import Plan
@@ -30,6 +32,21 @@ from treadle.trace import bits
 
 LONGEST = 255
 """Events of a section: their numbers are bytes."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A step that may become an event of a section."""
+
+    process: int
+    footprint: Footprint
+    dependent: int
+    """Events of other processes that it is dependent with."""
+    pins: int
+    """Events that have to be pinned, so that it is the same in every order."""
+    source: int
+    """The last event of its own process that it is dependent with, or -1."""
+    place: int
 
 
 class Section:
@@ -51,6 +68,8 @@ class Section:
         """The number of dependent pairs."""
         self.of_process: dict[int, list[int]] = {}
         self._places: list[int] = []
+        self._source: list[int] = []
+        """For each event the last one of its process before it that it is dependent with, or -1."""
         self._pinned = 0
         self._spawned: set[int] = set()
         self.length = 0
@@ -65,67 +84,89 @@ class Section:
         """Tell whether one more event has a number."""
         return len(self.processes) < LONGEST
 
+    def may_join(self, process: int) -> bool:
+        """Tell whether a process was there before the section, and is awake."""
+        return process not in self._spawned and process not in self.sleep
+
     def pins(self, process: int, foreseen: Foreseen | None) -> int:
-        """Return the mask of the events whose reads may decide about the next step of a process."""
+        """Return the mask of the events whose reads may decide about the next step of a process.
+
+        What such an event reads may be what its process wrote in the section, and that may come
+        from any earlier read: so these events are pinned as well.
+        """
         events = self.of_process.get(process, ())
         if foreseen is None:
-            return sum(1 << event for event in events)
-        decisive = foreseen.decisive
-        return sum(1 << event for event in events if self._places[event] in decisive)
+            return self._upto(process, events[-1]) if events else 0
+        mask, source = 0, -1
+        for event in events:
+            if self._places[event] in foreseen.decisive:
+                mask |= 1 << event
+                source = max(source, self._source[event])
+        return mask | self._upto(process, source)
+
+    def _upto(self, process: int, last: int) -> int:
+        """Return the mask of the events of a process up to one of them."""
+        return sum(1 << event for event in self.of_process.get(process, ()) if event <= last)
 
     def can_pin(self, pins: int) -> bool:
         """Tell whether events read the same in every order of the section so far."""
         return not any(self.dependent[event] for event in bits(pins))
 
-    def may_join(self, process: int) -> bool:
-        """Tell whether a process was there before the section, and is awake."""
-        return process not in self._spawned and process not in self.sleep
-
-    def dependent_with(self, process: int, footprint: Footprint) -> int:
-        """Return the mask of the events of other processes that are dependent with a step."""
+    def next_step(self, process: int, footprint: Footprint, pins: int, place: int) -> Step:
+        """Compare a step that was just taken with the events of the section."""
         conflicts = footprint.conflict_set
-        mask = 0
+        dependent, source = 0, -1
         for event, other in enumerate(self.footprints):
-            if not conflicts.isdisjoint(other.own) and self.processes[event] != process:
-                mask |= 1 << event
-        return mask
+            if not conflicts.isdisjoint(other.own):
+                if self.processes[event] == process:
+                    source = event
+                else:
+                    dependent |= 1 << event
+        if footprint.guarded:
+            pins |= self._upto(process, source)
+        return Step(process, footprint, dependent, pins, source, place)
 
-    def admits(self, footprint: Footprint, dependent: int, pins: int) -> bool:
-        """Tell whether a step that was just taken leaves (A) and (B) as they are."""
-        if dependent and (footprint.guarded or dependent & (self._pinned | pins)):
+    def admits(self, step: Step) -> bool:
+        """Tell whether (A) and (B) still hold with a step."""
+        if step.dependent and (
+            step.footprint.guarded or step.dependent & (self._pinned | step.pins)
+        ):
             return False
-        return not any(ended in self.of_process for ended in footprint.joins)
+        if any(ended in self.of_process for ended in step.footprint.joins):
+            return False
+        return self.can_pin(step.pins)
 
-    def add(
-        self, process: int, footprint: Footprint, dependent: int, pins: int, place: int
-    ) -> None:
+    def add(self, step: Step) -> None:
         """Add a step that is admitted."""
         event = len(self.processes)
-        events = self.of_process.setdefault(process, [])
+        events = self.of_process.setdefault(step.process, [])
         self.previous.append(events[-1] if events else -1)
         events.append(event)
-        self.processes.append(process)
-        self.codes.append(footprint.codes)
-        self.footprints.append(footprint)
-        self._places.append(place)
-        self.dependent.append(dependent)
-        for other in bits(dependent):
+        self.processes.append(step.process)
+        self.codes.append(step.footprint.codes)
+        self.footprints.append(step.footprint)
+        self._places.append(step.place)
+        self._source.append(step.source)
+        self.dependent.append(step.dependent)
+        for other in bits(step.dependent):
             self.dependent[other] |= 1 << event
             self.constraints += 1
-        self._pinned |= pins | (1 << event if footprint.guarded else 0)
-        self._spawned.update(footprint.spawns)
+        self._pinned |= step.pins | (1 << event if step.footprint.guarded else 0)
+        self._spawned.update(step.footprint.spawns)
         self.length = event + 1
 
-    def has_one_dependent_step_each(self, process: int, dependent: int) -> bool:
-        """Tell whether a step dependent with some events leaves each process one dependent step."""
-        if any(self.dependent[event] for event in self.of_process.get(process, ())):
+    def stays_short_with(self, step: Step) -> bool:
+        """Tell whether each process still has at most one dependent event with a step."""
+        if not step.dependent:
+            return True
+        if any(self.dependent[event] for event in self.of_process.get(step.process, ())):
             return False
-        for event in bits(dependent):
+        events = bits(step.dependent)
+        for event in events:
             others = self.of_process[self.processes[event]]
             if any(self.dependent[other] for other in others if other != event):
                 return False
-        processes = [self.processes[event] for event in bits(dependent)]
-        return len(set(processes)) == len(processes)
+        return len({self.processes[event] for event in events}) == len(events)
 
     def close(self) -> None:
         """Take note that the section is whole."""
