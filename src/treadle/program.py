@@ -88,6 +88,8 @@ class Foreseen:
 
     That includes whether the process gets there at all. What it reads itself is not meant: a step
     that accesses something else when it reads something else is open."""
+    branches: bool
+    """Whether what it reads may decide about a later step."""
 
 
 class CannotStepError(Exception):

@@ -123,25 +123,29 @@ class Eager(Algorithm):
 
     def _next_of(self, section: Section, run: Run) -> int:
         """Return a process whose next step certainly belongs to a section, else one whose may."""
-        pinning = ENDED, 0, -1
-        for process in self.turns(section, run.enabled()):
+        best = pinning = ENDED, 0, -1, (0, 0)
+        for process in reversed(run.enabled()):
             if not section.may_join(process):
                 continue
             foreseen = run.foresee(process)
             place = -1 if foreseen is None else foreseen.place
+            rank = self.rank(section, process, foreseen is not None and foreseen.branches)
             pins = section.pins(process, foreseen)
             if not pins:
-                self._pins, self._place = 0, place
-                return process
-            if pinning[0] < 0 and section.can_pin(pins):
-                pinning = process, pins, place
-        process, self._pins, self._place = pinning
+                if best[0] < 0 or rank < best[3]:
+                    best = process, 0, place, rank
+            elif pinning[0] < 0 and section.can_pin(pins):
+                pinning = process, pins, place, rank
+        process, self._pins, self._place, _ = best if best[0] >= 0 else pinning
         return process
 
-    def turns(self, section: Section, enabled: list[int]) -> list[int]:
-        """Return the order in which processes join: each with all that it can, then the next."""
-        last = section.processes[-1]
-        return [last, *(p for p in enabled if p != last)] if last in enabled else enabled
+    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
+        """Rank the processes that can join: one takes all the steps that it can, then the next.
+
+        Who branches comes first: its part ends with that step, and it should not end the section
+        that other steps might end. Among equals the youngest comes first.
+        """
+        return process != section.processes[-1], not branches
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Add the step to the section that is being made, or begin a new one with it."""
@@ -151,14 +155,15 @@ class Eager(Algorithm):
             self._branched(process, footprint)
             return
         section = self._open
-        step = Step(process, footprint, 0, 0, -1, self._place)
+        disturbing = self.search.program.vocabulary.disturbing(footprint)
+        step = Step(process, footprint, disturbing, self._place, self._pins)
         if section is not None:
-            step = section.next_step(process, footprint, self._pins, self._place)
+            section.compare(step)
             result.dependency_checks += len(section.processes)
             result.race_checks += len(section.processes)
             if not (section.admits(step) and self.suits(section, step)):
                 self._close(section)
-                section, step = None, Step(process, footprint, 0, 0, -1, self._place)
+                section, step = None, Step(process, footprint, disturbing, self._place)
         if section is None:
             section = self._open = Section(index, self._sleep)
             self.sections.append(section)
@@ -208,25 +213,29 @@ class Eager(Algorithm):
         for e, w, lasts, seen in self.search.reversals(run, self._is_planned):
             for last in lasts:
                 # E ends with e' when figure 3 looks at the race.
-                self._add_initial(e, w & seen & (1 << last) - 1 | 1 << last)
+                self._add_initial(e, last, w & seen & (1 << last) - 1 | 1 << last)
 
     def _is_planned(self, e: int, last: int) -> bool:
         """Tell whether a plan has both orders of two events."""
         return self.in_plan[e] and self.in_plan[last] and self.owners[e] is self.owners[last]
 
-    def _add_initial(self, e: int, v: int) -> None:
-        """Make sure that an initial of `v` is explored after `pre(E, e)` (lines 33 and 34)."""
+    def _add_initial(self, e: int, last: int, v: int) -> None:
+        """Make sure that an initial of `v` is explored after `pre(E, e)` (lines 33 and 34).
+
+        One that happens before `e'` is preferred: it leads there, and fewer executions get blocked.
+        """
         trace, owner = self.search.trace, self.owners[e]
-        initials = [
-            trace.processes[event] for event in bits(v) if trace.before[event] & v == 1 << event
-        ]
+        before, processes = trace.before, trace.processes
+        initials = [event for event in bits(v) if before[event] & v == 1 << event]
+        found = {processes[event] for event in initials}
         node = self.nodes.get(e)
-        if node is not None and not set(initials).isdisjoint(node.backtrack):
+        if node is not None and not found.isdisjoint(node.backtrack):
             return
         for event in self._plan_of(owner).scheduled(e - owner.start):
-            if owner.processes[event] in initials:
+            if owner.processes[event] in found:
                 return
-        self.nodes.setdefault(e, _Node()).backtrack.append(initials[0])
+        leading = next(event for event in initials if before[last] >> event & 1)
+        self.nodes.setdefault(e, _Node()).backtrack.append(processes[leading])
 
     # Backtracking
 
@@ -291,9 +300,10 @@ class Eager(Algorithm):
 class EagerShort(Eager):
     """EPOR-SH: at most one step of each process that is dependent with others in a section."""
 
-    def turns(self, section: Section, enabled: list[int]) -> list[int]:
-        """Return the order in which processes join: one step of each, then the next round."""
-        return sorted(enabled, key=lambda process: len(section.of_process.get(process, ())))
+    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
+        """Rank the processes that can join: one step of each, then the next round."""
+        del branches
+        return len(section.of_process.get(process, ())), 0
 
     def suits(self, section: Section, step: Step) -> bool:
         """Tell whether the program order cannot be part of a cycle of constraints."""

@@ -8,11 +8,14 @@ what a later step of it accesses:
 - A front end *foresees* where the next step of a process begins, and which earlier steps of the
   process read values that may decide what it accesses or whether it is taken at all (branching
   transitions, and variables that influence an address). If such a step is in the section, it is
-  *pinned*: no step of another process may be dependent with it, so that it reads the same in every
-  order.
-- A step that may be disabled, or that may access other locations when it reads other values (the
-  core calls it guarded), is pinned by itself. So a lock is only taken in a section where nobody
-  else touches it, and the paper's assumption that transitions do not disable each other holds.
+  *pinned*: no step of another process may change what it reads, so that it reads the same in every
+  order. What it reads may also have been written in the section by its own process, with a value
+  that comes from any earlier read: then these steps are pinned too.
+- A step that may access other locations when it reads other values (the core calls it open) is
+  pinned by itself.
+- A step that may be disabled has the section for itself, as far as others touch what it touches: a
+  lock is taken only in a section where nobody else touches it. So the paper's assumption holds that
+  transitions do not disable each other.
 
 A process that waits for the end of another does not join a section that this one takes part in, nor
 does a process that was created in it.
@@ -40,13 +43,19 @@ class Step:
 
     process: int
     footprint: Footprint
-    dependent: int
-    """Events of other processes that it is dependent with."""
-    pins: int
-    """Events that have to be pinned, so that it is the same in every order."""
-    source: int
-    """The last event of its own process that it is dependent with, or -1."""
+    disturbing: frozenset[int]
+    """Mask keys of accesses that change what it reads."""
     place: int
+    pins: int = 0
+    """Events that have to be pinned, so that it is the same in every order."""
+    dependent: int = 0
+    """Events of other processes that it is dependent with."""
+    disturbed: int = 0
+    """Those of them that change what it reads."""
+    disturbs: int = 0
+    """Those of them that read what it changes."""
+    source: int = -1
+    """The last event of its own process that it is dependent with, or -1."""
 
 
 class Section:
@@ -68,9 +77,13 @@ class Section:
         """The number of dependent pairs."""
         self.of_process: dict[int, list[int]] = {}
         self._places: list[int] = []
+        self._disturbed: list[int] = []
+        """For each event the mask of those of other processes that change what it reads."""
+        self._disturbing: list[frozenset[int]] = []
         self._source: list[int] = []
         """For each event the last one of its process before it that it is dependent with, or -1."""
         self._pinned = 0
+        self._exclusive = 0
         self._spawned: set[int] = set()
         self.length = 0
         """How many of its events are on the path of the current execution."""
@@ -110,29 +123,35 @@ class Section:
 
     def can_pin(self, pins: int) -> bool:
         """Tell whether events read the same in every order of the section so far."""
-        return not any(self.dependent[event] for event in bits(pins))
+        return not any(self._disturbed[event] for event in bits(pins))
 
-    def next_step(self, process: int, footprint: Footprint, pins: int, place: int) -> Step:
+    def compare(self, step: Step) -> None:
         """Compare a step that was just taken with the events of the section."""
-        conflicts = footprint.conflict_set
-        dependent, source = 0, -1
+        own, conflicts = step.footprint.own, step.footprint.conflict_set
         for event, other in enumerate(self.footprints):
-            if not conflicts.isdisjoint(other.own):
-                if self.processes[event] == process:
-                    source = event
-                else:
-                    dependent |= 1 << event
-        if footprint.guarded:
-            pins |= self._upto(process, source)
-        return Step(process, footprint, dependent, pins, source, place)
+            if conflicts.isdisjoint(other.own):
+                continue
+            if self.processes[event] == step.process:
+                step.source = event
+                continue
+            step.dependent |= 1 << event
+            if not step.disturbing.isdisjoint(other.own):
+                step.disturbed |= 1 << event
+            if not self._disturbing[event].isdisjoint(own):
+                step.disturbs |= 1 << event
+        if step.footprint.guarded:
+            step.pins |= self._upto(step.process, step.source)
 
     def admits(self, step: Step) -> bool:
         """Tell whether (A) and (B) still hold with a step."""
-        if step.dependent and (
-            step.footprint.guarded or step.dependent & (self._pinned | step.pins)
-        ):
+        footprint = step.footprint
+        if step.dependent and footprint.exclusive:
             return False
-        if any(ended in self.of_process for ended in step.footprint.joins):
+        if step.disturbed and footprint.guarded:
+            return False
+        if step.disturbs & self._pinned or step.dependent & self._exclusive:
+            return False
+        if any(ended in self.of_process for ended in footprint.joins):
             return False
         return self.can_pin(step.pins)
 
@@ -148,10 +167,16 @@ class Section:
         self._places.append(step.place)
         self._source.append(step.source)
         self.dependent.append(step.dependent)
+        self._disturbed.append(step.disturbed)
+        self._disturbing.append(step.disturbing)
         for other in bits(step.dependent):
             self.dependent[other] |= 1 << event
             self.constraints += 1
+        for other in bits(step.disturbs):
+            self._disturbed[other] |= 1 << event
         self._pinned |= step.pins | (1 << event if step.footprint.guarded else 0)
+        if step.footprint.exclusive:
+            self._exclusive |= 1 << event
         self._spawned.update(step.footprint.spawns)
         self.length = event + 1
 

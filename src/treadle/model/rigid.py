@@ -117,7 +117,11 @@ def foresee(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Foresigh
         return frozenset(places[origin] for origin, _ in taint)
 
     code = function.__code__
-    foreseen = {o: Foreseen(places[o], decisive(analysis.decisive[o])) for o in origins}
+    deciding = frozenset[int]().union(*map(decisive, analysis.decisive.values()))
+    foreseen = {
+        o: Foreseen(places[o], decisive(analysis.decisive[o]), places[o] in deciding)
+        for o in origins
+    }
     after = {
         offset: foreseen[origin]
         for origin in origins

@@ -436,7 +436,7 @@ class ModelRun:
         if foreseen is None or self.program.trusts_arithmetic:
             return foreseen
         doubtful = foresight.doubtful.get(foreseen.place, frozenset())
-        return Foreseen(foreseen.place, foreseen.decisive | doubtful)
+        return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
 
     def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return function and arguments of a process."""
