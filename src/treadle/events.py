@@ -155,9 +155,7 @@ class Footprint:
         self.joins = tuple(by_mode[Mode.JOIN])
         self.swap = self._lone_swap()
         self.open = bool(by_mode[Mode.OPEN] or (by_mode[Mode.SWAP] and self.swap is None))
-        self.exclusive = bool(
-            self.takes or self.needs or self.awaits or self.swap is not None
-        )
+        self.exclusive = bool(self.takes or self.needs or self.awaits or self.swap is not None)
         self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.set_conflicts({})

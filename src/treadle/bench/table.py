@@ -128,6 +128,21 @@ _COLUMNS = {
     "blocked": _Column("Blocked", lambda cell: f"{cell.measured.blocked:,}", _their_blocked),
     "time": _Column("Time", _time, lambda _, printed: printed.time or _NOTHING),
     "nodes": _Column("Nodes", _nodes, lambda _, printed: _number(printed.nodes)),
+    "dependencies": _Column(
+        "Dep. checks",
+        lambda cell: f"{cell.measured.dependency_checks:,}",
+        lambda _, printed: _number(printed.dependency_checks),
+    ),
+    "race checks": _Column(
+        "Race checks",
+        lambda cell: f"{cell.measured.race_checks:,}",
+        lambda _, printed: _number(printed.race_checks),
+    ),
+    "unsatisfiable": _Column(
+        "Unsat. TCS",
+        lambda cell: f"{cell.measured.unsatisfiable:,}",
+        lambda _, printed: _number(printed.unsatisfiable),
+    ),
     "memory": _Column(
         "Memory",
         lambda cell: f"{cell.measured.peak_mb:.0f}MB",

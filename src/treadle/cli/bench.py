@@ -57,6 +57,12 @@ _PIPE_WIDTH = 180
     metavar="SECONDS",
     help="Stop a row after this long, and say so.",
 )
+@click.option(
+    "--learn/--no-learn",
+    default=True,
+    help="Whether the eager algorithms learn from unsatisfiable constraint systems; "
+    "their paper's do not.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
 @click.pass_context
 def bench(
@@ -67,6 +73,7 @@ def bench(
     algorithms: tuple[str, ...],
     schedule: str,
     row_timeout: float,
+    learn: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's tables again and print them, ours beside theirs.
@@ -75,7 +82,7 @@ def bench(
     checked. Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was
     stopped.
     """
-    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout)
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
     tables = session.paper.select(programs, sizes)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
@@ -95,6 +102,7 @@ class _Session:
     algorithms: tuple[str, ...]
     schedule: str
     row_timeout: float
+    learn: bool
     history: History = field(default_factory=lambda: History(default_path()))
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
@@ -139,7 +147,13 @@ class _Session:
 
     def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
         task = Task(
-            self.paper.name, row.benchmark.name, row.n, algorithm, self.schedule, self.row_timeout
+            self.paper.name,
+            row.benchmark.name,
+            row.n,
+            algorithm,
+            self.schedule,
+            self.row_timeout,
+            self.learn,
         )
         last = self.history.last(task)
         measured = _measure_visibly(task, number, last)

@@ -29,7 +29,9 @@ Solution = bytes
 class Traces:
     """`traces(u)`: the trace constraint systems of a section, one after the other."""
 
-    def __init__(self, previous: Sequence[int], constraints: Sequence[Pair], *, learn: bool) -> None:
+    def __init__(
+        self, previous: Sequence[int], constraints: Sequence[Pair], *, learn: bool
+    ) -> None:
         """`previous` has for each event the one before it in its process, or -1."""
         self._learn = learn
         self._constraints = constraints

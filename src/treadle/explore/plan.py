@@ -41,7 +41,9 @@ class Plan:
         self.solution: Solution = bytes(range(len(previous)))
         """The order of the current execution."""
         traces = Traces(previous, constraints, learn=learn)
-        self._listed = sorted(islice(traces.solutions(), LISTED)) if constraints else [self.solution]
+        self._listed = (
+            sorted(islice(traces.solutions(), LISTED)) if constraints else [self.solution]
+        )
         self.unsatisfiable = traces.unsatisfiable
         """Constraint systems that turned out to have no solution."""
         self._tree = NormalForms(previous, dependent) if len(self._listed) == LISTED else None

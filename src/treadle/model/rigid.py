@@ -487,7 +487,9 @@ class _Analysis:
 
     def _base(self, node: ast.expr, origin: Origin, path: _Path) -> Taint:
         """Return on which reads it depends which object `s.objects[index]` is."""
-        return self._value(node.slice, origin, path) if isinstance(node, ast.Subscript) else _NOTHING
+        return (
+            self._value(node.slice, origin, path) if isinstance(node, ast.Subscript) else _NOTHING
+        )
 
     def _note_access(self, origin: Origin, path: _Path, computed: Taint) -> None:
         decisive = computed | path.decided
