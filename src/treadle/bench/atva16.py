@@ -98,7 +98,7 @@ def last_zero(n: int) -> Program:
 
 
 def shared_pointer(n: int) -> Program:
-    """Two processes use what their pointers point to `n` times, then change each other's pointer."""
+    """Two processes use what their pointers point to `n` times, then set the other's pointer."""
     program = Program(f"shared-pointer({n})", pointer=[0, 1], data=[0, 0])
 
     def use(s: Any, mine: int, other: int) -> Process:
@@ -223,24 +223,28 @@ PAPER = Paper(
                 last_zero=(6, 16),
                 shared_pointer=(50, 100),
             ),
+            has_lines=True,
         ),
         PaperTable(
             "Table 2. EPOR and SDPOR on two simple benchmarks",
             _PAPERS[:2],
             _CHECKS[:3],
             _rows(ring=(17, 19), branching=(5, 11)),
+            has_lines=True,
         ),
         PaperTable(
             "Table 3. EPOR, EPOR-SH and SDPOR on the Ring Extended benchmark",
             _PAPERS,
             _CHECKS,
             _rows(ring_extended=(6, 8)),
+            has_lines=True,
         ),
         PaperTable(
             "Appendix A. All results, and eager-adaptive beside them",
             _OURS,
             ("explored", "time", "dependencies", "race checks", "unsatisfiable"),
             tuple(_row(name, n) for name, rows in _PRINTED.items() for n in rows),
+            has_lines=True,
         ),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treadle.errors import TreadleError
 from treadle.model import Program
@@ -81,6 +81,8 @@ class PaperTable:
     columns: tuple[str, ...]
     """Groups of columns, one column for each algorithm: names of `treadle.bench.table`."""
     rows: tuple[Row, ...]
+    has_lines: bool = False
+    """Whether each algorithm has a line of its own, and the groups are ours and the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Paper:
             ]
         else:
             rows = [row for row in rows if not row.on_demand]
-        return PaperTable(table.title, table.algorithms, table.columns, tuple(rows))
+        return replace(table, rows=tuple(rows))
 
 
 def _benchmarks_of(rows: Sequence[Row]) -> list[Benchmark]:

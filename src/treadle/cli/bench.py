@@ -16,7 +16,7 @@ from treadle.bench.check import deviation
 from treadle.bench.harness import Measurement, Task, measure
 from treadle.bench.history import History, default_path
 from treadle.bench.paper import Paper, PaperTable, Row
-from treadle.bench.table import MeasuredRow, build, notes, seconds
+from treadle.bench.table import MeasuredRow, build, build_lines, notes, seconds
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.schedule import SCHEDULES
 
@@ -124,7 +124,7 @@ class _Session:
         )
         for table, measured in self._measured(tables):
             cells = list(measured)
-            console.print("", build(table, cells))
+            console.print("", (build_lines if table.has_lines else build)(table, cells))
             for note in notes(cells):
                 console.print(note, soft_wrap=True)
             yield from cells

@@ -10,17 +10,17 @@ EPOR is source-DPOR that explores section after section instead of step after st
 - `analyse` (`Race_Detection`, lines 29 to 34): races between events of different sections, reversed
   as in source-DPOR: an initial of `v = notdep(e, E).e'` is added to `backtrack(pre(E, e))`, unless
   one is there or scheduled there.
-- `backtrack` (lines 16 to 21): once all that is scheduled after a prefix is explored, so is what its
-  backtrack set has; such a step is a section of its own.
+- `backtrack` (lines 16 to 21): once all that is scheduled after a prefix is explored, so is what
+  its backtrack set has; such a step is a section of its own.
 
-Departures from the letter of the paper, all for the sake of sleep sets, whose guarantee of one
-execution per trace they make good:
+Departures from the letter of the paper, which make good what sleep sets promise, one execution per
+trace:
 
 - Which linear extension represents a trace is not left open: the solutions of a section are a tree
-  with sleep sets (see `plan`), so that "explored from here" means the same for what is scheduled and
-  for what is in a backtrack set.
+  with sleep sets (see `plan`), so that "explored from here" means the same for what is scheduled
+  and for what is in a backtrack set.
 - A process that sleeps when a section begins takes no part in it. The paper schedules it, and
-  explores traces twice.
+  explores some traces twice.
 - Sleep sets inside a section are worked out when an execution leaves it in the middle. At its end
   they are the same after each of its traces.
 
@@ -33,7 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm, Sleep
+from treadle.explore.algorithm import ENDED, Algorithm, Sleep
 from treadle.explore.plan import Plan
 from treadle.explore.section import Section, Step
 from treadle.program import CannotStepError, Restart, Run
@@ -260,7 +260,7 @@ class Eager(Algorithm):
         return -1
 
     def _branch_off(self, section: Section, above: int) -> int:
-        """Begin what a race asked for after the longest prefix beyond `above`; return its length."""
+        """Begin what a race asked for after the longest prefix beyond `above`; return that."""
         for depth in sorted(self.nodes, reverse=True):
             if depth <= above:
                 break
@@ -319,5 +319,5 @@ class EagerAdaptive(EagerShort):
         return constraints <= FEW or super().suits(section, step)
 
 
-FEW = 12
+FEW = 32
 """Constraints of a section in which a process may have several dependent steps."""

@@ -13,45 +13,63 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from treadle.explore.constraints import Solution, Traces
+from treadle.explore.constraints import Pair, Solution, Traces
 from treadle.explore.normal_forms import NormalForms
 from treadle.trace import bits
 
 LISTED = 1 << 18
 """Solutions that are listed in advance; if there are more, they are walked as a tree."""
+FEW = 48
+"""Constraints of a section whose solutions are listed at all."""
 
 
 class Plan:
     """The solutions of a section, one after the other.
 
     >>> plan = Plan([-1, 0, -1], [0b000, 0b100, 0b010], learn=True)
-    >>> list(plan.solution), plan.remaining
+    >>> list(plan.solution), plan.shared
     ([0, 1, 2], 1)
-    >>> plan.advance(), list(plan.solution)
-    (1, [0, 2, 1])
+    >>> plan.advance()
+    >>> list(plan.solution), plan.shared
+    ([0, 2, 1], -1)
     """
 
     def __init__(self, previous: Sequence[int], dependent: Sequence[int], *, learn: bool) -> None:
         """`previous` is the program order, `dependent` has a mask of events for each event."""
+        self.solution: Solution = bytes(range(len(previous)))
+        """The order of the current execution."""
+        self.unsatisfiable = 0
+        """Constraint systems that turned out to have no solution."""
+        self._tree: NormalForms | None = None
+        self._listed = [self.solution]
+        solutions = iter(self._listed)
         constraints = [
             (event, other)
             for event, mask in enumerate(dependent)
+            if mask
             for other in bits(mask >> event << event)
         ]
-        self.solution: Solution = bytes(range(len(previous)))
-        """The order of the current execution."""
-        traces = Traces(previous, constraints, learn=learn)
-        self._listed = (
-            sorted(islice(traces.solutions(), LISTED)) if constraints else [self.solution]
-        )
-        self.unsatisfiable = traces.unsatisfiable
-        """Constraint systems that turned out to have no solution."""
-        self._tree = NormalForms(previous, dependent) if len(self._listed) == LISTED else None
-        self._following: Iterator[Solution] = islice(
-            self._listed if self._tree is None else self._tree.solutions(), 1, None
-        )
-        self._taken = 1
+        if constraints:
+            solutions = self._solutions(previous, dependent, constraints, learn)
+        self._following = islice(solutions, 1, None)
         self._prepare_next()
+
+    def _solutions(
+        self,
+        previous: Sequence[int],
+        dependent: Sequence[int],
+        constraints: Sequence[Pair],
+        learn: bool,
+    ) -> Iterator[Solution]:
+        """Return all solutions in ascending order, from a list if they are not too many."""
+        if len(constraints) <= FEW:
+            traces = Traces(previous, constraints, learn=learn)
+            self._listed = sorted(islice(traces.solutions(), LISTED))
+            self.unsatisfiable = traces.unsatisfiable
+            if len(self._listed) < LISTED:
+                return iter(self._listed)
+        self._tree = NormalForms(previous, dependent)
+        return self._tree.solutions()
 
     def _prepare_next(self) -> None:
         self._upcoming = next(self._following, None)
@@ -62,19 +80,11 @@ class Plan:
             while self.solution[self.shared] == self._upcoming[self.shared]:
                 self.shared += 1
 
-    def advance(self) -> int:
-        """Take the next solution; return how many events it shares with the one before."""
+    def advance(self) -> None:
+        """Take the next solution."""
         assert self._upcoming is not None
-        shared = self.shared
         self.solution = self._upcoming
-        self._taken += 1
         self._prepare_next()
-        return shared
-
-    @property
-    def remaining(self) -> int:
-        """How many solutions are known to be left."""
-        return len(self._listed) - self._taken if self._tree is None else self.shared >= 0
 
     def scheduled(self, depth: int) -> list[int]:
         """Return the events with which solutions go on after the first `depth` of this one."""
