@@ -98,8 +98,8 @@ class Eager(Algorithm):
         return -1
 
     def _doubt(self, run: Run) -> None:
-        """Begin anew if a step that was not as planned may have been foreseen wrongly."""
-        if self.search.program.foresee_less():
+        """Begin anew if a step was not as planned because of an exception that nobody foresaw."""
+        if run.crashes and self.search.program.foresee_less():
             run.close()
             raise Restart
 
