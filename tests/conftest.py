@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
 
+pytest_plugins = ["pytester"]
+
 # Deterministic, so that what passes once passes always; `--hypothesis-profile=wild` draws anew.
 settings.register_profile(
     "steady",

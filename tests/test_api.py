@@ -280,6 +280,37 @@ def test_check_raises_on_a_failure() -> None:
     assert caught.value.result.failures[0].kind == "assertion"
 
 
+def test_check_passes_arguments_on() -> None:
+    @treadle.check()
+    def test(values: list[int], *, wanted: int) -> None:
+        assert sum(values) == wanted
+
+    assert test([1, 2], wanted=3).program == "test"
+    with pytest.raises(treadle.CheckFailed):
+        test([1, 2], wanted=4)
+
+
+def test_check_accepts_what_was_not_covered_only_if_it_is_not_strict() -> None:
+    def choosing() -> None:
+        treadle.choose([1, 2, 3])
+
+    with pytest.raises(treadle.CheckFailed):
+        treadle.check(max_executions=1)(choosing)()
+    assert not treadle.check(max_executions=1, strict=False)(choosing)().complete
+
+
+def test_check_shrinks_what_it_shows() -> None:
+    def test() -> None:
+        assert treadle.choose([1, 2]) + treadle.choose([1, 2]) < 3
+
+    lengths = []
+    for shrink in (True, False):
+        with pytest.raises(treadle.CheckFailed) as raised:
+            treadle.check(shrink=shrink, schedule="newest")(test)()
+        lengths.append(len(raised.value.result.failures[0].schedule))
+    assert lengths[0] <= lengths[1]
+
+
 def test_check_passes_its_options_on() -> None:
     with pytest.raises(treadle.TreadleError, match="unknown algorithm"):
         treadle.check(algorithm="none")(sound)()

@@ -31,13 +31,30 @@ class StepRecord:
     """One step of a recorded execution, in words for a report."""
 
     process: str
+    """The process or thread that took the step."""
     accesses: tuple[Access, ...]
+    """What it read, wrote or did, in order."""
     where: str = ""
     """`file:line` of the step's first access, or of its end if it made none."""
     source: str = ""
     """The text of that source line."""
     error: str = ""
     """The exception that ended the process in this step."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own: that of a thread."""
+    then: str = ""
+    """What comes next for the process: empty if it can go on, or `waits` or `ends`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """A function of the user that a process is in, in words for a report."""
+
+    process: str
+    function: str
+    where: str
+    variables: tuple[tuple[str, str], ...]
+    """Names and values of its local variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +62,17 @@ class Wait:
     """A process that cannot go on: what it waits for, and which processes hold that."""
 
     process: str
+    """The process or thread that waits."""
     resource: str
+    """What it waits for, by name."""
     holders: tuple[str, ...] = ()
+    """Who has that."""
     where: str = ""
+    """`file:line` where it waits."""
     spins: bool = False
     """Whether it loops instead of blocking."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own."""
 
     def __str__(self) -> str:
         held = f", held by {', '.join(self.holders)}" if self.holders else ""
@@ -148,6 +171,13 @@ class Run(Protocol):
         """Return the steps in words; only of a run started with `detail`."""
         ...
 
+    def frames(self) -> list[FrameRecord]:
+        """Return the user's functions that the processes are in; only of a run with `detail`.
+
+        Processes that crashed come first; functions come outermost first.
+        """
+        ...
+
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
         ...
@@ -162,6 +192,10 @@ class Run(Protocol):
 
     def close(self) -> None:
         """End the run; frees what its processes hold."""
+        ...
+
+    def drop(self) -> None:
+        """End a run that is no part of an exploration: nothing is learned from it."""
         ...
 
 
@@ -186,7 +220,7 @@ class Program(Protocol):
         ...
 
     def know(self, knowledge: Sequence[str]) -> None:
-        """Take over what an earlier exploration had learned."""
+        """Know what an earlier exploration had learned, and nothing else."""
         ...
 
     def notes(self) -> list[str]:

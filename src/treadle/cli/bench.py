@@ -79,8 +79,15 @@ def bench(
     """Measure a paper's tables again and print them, ours beside theirs.
 
     Times are CPU time, and each row has a process of its own. Counts that must be exact are
-    checked. Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was
-    stopped.
+    checked.
+
+    \b
+    Examples:
+      treadle bench --paper jacm17
+      treadle bench --paper jacm17 --program readers --n 8 --n 10
+      treadle bench --paper jacm17 --algorithm optimal --row-timeout 10 --json
+
+    Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
     session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
     tables = session.paper.select(programs, sizes)

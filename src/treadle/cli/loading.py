@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from treadle.api import as_program
 from treadle.errors import TreadleError
@@ -39,8 +40,11 @@ class Target:
             raise type(error)(_located(str(error), error, self.path)) from error
 
 
-def load(text: str, *, granularity: str = "access", instrument: tuple[str, ...] = ()) -> Target:
-    """Import the file of `FILE.py::name`, or `FILE.py`, and return the program in it."""
+def load(text: str, **options: Any) -> Target:
+    """Import the file of `FILE.py::name`, or `FILE.py`, and return the program in it.
+
+    The options are those of threads: `granularity`, `instrument`, `thread_exceptions`.
+    """
     file, _, name = text.partition("::")
     path = Path(file)
     _check_file(path, text)
@@ -49,7 +53,7 @@ def load(text: str, *, granularity: str = "access", instrument: tuple[str, ...] 
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     with _user_code(path, f"{name!r} of {path} raises"):
-        program = as_program(getattr(module, name), granularity=granularity, instrument=instrument)
+        program = as_program(getattr(module, name), **options)
     return Target(path, name, program)
 
 

@@ -39,6 +39,8 @@ _STEPS = -3
 _DIFFERS = -4
 """Outcome of an execution whose replayed steps are not the recorded ones."""
 _PROBES_KEPT = 100_000
+_FEW = 4
+"""Up to so many races' first events, what happens after each is found one by one."""
 
 
 class Search:
@@ -211,6 +213,10 @@ class Search:
         altered = _closed_since(trace.altered, new)
         if not (by_first or altered or probing):
             return
+        if not (altered or probing) and len(by_first) <= _FEW:
+            for e, lasts in by_first.items():
+                yield e, everything_after(trace, e) & ~trace.after_one(e), lasts, -1
+            return
         after = trace.after()
         for e, lasts in by_first.items():
             yield e, everything_after(trace, e) & ~after[e], lasts, -1
@@ -262,7 +268,7 @@ class Search:
         if outcome == BLOCKED:
             result.blocked += 1
         elif outcome == _STEPS:
-            self._report_budget(run)
+            self._report(Failure.of_budget(self.program, run, self.trace, self._schedule()))
         elif (ending := run.ending()).is_cut:
             result.cut += 1
             return
@@ -284,23 +290,6 @@ class Search:
             self._report(
                 Failure.of_race(self.program, self.trace, (first, second), self._schedule())
             )
-
-    def _report_budget(self, run: Run) -> None:
-        names = self.program.vocabulary.process_names
-        tail = self.trace.processes[-min(100, len(self.trace)) :]
-        spinning = max(set(tail), key=tail.count)
-        where = run.where(spinning)
-        self._report(
-            Failure(
-                kind="budget",
-                message=f"no end after {len(self.trace)} steps: {names[spinning]} spins"
-                f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
-                process=names[spinning],
-                step=len(self.trace),
-                schedule=self._schedule(),
-                _program=self.program,
-            )
-        )
 
     def _report_difference(self, run: Run, index: int) -> int:
         """Report that a step was not as recorded under the same schedule."""

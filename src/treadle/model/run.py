@@ -16,7 +16,15 @@ from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
-from treadle.program import CannotStepError, Crash, Ending, Foreseen, StepRecord, Wait
+from treadle.program import (
+    CannotStepError,
+    Crash,
+    Ending,
+    Foreseen,
+    FrameRecord,
+    StepRecord,
+    Wait,
+)
 from treadle.words import place_in_words
 
 if TYPE_CHECKING:
@@ -247,6 +255,8 @@ class ModelRun:
         self._alive.clear()
         self.program.check_untouched(self._log)
 
+    drop = close
+
     # Processes
 
     def spawn(
@@ -451,16 +461,25 @@ class ModelRun:
 
     def place_of(self, process: int) -> tuple[str, int] | None:
         """Return file and line of where a process stands, inside what it delegates to."""
+        stack = self.stack_of(process)
+        return (stack[-1].f_code.co_filename, stack[-1].f_lineno) if stack else None
+
+    def stack_of(self, process: int) -> list[types.FrameType]:
+        """Return the frames of a process: its own, and those of what it delegates to."""
         generator: object = self._generator(process)
-        place = None
+        stack = []
         while isinstance(generator, types.GeneratorType) and generator.gi_frame is not None:
-            place = generator.gi_frame.f_code.co_filename, generator.gi_frame.f_lineno
+            stack.append(generator.gi_frame)
             generator = generator.gi_yieldfrom
-        return place
+        return stack
 
     def records(self) -> list[StepRecord]:
         """Refuse: only a `DetailedRun` records its steps in words."""
         raise TreadleBug("records() of a run that was started without detail")
+
+    def frames(self) -> list[FrameRecord]:
+        """Refuse: only a `DetailedRun` does that."""
+        raise TreadleBug("frames() of a run that was started without detail")
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""

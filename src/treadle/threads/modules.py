@@ -24,7 +24,7 @@ from typing import Any
 from treadle.events import Codes
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
-from treadle.threads.collector import all_objects
+from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
 from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
@@ -150,6 +150,8 @@ class Instrumentation:
         self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
     ) -> None:
         self._test = _function_of(test)
+        self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
+        """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
         self._gil = gil
         self._shared: Shared | None = None
@@ -241,8 +243,8 @@ class Instrumentation:
         new = {id(namespace) for _, namespace in added}
         functions = [
             found
-            for found in all_objects()
-            if found.__class__ is types.FunctionType and id(found.__globals__) in new
+            for found in referrers(namespace for _, namespace in added)
+            if type(found) is types.FunctionType and id(found.__globals__) in new
         ]
         self._facts += {
             id(code): facts_of(code)
@@ -266,6 +268,8 @@ class Instrumentation:
             name = str(self._test.__globals__.get("__name__") or self._test.__module__)
             todo.append((name, self._test.__globals__))
             todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+        for function in self._runs_also:
+            todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
         while todo:
             name, namespace = todo.pop()
             if name not in reached:
