@@ -455,3 +455,27 @@ def test_race_checks_of_source_are_the_papers(
     make: Callable[[int], Program], n: int, source: int
 ) -> None:
     assert completed(make(n), "source").race_checks == source
+
+
+@under_each
+def test_a_failure_behind_a_shared_prefix_names_its_step(algorithm: str) -> None:
+    program = Program(x=0, y=0)
+
+    def local(s: Any) -> Process:
+        yield
+        s.y = 1
+
+    def look(s: Any) -> Process:
+        yield
+        assert s.x == 0, "too late"
+
+    def write(s: Any) -> Process:
+        yield
+        s.x = 1
+
+    for process in (local, look, write):
+        program.process(process)
+    (failure,) = treadle.explore(program, algorithm, stop_on_failure=False).failures
+    assert (failure.kind, failure.process) == ("assertion", "look")
+    assert failure.schedule[failure.step] == "look"
+    assert failure.trace[failure.step].error

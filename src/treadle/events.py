@@ -218,6 +218,7 @@ class Vocabulary:
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}
+        self._reading: dict[Codes, Footprint] = {}
         self._links: dict[int, list[int]] = {}
         self._watch_sets: dict[Hashable, int] = {}
         self._watched_names: list[set[str] | None] = []
@@ -251,16 +252,18 @@ class Vocabulary:
                 footprint.set_conflicts(self._links)
         return footprint
 
-    def disturbing(self, footprint: Footprint) -> frozenset[int]:
-        """Return the mask keys whose events change what a step with this footprint reads."""
-        if any(mode_of(access) is Mode.SWAP for access in footprint.codes):
-            return footprint.conflict_set
-        reading = tuple(
-            access
-            for access in footprint.codes
-            if mode_of(access) is not Mode.WRITE or location_of(access) not in self.plain
-        )
-        return self.footprint(reading).conflict_set
+    def reading(self, footprint: Footprint) -> Footprint:
+        """Return the part of a step that reads: what conflicts with it changes what it reads."""
+        found = self._reading.get(footprint.codes)
+        if found is None:
+            swaps = any(mode_of(access) is Mode.SWAP for access in footprint.codes)
+            codes = tuple(
+                access
+                for access in footprint.codes
+                if mode_of(access) is not Mode.WRITE or location_of(access) not in self.plain
+            )
+            found = self._reading[footprint.codes] = footprint if swaps else self.footprint(codes)
+        return found
 
     def other_outcome(self, footprint: Footprint) -> Footprint:
         """Return the footprint of a lone compare-and-swap, had it turned out the other way."""

@@ -142,8 +142,8 @@ class Eager(Algorithm):
     def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
         """Rank the processes that can join: one takes all the steps that it can, then the next.
 
-        Who branches comes first: its part ends with that step, and it should not end the section
-        that other steps might end. Among equals the youngest comes first.
+        Who branches comes first, before a step of another ends the section. Among equals the
+        youngest comes first, which blocks the fewest executions where that was measured.
         """
         return process != section.processes[-1], not branches
 
@@ -155,15 +155,15 @@ class Eager(Algorithm):
             self._branched(process, footprint)
             return
         section = self._open
-        disturbing = self.search.program.vocabulary.disturbing(footprint)
-        step = Step(process, footprint, disturbing, self._place, self._pins)
+        reading = self.search.program.vocabulary.reading(footprint)
+        step = Step(process, footprint, reading, self._place, self._pins)
         if section is not None:
             section.compare(step)
             result.dependency_checks += len(section.processes)
             result.race_checks += len(section.processes)
             if not (section.admits(step) and self.suits(section, step)):
                 self._close(section)
-                section, step = None, Step(process, footprint, disturbing, self._place)
+                section, step = None, Step(process, footprint, reading, self._place)
         if section is None:
             section = self._open = Section(index, self._sleep)
             self.sections.append(section)
@@ -268,6 +268,7 @@ class Eager(Algorithm):
             if len(node.backtrack) == len(node.done):
                 continue
             sleep = {**section.sleep_at(depth - section.start), **node.done}
+            self.search.result.dependency_checks += len(sleep) * (depth - section.start)
             node.done.update((p, sleep[p]) for p in node.backtrack if p in sleep)
             todo = [process for process in node.backtrack if process not in sleep]
             if todo:

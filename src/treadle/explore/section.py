@@ -43,8 +43,8 @@ class Step:
 
     process: int
     footprint: Footprint
-    disturbing: frozenset[int]
-    """Mask keys of accesses that change what it reads."""
+    reading: Footprint
+    """The part of it that reads."""
     place: int
     pins: int = 0
     """Events that have to be pinned, so that it is the same in every order."""
@@ -79,7 +79,7 @@ class Section:
         self._places: list[int] = []
         self._disturbed: list[int] = []
         """For each event the mask of those of other processes that change what it reads."""
-        self._disturbing: list[frozenset[int]] = []
+        self._reading: list[Footprint] = []
         self._source: list[int] = []
         """For each event the last one of its process before it that it is dependent with, or -1."""
         self._pinned = 0
@@ -112,7 +112,7 @@ class Section:
             return self._upto(process, events[-1]) if events else 0
         mask, source = 0, -1
         for event in events:
-            if self._places[event] in foreseen.decisive:
+            if self._places[event] < 0 or self._places[event] in foreseen.decisive:
                 mask |= 1 << event
                 source = max(source, self._source[event])
         return mask | self._upto(process, source)
@@ -127,7 +127,7 @@ class Section:
 
     def compare(self, step: Step) -> None:
         """Compare a step that was just taken with the events of the section."""
-        own, conflicts = step.footprint.own, step.footprint.conflict_set
+        conflicts = step.footprint.conflict_set
         for event, other in enumerate(self.footprints):
             if conflicts.isdisjoint(other.own):
                 continue
@@ -135,9 +135,9 @@ class Section:
                 step.source = event
                 continue
             step.dependent |= 1 << event
-            if not step.disturbing.isdisjoint(other.own):
+            if step.reading.conflicts_with(other):
                 step.disturbed |= 1 << event
-            if not self._disturbing[event].isdisjoint(own):
+            if self._reading[event].conflicts_with(step.footprint):
                 step.disturbs |= 1 << event
         if step.footprint.guarded:
             step.pins |= self._upto(step.process, step.source)
@@ -168,7 +168,7 @@ class Section:
         self._source.append(step.source)
         self.dependent.append(step.dependent)
         self._disturbed.append(step.disturbed)
-        self._disturbing.append(step.disturbing)
+        self._reading.append(step.reading)
         for other in bits(step.dependent):
             self.dependent[other] |= 1 << event
             self.constraints += 1

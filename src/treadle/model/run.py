@@ -180,7 +180,7 @@ class ModelRun:
                 except (TreadleError, CannotStepError):
                     raise
                 except (Exception, SystemExit) as error:
-                    self.crashes.append(Crash(process, index, error))
+                    self.crashes.append(Crash(process, self._steps, error))
                     del alive[process]
                     self._note_yielded(process, None)
                 else:
