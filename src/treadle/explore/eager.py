@@ -24,6 +24,14 @@ trace:
 - Sleep sets inside a section are worked out when an execution leaves it in the middle. At its end
   they are the same after each of its traces.
 
+Why that covers everything. Suppose that no process explored after a prefix `E` can begin `w`, up to
+equivalence, nor does one that sleeps there. Each of them is in a race with some event of `w`; take
+the one, `q`, whose event `e'` comes last. If `q` and `e'` are of different sections, the race was
+reversed, and an initial of what leads to `e'` is explored after `E`. If they are of one section, so
+is all that happens before `e'`, for a section's steps are taken without others between them. The
+same holds for the other processes in turn, and all these events together begin a trace of the
+section. Its solution goes on after `E` with a step that can begin `w`, and that is explored.
+
 `EagerShort` is EPOR-SH (section 4); `EagerAdaptive` chooses the length of a section by its
 dependencies, which the paper leaves to future work.
 """
