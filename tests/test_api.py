@@ -103,7 +103,7 @@ def test_an_unknown_algorithm_gets_the_list() -> None:
     with pytest.raises(treadle.TreadleError) as caught:
         treadle.explore(racy, "optimum")
     assert "unknown algorithm 'optimum'" in str(caught.value)
-    for name in ("exhaustive", "sleep", "classic", "source", "optimal", "random", "pct"):
+    for name in treadle.ALGORITHMS:
         assert name in str(caught.value)
 
 

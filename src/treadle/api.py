@@ -13,6 +13,7 @@ from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
+from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.optimal import Optimal
 from treadle.explore.progress import Listener
@@ -35,6 +36,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "classic": Classic,
     "source": Source,
     "optimal": Optimal,
+    "eager": Eager,
+    "eager-short": EagerShort,
+    "eager-adaptive": EagerAdaptive,
     "random": RandomWalk,
     "pct": Pct,
 }
@@ -65,6 +69,7 @@ def explore(
     schedule: str = "stay",
     seed: int = 0,
     depth: int = 3,
+    learn: bool = True,
     listener: Listener | None = None,
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
@@ -86,7 +91,8 @@ def explore(
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
-    or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `listener` is
+    or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
+    lets the eager algorithms try what was seen to be impossible, as in their paper; `listener` is
     called with the progress of the search.
 
     >>> import treadle
@@ -130,6 +136,7 @@ def explore(
                 seed=seed,
                 depth=depth,
                 races=races,
+                learn=learn,
                 listener=listener,
             )
             try:

@@ -100,6 +100,21 @@ class Ending:
     """Whether the program said that this execution is of no interest."""
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What can be said of the next step of a process before it is taken."""
+
+    place: int
+    """Where in the process it begins; steps of the process at the same place have the same one."""
+    decisive: frozenset[int]
+    """Places of earlier steps of the process whose reads may decide what it accesses.
+
+    That includes whether the process gets there at all. What it reads itself is not meant: a step
+    that accesses something else when it reads something else is open."""
+    branches: bool
+    """Whether what it reads may decide about a later step."""
+
+
 class CannotStepError(Exception):
     """A process cannot take a step that it took, or would have taken, before: not deterministic."""
 
@@ -167,6 +182,10 @@ class Run(Protocol):
         """Return `file:line` of where a process stands."""
         ...
 
+    def foresee(self, process: int) -> Foreseen | None:
+        """Say what is known of an enabled process's next step; None: every step may decide it."""
+        ...
+
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""
         ...
@@ -206,6 +225,10 @@ class Program(Protocol):
 
     def notes(self) -> list[str]:
         """Return what users should know about the executions so far."""
+        ...
+
+    def foresee_less(self) -> bool:
+        """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
         ...
 
     def controlled(self) -> AbstractContextManager[object]:

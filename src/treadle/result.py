@@ -271,6 +271,12 @@ class Result:
     """Those of them that came back to a branch, compared with the record."""
     probes: int = 0
     """Runs made only to learn whether a blocked step would be enabled in another order."""
+    race_checks: int = 0
+    """Pairs of events that were looked at for a race; `source` and the eager algorithms count."""
+    dependency_checks: int = 0
+    """Pairs of steps of which it was asked whether they are dependent; counted like that too."""
+    unsatisfiable: int = 0
+    """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
     """Most steps that the wakeup trees held at once."""
     seconds: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treadle.errors import TreadleError
 from treadle.model import Program
@@ -19,11 +19,17 @@ class Benchmark:
     """The exact number of happens-before classes: what every algorithm completes."""
     largest: int | None = None
     """The largest parameter for which the program is defined."""
+    smallest: int = 1
 
     def check(self, n: int) -> None:
         """Refuse a parameter for which there is no such program."""
-        if n < 1 or (self.largest is not None and n > self.largest):
-            limits = "1 or more" if self.largest is None else f"between 1 and {self.largest}"
+        least = self.smallest
+        if n < least or (self.largest is not None and n > self.largest):
+            limits = (
+                f"{least} or more"
+                if self.largest is None
+                else f"between {least} and {self.largest}"
+            )
             raise TreadleError(f"{self.name}({n}) does not exist: choose an n that is {limits}")
 
 
@@ -37,6 +43,10 @@ class Printed:
     memory: str = ""
     nodes: int | None = None
     """Nodes of the largest wakeup tree."""
+    dependency_checks: int | None = None
+    race_checks: int | None = None
+    unsatisfiable: int | None = None
+    """Trace constraint systems without a solution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,8 @@ class PaperTable:
     columns: tuple[str, ...]
     """Groups of columns, one column for each algorithm: names of `treadle.bench.table`."""
     rows: tuple[Row, ...]
+    has_lines: bool = False
+    """Whether each algorithm has a line of its own, and the groups are ours and the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,7 @@ class Paper:
             ]
         else:
             rows = [row for row in rows if not row.on_demand]
-        return PaperTable(table.title, table.algorithms, table.columns, tuple(rows))
+        return replace(table, rows=tuple(rows))
 
 
 def _benchmarks_of(rows: Sequence[Row]) -> list[Benchmark]:

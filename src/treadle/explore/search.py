@@ -12,7 +12,7 @@ the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from time import perf_counter
 from typing import TypeVar
 
@@ -58,6 +58,7 @@ class Search:
         seed: int = 0,
         depth: int = 3,
         races: bool = False,
+        learn: bool = True,
         listener: Listener | None = None,
     ) -> None:
         self.program = program
@@ -66,6 +67,7 @@ class Search:
         self.budget = budget
         self.seed = seed
         self.depth = depth
+        self.learn = learn
         self._stop_on_failure = stop_on_failure
         self._races = races
         self._listener = listener
@@ -188,20 +190,26 @@ class Search:
 
     # What algorithms ask for
 
-    def reversals(self, run: Run) -> Iterator[Reversal]:
+    def reversals(
+        self, run: Run, is_planned: Callable[[int, int], bool] | None = None
+    ) -> Iterator[Reversal]:
         """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
+
+        Races for which `is_planned` are left out: the algorithm has planned both orders.
 
         Races of the unchanged part were handled before. Where steps have to be probed, what they do
         may depend on the new part, and nothing that rests on the order of the old one holds: then
         all races are handled again.
         """
         trace = self.trace
+        self._count_checks(len(trace.before), len(trace))
         trace.extend()
         probing = bool(trace.undecided or run.blocked())
         new = 0 if probing else self._new
         by_first: dict[int, list[int]] = {}
         for e, last in _closed_since(trace.races, new):
-            by_first.setdefault(e, []).append(last)
+            if is_planned is None or not is_planned(e, last):
+                by_first.setdefault(e, []).append(last)
         altered = _closed_since(trace.altered, new)
         if not (by_first or altered or probing):
             return
@@ -215,6 +223,12 @@ class Search:
         yield from altered_reversals(trace, altered, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
+
+    def _count_checks(self, analysed: int, length: int) -> None:
+        """Count the pairs of events that an extension of the trace looks at."""
+        pairs = (length * (length - 1) - analysed * (analysed - 1)) // 2
+        self.result.race_checks += pairs
+        self.result.dependency_checks += pairs
 
     def probe(
         self, processes: Sequence[int], codes: Sequence[Codes], process: int

@@ -14,9 +14,17 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
-from treadle.model.rigid import OpenSteps
+from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
-from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
+from treadle.program import (
+    CannotStepError,
+    Crash,
+    Ending,
+    Foreseen,
+    FrameRecord,
+    StepRecord,
+    Wait,
+)
 from treadle.words import place_in_words
 
 if TYPE_CHECKING:
@@ -49,6 +57,8 @@ class ModelRun:
         """How to resume each process that has not ended."""
         self._announced: dict[int, Operation] = {}
         self._spawned: list[int] = []
+        self._spawned_code: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+        self._foresight: dict[int, Foresight | None] = {}
         self._children: dict[int, int] = {}
         self._daemons = program.daemons
         self._built_locks: dict[int, Lock] = {}
@@ -170,7 +180,7 @@ class ModelRun:
                 except (TreadleError, CannotStepError):
                     raise
                 except (Exception, SystemExit) as error:
-                    self.crashes.append(Crash(process, index, error))
+                    self.crashes.append(Crash(process, self._steps, error))
                     del alive[process]
                     self._note_yielded(process, None)
                 else:
@@ -269,6 +279,7 @@ class ModelRun:
         self._alive[number] = generator.send
         self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
         self._spawned.append(number)
+        self._spawned_code[number] = function, args
         if daemon:
             self._daemons = self._daemons | {number}
         self.append(code(number, Mode.SPAWN))
@@ -420,6 +431,29 @@ class ModelRun:
                 where = self.where(process)
                 waits.append(Wait(self.name_of(process), operation.describe(), holders, where))
         return Ending(self.crashes, waits)
+
+    def foresee(self, process: int) -> Foreseen | None:
+        """Say what is known of an enabled process's next step; None: every step may decide it."""
+        if process not in self._foresight:
+            self._foresight[process] = self.program.foresight(*self._code_of(process))
+        foresight, generator = self._foresight[process], self._generator(process)
+        if foresight is None or generator is None:
+            return None
+        frame = generator.gi_frame
+        if frame is None or not generator.gi_suspended:
+            return foresight.at_start
+        foreseen = foresight.after.get(frame.f_lasti)
+        if foreseen is None or self.program.trusts_arithmetic:
+            return foreseen
+        doubtful = foresight.doubtful.get(foreseen.place, frozenset())
+        return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
+
+    def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return function and arguments of a process."""
+        for number, function, args in self.program.declared:
+            if number == process:
+                return function, args
+        return self._spawned_code[process]
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""

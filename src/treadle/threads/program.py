@@ -69,6 +69,10 @@ class ThreadProgram:
 
     # In control, or not
 
+    def foresee_less(self) -> bool:
+        """Return False: nothing was guessed."""
+        return False
+
     @contextmanager
     def controlled(self) -> Iterator[None]:
         """Take control of the code under test and of the primitives; undo it whatever happens."""

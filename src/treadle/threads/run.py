@@ -106,6 +106,10 @@ class ThreadRun:
             return ""
         return place_in_words(place_of_frame(task.fiber.gr_frame, is_foreign))
 
+    def foresee(self, process: int) -> None:
+        """Foresee nothing: the code of threads is not analysed."""
+        del process
+
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""
         return self._recorder.records
