@@ -4,11 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+SITE_TOOLS := $(VENV)/.site-tools
 CORE := events trace program result replay explore model
 THREADS := tests/threads tests/cpython tests/test_thread_examples.py
+APART := tests/plugin $(THREADS)
+ELSEWHERE := tests/plugin/test_fixtures.py $(THREADS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast litmus bench speed compiled mutation docs format clean
+.PHONY: help demo test fast litmus bench speed compiled mutation docs outputs format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,18 +24,22 @@ $(INSTALLED): pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
+$(SITE_TOOLS): $(INSTALLED)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
 demo: $(INSTALLED)  ## find a bug, then prove that it is gone
 	@BIN=$(BIN) sh scripts/demo.sh
 
-test: $(INSTALLED)  ## everything that CI checks
+test: $(SITE_TOOLS)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS:%=--ignore=%) \
+	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
-	@for part in $(THREADS); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
+	@for part in $(APART); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
 	@$(BIN)/pytest -n 2 -m "slow and not minutes"
-	@THREADS="$(THREADS)" sh scripts/other-pythons.sh
+	@TESTS="$(ELSEWHERE)" sh scripts/other-pythons.sh
 
 fast: $(INSTALLED)  ## the tests that take seconds
 	@$(BIN)/pytest -m "not slow"
@@ -58,7 +65,11 @@ compiled:  ## the core compiled by mypyc: build, test, measure (needs a C compil
 mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
 	@$(BIN)/python scripts/mutation.py
 
-docs: $(INSTALLED)  ## put what is really printed into the documentation
+docs: $(SITE_TOOLS)  ## build the documentation's site into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html is ready; search needs a server: $(BIN)/python -m http.server -d site"
+
+outputs: $(INSTALLED)  ## put what is really printed into the documentation
 	@$(BIN)/python tests/test_docs.py
 
 format: $(INSTALLED)  ## format the code
@@ -66,5 +77,5 @@ format: $(INSTALLED)  ## format the code
 	@$(BIN)/ruff check --fix --quiet
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .venv-3.* .venv-compiled build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .venv-3.* .venv-compiled build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

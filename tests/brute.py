@@ -18,7 +18,7 @@ from treadle.explore.budget import Budget
 from treadle.explore.schedule import SCHEDULES
 from treadle.explore.search import Search
 from treadle.model import Program
-from treadle.program import Run
+from treadle.program import Restart, Run
 from treadle.result import Result
 
 WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
@@ -272,9 +272,16 @@ def explored(
                 found.failures.update(failures_of(run))
             super().analyse(run, outcome)
 
-    search = Search(
-        program, Watched, algorithm, budget=budget or Budget(), choose=SCHEDULES[schedule],
-        stop_on_failure=False, **options,
-    )  # fmt: skip
-    found.result = search.explore()
-    return found
+    while True:
+        search = Search(
+            program, Watched, algorithm, budget=budget or Budget(), choose=SCHEDULES[schedule],
+            stop_on_failure=False, **options,
+        )  # fmt: skip
+        try:
+            found.result = search.explore()
+        except Restart:
+            found.classes.clear()
+            found.final_states.clear()
+            found.failures.clear()
+            continue
+        return found

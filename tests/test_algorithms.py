@@ -19,7 +19,8 @@ from treadle.explore.schedule import SCHEDULES
 from treadle.model import TIMEOUT, Counter, Lock, Mailbox, Program, Semaphore
 
 Process = Iterator[Any]
-COVERING = ("exhaustive", "sleep", "classic", "source", "optimal")
+EAGER = ("eager", "eager-short", "eager-adaptive")
+COVERING = ("exhaustive", "sleep", "classic", "source", "optimal", *EAGER)
 REDUCING = COVERING[1:]
 
 under_every_algorithm = pytest.mark.parametrize("algorithm", COVERING)

@@ -103,7 +103,7 @@ def test_an_unknown_algorithm_gets_the_list() -> None:
     with pytest.raises(treadle.TreadleError) as caught:
         treadle.explore(racy, "optimum")
     assert "unknown algorithm 'optimum'" in str(caught.value)
-    for name in ("exhaustive", "sleep", "classic", "source", "optimal", "random", "pct"):
+    for name in treadle.ALGORITHMS:
         assert name in str(caught.value)
 
 
@@ -278,6 +278,49 @@ def test_check_raises_on_a_failure() -> None:
         treadle.check()(racy)()
     assert isinstance(caught.value, AssertionError)
     assert caught.value.result.failures[0].kind == "assertion"
+
+
+def test_check_passes_arguments_on() -> None:
+    @treadle.check()
+    def test(values: list[int], *, wanted: int) -> None:
+        assert sum(values) == wanted
+
+    assert test([1, 2], wanted=3).program == "test"
+    with pytest.raises(treadle.CheckFailed):
+        test([1, 2], wanted=4)
+
+
+def test_check_accepts_what_was_not_covered_only_if_it_is_not_strict() -> None:
+    def choosing() -> None:
+        treadle.choose([1, 2, 3])
+
+    with pytest.raises(treadle.CheckFailed):
+        treadle.check(max_executions=1)(choosing)()
+    assert not treadle.check(max_executions=1, strict=False)(choosing)().complete
+
+
+def test_check_shrinks_what_it_shows() -> None:
+    def lost_update() -> treadle.model.Program:
+        program = treadle.model.Program(x=0)
+
+        def increment(s: Any) -> Any:
+            value = s.x
+            yield
+            s.x = value + 1
+            yield
+            assert s.x >= 2
+
+        for name in "pq":
+            program.process(increment, name=name)
+        return program
+
+    def schedule(shrink: bool) -> str:
+        with pytest.raises(treadle.CheckFailed) as raised:
+            treadle.check(shrink=shrink, algorithm="random", seed=1)(lost_update)()
+        return str(raised.value.result.failures[0].schedule)
+
+    assert schedule(shrink=False) == "p*2 q p q*2"
+    assert schedule(shrink=True) == "p*3"
 
 
 def test_check_passes_its_options_on() -> None:

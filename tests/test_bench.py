@@ -28,6 +28,7 @@ from treadle.cli import main
 from treadle.cli.bench import bench
 from treadle.errors import TreadleBug, TreadleError
 
+MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable"]
 KEYS = ["program", "n", "algorithm", "executions", "blocked", "events", "seconds", "peak_mb"]
 
 Run = Callable[..., Result]
@@ -137,7 +138,7 @@ def test_json_lines(run: Run) -> None:
     result = run("--json", "--program", "readers", "--n", "2", "--n", "3")
     lines = lines_of(result)
     assert result.exit_code == 0
-    assert [list(line) for line in lines] == [[*KEYS, "complete"]] * 6
+    assert [list(line) for line in lines] == [[*KEYS, *MORE]] * 6
     assert [(line["n"], line["algorithm"]) for line in lines] == [
         (n, algorithm) for n in (2, 3) for algorithm in ("classic", "source", "optimal")
     ]
@@ -375,3 +376,55 @@ def test_a_rate_that_does_not_finish_says_so(speed: ModuleType) -> None:
     lines = list(speed.rates([("lastzero", 12)], 0.2))
     assert lines[0].note == "skipped: not finished in 0.2 s"
     assert lines[0].executions_per_second is None
+
+
+# Eager POR
+
+
+def run_eager(*args: str) -> Result:
+    return CliRunner().invoke(bench, ["--paper", "atva16", *args])
+
+
+def test_a_line_for_each_algorithm(cache: Path) -> None:
+    del cache
+    result = run_eager("--program", "ring-extended", "--n", "3")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines() if "ring-extended(3)" in line]
+    algorithms = ["source", "eager", "eager-short"]
+    assert [line[3] for line in lines] == [*algorithms, *algorithms, "eager-adaptive"]
+    short = next(line for line in reversed(lines) if line[3] == "eager-short")
+    assert (short[5], short[7]) == ("90", "72")  # the paper's short sections missed traces
+    assert (short[-6], short[-4]) == ("14", "14")
+    assert short[-2].endswith("%")
+    assert lines[0][-2] == "–"
+
+
+def test_a_line_has_nothing_to_compare_with_if_the_yardstick_is_left_out(cache: Path) -> None:
+    del cache
+    result = run_eager("--program", "ring", "--n", "3", "--algorithm", "eager")
+    lines = [line.split() for line in result.stdout.splitlines() if "ring(3)" in line]
+    assert [line[-2] for line in lines] == ["–", "–"]
+
+
+@pytest.mark.parametrize(("option", "unsatisfiable"), [("--learn", 28), ("--no-learn", 4006)])
+def test_learning_can_be_switched_off(cache: Path, option: str, unsatisfiable: int) -> None:
+    del cache
+    result = run_eager("--json", option, "--program", "ring-extended", "--n", "3")
+    rows = [line for line in lines_of(result) if line["algorithm"] == "eager"]
+    assert [row["unsatisfiable"] for row in rows] == [unsatisfiable] * 2
+
+
+def test_what_the_paper_on_eager_por_prints() -> None:
+    table = PAPERS["atva16"].tables[-1]
+    printed = {row.name: row.printed for row in table.rows}
+    assert printed["ring(17)"]["eager"] == Printed(
+        131070, "538.03s", dependency_checks=2096753, race_checks=136, unsatisfiable=2
+    )
+    assert printed["last-zero(16)"]["source"] == Printed()
+
+
+@pytest.mark.parametrize(("program", "n"), [("ring", 1), ("branching", 1), ("indexer", 17)])
+def test_sizes_that_do_not_exist(program: str, n: int) -> None:
+    result = run_eager("--program", program, "--n", str(n))
+    assert isinstance(result.exception, TreadleError)
+    assert f"{program}({n}) does not exist" in str(result.exception)

@@ -132,17 +132,10 @@ def models(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def call(models, capsys):
-    """Run the command in this process; return status, stdout and stderr."""
+def call(models, command_line):
+    """The command line, in the directory of the models."""
     assert Path.cwd() == models
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments)
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return run
+    return command_line
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -162,6 +155,11 @@ def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 def figures_removed(text: str) -> str:
     """Replace times and rates, which differ from run to run."""
     return re.sub(r"\d+\.\d\d s(, [\d,]+ executions per second)?", "TIME", text)
+
+
+def tokens_removed(text: str) -> str:
+    """Replace tokens, which nobody can read."""
+    return re.sub(r"\bt1_[\w-]+", "TOKEN", text)
 
 
 def line_of(words: str) -> int:
@@ -188,21 +186,37 @@ def test_a_verified_program(call):
 
 
 def test_a_failed_assertion(call):
-    status, out, err = call("run", "models.py::race", "--schedule", "oldest")
+    status, out, err = call("run", "models.py::race", "--schedule", "oldest", "--no-shrink")
     assert (status, err) == (1, "")
     line, read, write = map(line_of, ["half done", "value = s.x", "s.x = value + 1"])
-    assert out.split("\n\n", 1)[1] == dedent(
+    assert tokens_removed(out).split("\n\n", 1)[1] == dedent(
         f"""\
         Assertion failed in reader at models.py:{line}: half done
 
-                          p                 q                 reader
-         1  models.py:{read}  read x = 0
-         2  models.py:{write}  write x = 1
-         3  models.py:{read}                    read x = 1
-        >4  models.py:{line}                                      read x = 1
-        >                                                     ! AssertionError
+        In models.py:
+                 p                     │ q                     │ reader
+          1  {read}  value = s.x           │                       │
+                   read x = 0          │                       │
+        * 2  {write}  s.x = value + 1       │                       │
+        *          write x = 1         │                       │
+        *          (ends)              │                       │
+          3  {read}                        │ value = s.x           │
+                                       │   read x = 1          │
+                                       │   ── preempted ──     │
+        > 4  {line}                        │                       │ assert s.x != 1, "...
+        >                              │                       │   read x = 1
+        >                              │                       │   ! AssertionError
 
-        Replay: treadle replay models.py::race 'p*2 q reader'
+        The order of these two decides: the other way round, this execution passes.
+          step 2  p       models.py:{write}  write x = 1
+          step 4  reader  models.py:{line}  read x = 1
+
+        Traceback (most recent call last):
+          File "models.py", line {line}, in reader
+            assert s.x != 1, "half done"
+        AssertionError: half done
+
+        Replay: treadle replay models.py::race TOKEN
         """
     )
 
@@ -211,16 +225,29 @@ def test_an_exception(call):
     status, out, _ = call("run", "models.py::broken")
     write, line = line_of("s.ready = True"), line_of('["key"]')
     assert status == 1
-    assert out.split("\n\n", 1)[1] == dedent(
+    assert tokens_removed(out).split("\n\n", 1)[1] == dedent(
         f"""\
         Exception in consumer at models.py:{line}: KeyError: 'key'
 
-                          producer            consumer
-         1  models.py:{write}  write ready = True
-        >2  models.py:{line}                      read ready = True
-        >                                     ! KeyError: 'key'
+        In models.py:
+                 producer             │ consumer
+        * 1  {write}  s.ready = True       │
+        *          write ready = True │
+        *          (ends)             │
+        > 2  {line}                       │ {{}}["key"]
+        >                             │   read ready = True
+        >                             │   ! KeyError: 'key'
 
-        Replay: treadle replay models.py::broken 'producer consumer'
+        The order of these two decides: the other way round, this execution passes.
+          step 1  producer  models.py:{write}  write ready = True
+          step 2  consumer  models.py:{line}  read ready = True
+
+        Traceback (most recent call last):
+          File "models.py", line {line}, in consumer
+            {{}}["key"]
+        KeyError: 'key'
+
+        Replay: treadle replay models.py::broken TOKEN
         """
     )
 
@@ -229,18 +256,25 @@ def test_a_deadlock_in_a_program_that_a_function_makes(call):
     status, out, _ = call("run", "models.py::make_deadlock")
     first, second = line_of("s, first).acquire()"), line_of("s, second).acquire()")
     assert status == 1
-    assert out.split("\n\n", 1)[1] == dedent(
+    assert tokens_removed(out).split("\n\n", 1)[1] == dedent(
         f"""\
-        Deadlock after 2 steps: left -> right -> left wait for each other in a cycle
+        Deadlock after 2 steps: left and right wait for each other
 
-          left waits for b, held by right, at models.py:{second}
-          right waits for a, held by left, at models.py:{second}
+        In models.py:
+                 left                              │ right
+          1  {first}  yield getattr(s, first).acquire() │
+                   acquire a                       │
+                   ── preempted ──                 │
+          2  {first}                                    │ yield getattr(s, first).acquire()
+                                                   │   acquire b
+                                                   │   (waits)
 
-                          left       right
-         1  models.py:{first}  acquire a
-         2  models.py:{first}             acquire b
+          left waits for b at models.py:{second}
+            held by right, which acquired it at models.py:{first} (step 2)
+          right waits for a at models.py:{second}
+            held by left, which acquired it at models.py:{first} (step 1)
 
-        Replay: treadle replay models.py::make_deadlock 'left right'
+        Replay: treadle replay models.py::make_deadlock TOKEN
         """
     )
 
@@ -249,16 +283,18 @@ def test_a_spinning_process(call):
     status, out, _ = call("run", "models.py::spin", "--max-steps", "500")
     assert status == 1
     line = line_of("while not s.flag")
-    assert out.split("\n\n", 1)[1] == dedent(
+    assert tokens_removed(out).split("\n\n", 1)[1] == dedent(
         f"""\
         Budget: no end after 500 steps: waiting spins at models.py:{line + 1}; raise max_steps
           if it is meant to run longer
 
-                            waiting
-           1  models.py:{line}  read flag = False
-           ... 499 more steps like this one ...
+        In models.py:
+                  waiting
+           1  {line}  while not s.flag:
+                    read flag = False
+              ... 499 more steps like this one ...
 
-        Replay: treadle replay models.py::spin 'waiting*500'
+        Replay: treadle replay models.py::spin TOKEN
         """
     )
 
@@ -266,7 +302,7 @@ def test_a_spinning_process(call):
 def test_nondeterminism(call):
     status, out, _ = call("run", "models.py::odd")
     assert status == 1
-    summary, failure = out.split("\n\n", 1)
+    summary, failure = tokens_removed(out).split("\n\n", 1)
     assert summary.startswith("FAILED: models.py::odd, 1 nondeterminism\n")
     line = line_of("s.z = 1")
     assert failure == dedent(
@@ -275,12 +311,53 @@ def test_nondeterminism(call):
           before (models.py:{line + 1}): remove clocks, randomness and state that outlives an
           execution
 
-                          moody
-        >1  models.py:{line}  write z = 1
+        In models.py:
+                 moody
+        > 1  {line}  s.z = 1
+        >          write z = 1
 
-        Replay: treadle replay models.py::odd moody
+        Replay: treadle replay models.py::odd TOKEN
         """
     )
+
+
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_local_variables_are_shown_on_request(call, command):
+    more = ["p*2 q reader"] if command == "replay" else ["--no-shrink", "--no-database"]
+    arguments = [command, "models.py::race", *more]
+    status, out, _ = call(*arguments)
+    assert status == 1
+    assert "Local variables" not in out
+    status, out, _ = call(*arguments, "--locals")
+    line = line_of("s.x = value + 1")
+    assert status == 1
+    assert (
+        "Local variables at that point:\n"
+        f"  reader\n    reader() at models.py:{line_of('half done')}\n"
+        f"  q\n    increment() at models.py:{line - 1}\n      value = 1\n"
+    ) in out
+
+
+@pytest.mark.usefixtures("models")
+def test_a_pipe_that_only_knows_ascii_gets_ascii():
+    out, _ = start(
+        "replay", "models.py::race", "p*2 q reader", PYTHONIOENCODING="ascii"
+    ).communicate()
+    assert out.isascii()
+    assert re.search(r"\| +-- preempted --", out)
+
+
+@pytest.mark.usefixtures("models")
+def test_reports_use_a_wide_terminal_up_to_120_columns():
+    def width(columns: int) -> int:
+        out, _ = start(
+            "replay", "models.py::race", "p*2 q reader", COLUMNS=str(columns)
+        ).communicate()
+        return max(len(line) for line in out.splitlines() if "│" in line)
+
+    assert 60 < width(80) <= 80
+    assert 80 < width(120) <= 120
+    assert width(300) == width(120)
 
 
 def test_keep_going_finds_all_failures(call):
@@ -402,9 +479,9 @@ def test_replay_shows_all_steps(call):
 
 def test_replay_as_json(call):
     status, out, _ = call("replay", "models.py::broken", "producer consumer", "--json")
-    assert (status, json.loads(out)["message"]) == (1, "KeyError: 'key'")
+    assert (status, json.loads(out)["failure"]["message"]) == (1, "KeyError: 'key'")
     status, out, _ = call("replay", "models.py::broken", "consumer producer", "--json")
-    assert (status, json.loads(out)) == (0, None)
+    assert (status, json.loads(out)["failure"]) == (0, None)
 
 
 # compare
@@ -559,11 +636,20 @@ def bad_files(models):
         (["run", "functions.py::process"], "'process' is a process, not a program: add it to"),
         (["run", "models.py::safe", "--algorithm", "best"], "'best' is not one of 'exhaustive', "),
         (["run", "models.py::safe", "--schedule", "x"], "'x' is not one of 'stay', 'oldest', "),
-        (["run", "models.py::safe", "--max-executions", "-3"], "must be a number above 0, not -3"),
-        (["run", "models.py::safe", "--max-steps", "0"], "max_steps must be a number above 0"),
-        (["run", "models.py::safe", "--timeout", "-1"], "timeout must be a number above 0"),
+        (
+            ["run", "models.py::safe", "--max-executions", "-3"],
+            "a whole number above 0, .*-3",
+        ),
+        (
+            ["run", "models.py::safe", "--max-steps", "0"],
+            "max_steps must be a whole number",
+        ),
+        (
+            ["run", "models.py::safe", "--timeout", "-1"],
+            "must be a number of seconds above 0",
+        ),
         (["run", "models.py::safe", "--timeout", "x"], "'x' is not a valid float.*run --help"),
-        (["run", "models.py::safe", "--depth", "0"], "depth must be 1 or more, not 0"),
+        (["run", "models.py::safe", "--depth", "0"], "depth must be a whole number above 0, not 0"),
         (["run"], r"Missing argument 'FILE.py\[::NAME\]'"),
         (["run", "models.py::safe", "--fast"], "No such option '?--fast'?"),
         (["rum"], r"No such command 'rum'.*\(see 'treadle --help'\)"),
@@ -632,7 +718,7 @@ def test_version(call):
 
 
 def test_all_commands_are_there():
-    assert sorted(cli.cli.commands) == ["bench", "compare", "replay", "run"]
+    assert sorted(cli.cli.commands) == ["bench", "compare", "completion", "replay", "run"]
 
 
 # As a process of its own

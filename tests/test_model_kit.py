@@ -1144,13 +1144,13 @@ def test_records_say_what_and_where() -> None:
 
     program = together(p, x="", lock=Lock(), n=Counter(1), box=Mailbox(), d={})
     records = after(program, "p p p.1 p p", detail=True).records()
+    long = f"'{'a' * 17}...{'a' * 18}'"
     assert ["; ".join(map(str, record.accesses)) for record in records] == [
-        "acquire lock; write x = '" + "a" * 36 + "...",
-        f"await x = '{'a' * 36}...; add to n = 3; spawn p.1; write box order = 1; "
-        "write box message 1 of p = 1",
+        f"acquire lock; write x = {long}",
+        f"await x = {long}; add to n = 3; spawn p.1; send to box = 1",
         "",
         "join p.1",
-        f"acquire box receivers; take box message 1 of p = 1; read x = '{'a' * 36}...",
+        f"receive from box = 1; read x = {long}",
     ]
     assert [record.process for record in records] == ["p", "p", "p.1", "p", "p"]
     assert records[0].source == "yield s.lock.acquire()"

@@ -36,7 +36,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (2, 2, 1), (4, 2), (3, 3), (2, 2, 2)]
 FORMS = {"interpreted": build, "source": build_from_source}
-REDUCING = ("sleep", "classic", "source", "optimal")
+EAGER = ("eager", "eager-short", "eager-adaptive")
+REDUCING = ("sleep", "classic", "source", "optimal", *EAGER)
 
 in_every_family = pytest.mark.parametrize("family", FAMILIES)
 in_both_forms = pytest.mark.parametrize("form", FORMS)

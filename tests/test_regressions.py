@@ -11,6 +11,8 @@ import treadle
 from treadle.explore.schedule import SCHEDULES
 from treadle.model import Lock, Mailbox, Program
 
+REDUCING = ("sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive")
+
 
 def open_race_in_the_unchanged_part() -> Program:
     """What p does before r depends on q, which is in no race with either in the first execution."""
@@ -148,7 +150,7 @@ def retaken_lock() -> Program:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("algorithm", ["sleep", "classic", "source", "optimal"])
+@pytest.mark.parametrize("algorithm", REDUCING)
 @pytest.mark.parametrize(
     ("make", "classes", "failures"),
     [
@@ -171,7 +173,7 @@ def test_once_wrong(
 RUNS: list[int] = []
 
 
-@pytest.mark.parametrize("algorithm", ["exhaustive", "sleep", "classic", "source", "optimal"])
+@pytest.mark.parametrize("algorithm", ["exhaustive", *REDUCING])
 def test_a_step_that_differs_when_it_is_replayed_is_reported(algorithm: str) -> None:
     """The first execution and its repetition agree; the second one replays p, which differs."""
     RUNS.clear()

@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from textwrap import dedent
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import treadle
 from treadle.program import Access, StepRecord, Wait
-from treadle.report.columns import WIDTH, trace_in_columns
+from treadle.report.columns import Emphasis, columns
 from treadle.report.comparison import Comparison
+from treadle.report.folding import fold
 from treadle.report.json import failure_as_dict, result_as_dict
+from treadle.report.line import WIDTH, plain
 from treadle.report.text import (
     failure_in_words,
     replay_command,
     result_in_words,
     verdict_in_words,
-    waiting_cycle,
 )
+from treadle.report.waits import waiting_cycle
 from treadle.result import Failure, Result, Schedule
 
 
@@ -45,8 +50,8 @@ LOST_UPDATE = failure(
     [
         step("alice", 7, "read balance = 0"),
         step("bob", 7, "read balance = 0"),
-        step("bob", 9, "write balance = 1"),
-        step("alice", 9, "write balance = 1"),
+        step("bob", 9, "write balance = 1", then="ends"),
+        step("alice", 9, "write balance = 1", then="ends"),
         step("audit", 13, "join alice"),
         step(
             "audit",
@@ -81,15 +86,19 @@ def test_an_assertion_is_shown_in_columns_up_to_the_failing_step():
         """
         Assertion failed in audit at bank.py:15: 1 of 2 deposits is lost
 
-                        alice              bob                audit
-         1  bank.py:7   read balance = 0
-         2  bank.py:7                      read balance = 0
-         3  bank.py:9                      write balance = 1
-         4  bank.py:9   write balance = 1
-         5  bank.py:13                                        join alice
-        >6  bank.py:15                                        join bob
-        >                                                     read balance = 1
-        >                                                     ! AssertionError
+        In bank.py:
+                 alice             │ bob               │ audit
+          1   7  read balance = 0  │                   │
+                 ── preempted ──   │                   │
+          2   7                    │ read balance = 0  │
+          3   9                    │ write balance = 1 │
+                                   │ (ends)            │
+          4   9  write balance = 1 │                   │
+                 (ends)            │                   │
+          5  13                    │                   │ join alice
+        > 6  15                    │                   │ join bob
+        >                          │                   │ read balance = 1
+        >                          │                   │ ! AssertionError
 
         Replay: treadle.replay(program, 'alice bob*2 alice audit*2')
         """
@@ -121,9 +130,11 @@ def test_an_exception_names_its_type():
         """
         Exception in p at bank.py:3: KeyError: 'k'
 
-                       q                p
-         1  bank.py:1  write x = 1
-        >2  bank.py:3                   ! KeyError: 'k'
+        In bank.py:
+                q               │ p
+          1  1  write x = 1     │
+                ── preempted ── │
+        > 2  3                  │ ! KeyError: 'k'
 
         Replay: treadle replay bank.py::transfer 'q p'
         """
@@ -133,14 +144,18 @@ def test_an_exception_names_its_type():
 def test_a_deadlock_says_who_waits_for_whom_and_names_the_cycle():
     assert failure_in_words(EMBRACE) == text_of(
         """
-        Deadlock after 2 steps: left -> right -> left wait for each other in a cycle
+        Deadlock after 2 steps: left and right wait for each other
 
-          left waits for b, held by right, at bank.py:6
-          right waits for a, held by left, at bank.py:11
+        In bank.py:
+                 left            │ right
+          1   5  acquire a       │
+                 ── preempted ── │
+          2  10                  │ acquire b
 
-                        left       right
-         1  bank.py:5   acquire a
-         2  bank.py:10             acquire b
+          left waits for b at bank.py:6
+            held by right, which acquired it at bank.py:10 (step 2)
+          right waits for a at bank.py:11
+            held by left, which acquired it at bank.py:5 (step 1)
 
         Replay: treadle.replay(program, 'left right')
         """
@@ -151,8 +166,33 @@ def test_a_deadlock_without_a_cycle_names_the_waiting():
     lonely = failure(
         "deadlock", "", [step("p", 1, "write x = 1")], waits=(Wait("q", "a condition on y"),)
     )
-    words = failure_in_words(lonely)
-    assert words.startswith("Deadlock after 1 steps: q waits for ever\n\n  q waits for a condition")
+    parts = failure_in_words(lonely).split("\n\n")
+    assert parts[0] == "Deadlock after 1 steps: q waits for ever"
+    assert parts[2] == "  q waits for a condition on y"
+
+
+def test_a_wait_for_what_nobody_holds_names_who_took_it_last():
+    leaked = failure(
+        "deadlock",
+        "",
+        [
+            step("p", 1, "acquire slots"),
+            step("q", 2, "acquire slots", then="ends", label="worker"),
+            step("p", 3, "release slots", then="ends"),
+        ],
+        waits=(Wait("r", "a unit of slots", (), "bank.py:4", label="late"),),
+    )
+    assert failure_in_words(leaked).split("\n\n")[2] == (
+        "  r (late) waits for a unit of slots at bank.py:4\n"
+        "    last acquired by q (worker) at bank.py:2 (step 2)"
+    )
+
+
+def test_a_process_may_wait_for_itself():
+    again = failure(
+        "deadlock", "", [step("p", 1, "acquire a")], waits=(Wait("p", "a", ("p",), "bank.py:2"),)
+    )
+    assert failure_in_words(again).startswith("Deadlock after 1 steps: p waits for itself\n")
 
 
 def test_a_budget_failure_folds_the_loop():
@@ -168,10 +208,12 @@ def test_a_budget_failure_folds_the_loop():
         Budget: no end after 1000 steps: p spins at bank.py:4; raise max_steps if it is
           meant to run longer
 
-                          q               p
-            1  bank.py:9  write flag = 0
-            2  bank.py:4                  read flag = 0
-           ... 998 more steps like this one ...
+        In bank.py:
+                  q               │ p
+            1  9  write flag = 0  │
+                  ── preempted ── │
+            2  4                  │ read flag = 0
+               ... 998 more steps like this one ...
 
         Replay: treadle.replay(program, 'q p*999')
         """
@@ -193,9 +235,11 @@ def test_nondeterminism_marks_the_step_that_differed():
           before (bank.py:4): remove clocks, randomness and state that outlives an
           execution
 
-                       q            p
-         1  bank.py:3  read x = 0
-        >2  bank.py:4               write x = 1
+        In bank.py:
+                q               │ p
+          1  3  read x = 0      │
+                ── preempted ── │
+        > 2  4                  │ write x = 1
 
         Replay: treadle.replay(program, 'q p')
         """
@@ -251,6 +295,13 @@ def test_a_schedule_that_cannot_be_read_is_refused(text):
 # Columns
 
 
+def trace_in_columns(
+    records: list[StepRecord], marked: int = -1, rows: int | None = None
+) -> list[str]:
+    """Return the lines of a trace without styles; `marked` is the failing step."""
+    return plain(columns(records, Emphasis(marked), rows=rows)).splitlines()
+
+
 def trace_of(processes: int) -> list[StepRecord]:
     return [
         step(f"worker{index}", index, f"read a_rather_long_name[{index}] = 'some value'")
@@ -262,28 +313,29 @@ def trace_of(processes: int) -> list[StepRecord]:
 def test_no_line_is_wider_than_80_columns(processes):
     lines = trace_in_columns(trace_of(processes), 0)
     assert max(map(len, lines)) <= WIDTH
-    joined = "".join("".join(lines).split())
-    assert all(
-        f"a_rather_long_name[{index}]='somevalue'" in joined.replace(">", "")
-        for index in range(processes)
-    )
+    joined = "".join("".join(lines).translate(str.maketrans("", "", ">│─ ")).split())
+    assert all(f"a_rather_long_name[{index}]='somevalue'" in joined for index in range(processes))
 
 
 def test_many_processes_become_a_list_with_the_name_in_front():
-    assert trace_in_columns(trace_of(6), 1)[:2] == [
-        " 1  bank.py:0  worker0  read a_rather_long_name[0] = 'some value'",
-        ">2  bank.py:1  worker1  read a_rather_long_name[1] = 'some value'",
+    assert trace_in_columns(trace_of(6), 1)[:4] == [
+        "In bank.py:",
+        "  1  0  worker0  read a_rather_long_name[0] = 'some value'",
+        "                 ── preempted ──",
+        "> 2  1  worker1  read a_rather_long_name[1] = 'some value'",
     ]
 
 
 def test_a_long_trace_is_shortened_in_the_middle():
     records = [step("p", index, "read x = 1") for index in range(100)]
-    lines = trace_in_columns(records, 99, rows=8)
-    assert [line.split()[0] for line in lines[1:]] == (
-        ["1", "2", "...", "95", "96", "97", "98", "99", ">100"]
-    )
-    assert "92 steps left out" in lines[3]
-    assert len(trace_in_columns(records, 99)) == 101
+    assert trace_in_columns(records, 99, rows=8) == [
+        "In bank.py:",
+        "          p",
+        "   1   0  read x = 1",
+        "      ... 98 more steps of p ...",
+        ">100  99  read x = 1",
+    ]
+    assert len(trace_in_columns(records, 99)) == 102
 
 
 def test_long_paths_are_shortened_from_the_left():
@@ -293,14 +345,13 @@ def test_long_paths_are_shortened_from_the_left():
     ]
     lines = trace_in_columns(records)
     assert " bank.py:7 " in lines[1]
-    assert " ...a_very_long_name.py:8 " not in lines[2]
     assert lines[2].split()[1].startswith("...")
     assert lines[2].split()[1].endswith("_name.py:8")
 
 
 def test_a_step_without_access_shows_its_source():
-    assert "(i += 1)" in trace_in_columns([step("p", 1, source="i += 1")])[1]
-    assert "(no access)" in trace_in_columns([step("p", 1)])[1]
+    assert trace_in_columns([step("p", 1, source="i += 1")])[2] == "  1  1  i += 1"
+    assert trace_in_columns([step("p", 1)])[2] == "  1  1  (no access)"
 
 
 def test_a_step_with_very_many_accesses_is_cut():
@@ -310,12 +361,83 @@ def test_a_step_with_very_many_accesses_is_cut():
 
 def test_values_cannot_break_the_layout():
     lines = trace_in_columns([step("p", 1, "read x = a\nb\x1b[31m")])
-    assert len(lines) == 2
-    assert "read x = a b [31m" in lines[1]
+    assert lines[2:] == ["  1  1  read x = a b [31m"]
 
 
 def test_an_empty_trace_has_no_lines():
     assert trace_in_columns([]) == []
+
+
+# Folding
+
+
+def turns(count: int, length: int) -> list[StepRecord]:
+    """Return an execution in which two processes take turns of some steps."""
+    return [
+        step("pq"[turn % 2], turn * length + at, f"write x = {turn * length + at}")
+        for turn in range(count)
+        for at in range(length)
+    ]
+
+
+def shown(records: list[StepRecord], *kept: int, rows: int | None = 10) -> list[int | str]:
+    """Return the steps that are shown, counted from 0, and what stands for the others."""
+    return [
+        item if isinstance(item, int) else f"{item.count} {item.words}"
+        for item in fold(records, kept, rows)
+    ]
+
+
+def test_the_middle_of_stretches_is_folded():
+    assert shown(turns(2, 6)) == [0, "4 steps of p", 5, 6, "4 steps of q", 11]
+
+
+def test_short_executions_and_short_stretches_are_not_folded():
+    assert shown(turns(2, 6), rows=12) == list(range(12))
+    assert shown(turns(2, 6), rows=None) == list(range(12))
+    assert shown(turns(4, 4)) == list(range(16))
+
+
+def test_what_is_to_be_kept_is_never_folded():
+    assert shown(turns(2, 12), 5, 18) == (
+        [0, "4 steps of p", 5, "5 steps of p", 11, 12, "5 steps of q", 18, "4 steps of q", 23]
+    )
+
+
+def test_repetitions_are_folded_even_if_everything_is_asked_for():
+    spinning = [step("p", 1, "read x = 0")] * 9
+    assert shown(spinning, rows=None) == [0, "8 steps like this one"]
+    assert shown(spinning, 8, rows=None) == [0, "7 steps like this one", 8]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("pqr"), st.integers(0, 2)), min_size=1, max_size=60),
+    st.sets(st.integers(0, 59), max_size=3),
+    st.one_of(st.none(), st.integers(0, 20)),
+)
+def test_folding_loses_no_step_and_no_turn(steps, kept, rows):
+    records = [step(process, line, "read x = 0") for process, line in steps]
+    items = fold(records, kept, rows)
+    counted = []
+    for item in items:
+        counted += [item] if isinstance(item, int) else range(item.start, item.start + item.count)
+    assert counted == list(range(len(records)))
+    visible = {item for item in items if isinstance(item, int)}
+    assert {index for index in kept if index < len(records)} <= visible
+    first_of_turns = {
+        index
+        for index, (before, after) in enumerate(pairwise(records), start=1)
+        if before.process != after.process
+    }
+    assert first_of_turns <= visible
+
+
+def test_an_execution_of_very_many_turns_is_cut_in_the_middle():
+    items = fold(turns(1000, 1), {500, 999}, 10)
+    assert [item for item in items if isinstance(item, int)] == (
+        [*range(30), 500, *range(910, 1000)]
+    )
+    assert [item.count for item in items if not isinstance(item, int)] == [470, 409]
 
 
 # Deadlock cycles
@@ -426,10 +548,13 @@ def test_a_trace_shows_the_line_and_value_of_each_access():
 
     found = treadle.explore(program).failures[0]
     first = p.__code__.co_firstlineno
-    rows = [line for line in failure_in_words(found).splitlines() if "test_report.py" in line]
-    assert f"test_report.py:{first + 3}  write x = 1" in rows[1]
-    assert f"test_report.py:{first + 8} " in rows[2]
-    assert rows[2].endswith("read x = 1")
+    assert [
+        (step.where.rpartition(":")[2], step.source, *map(str, step.accesses), step.then)
+        for step in found.trace
+    ] == [
+        (f"{first + 3}", "s.x = 1", "write x = 1", "ends"),
+        (f"{first + 8}", "assert s.x == 0", "read x = 1", "ends"),
+    ]
 
 
 def test_a_blocking_step_is_shown_at_the_line_that_yields_it():
@@ -481,6 +606,7 @@ def test_a_failure_as_json():
         "process": "",
         "step": 2,
         "schedule": "left right",
+        "token": "t1_xZz8QAJX8wcCAARsZWZ0AAVyaWdodAIAAQ",
         "granularity": "",
         "options": {},
         "pair": None,
@@ -491,6 +617,7 @@ def test_a_failure_as_json():
                 "holders": ["right"],
                 "where": "bank.py:6",
                 "spins": False,
+                "label": "",
             },
             {
                 "process": "right",
@@ -498,6 +625,7 @@ def test_a_failure_as_json():
                 "holders": ["left"],
                 "where": "bank.py:11",
                 "spins": False,
+                "label": "",
             },
         ],
         "trace": [
@@ -507,6 +635,8 @@ def test_a_failure_as_json():
                 "where": "bank.py:5",
                 "source": "",
                 "error": "",
+                "label": "",
+                "then": "",
             },
             {
                 "process": "right",
@@ -514,6 +644,8 @@ def test_a_failure_as_json():
                 "where": "bank.py:10",
                 "source": "",
                 "error": "",
+                "label": "",
+                "then": "",
             },
         ],
     }

@@ -1,17 +1,23 @@
 """Every example with plain threads has the verdict that its text promises."""
 
 import inspect
-from collections.abc import Callable
 
 import pytest
 
 import treadle
-from test_examples import EXAMPLES, load
+from verdicts import (
+    EXAMPLES,
+    Verdict,
+    check_first_failure_replays,
+    check_verdict,
+    function_of,
+    load,
+    with_each,
+)
 
 THREADS = EXAMPLES / "threads"
 
-# Example, kinds of failures it has, and its number of happens-before classes.
-VERDICTS = [
+VERDICTS: list[Verdict] = [
     ("lost_update::racy", {"assertion"}, 4),
     ("lost_update::locked", set(), 2),
     ("bank_transfer::opposite_order", {"deadlock"}, 3),
@@ -37,24 +43,14 @@ VERDICTS = [
     ("idempotent::producer_consumer", set(), 24),
 ]
 
-with_verdict = pytest.mark.parametrize(
-    ("example", "kinds", "classes"), VERDICTS, ids=[name for name, _, _ in VERDICTS]
-)
-
-
-def function_of(example: str) -> Callable[[], None]:
-    name, _, function = example.partition("::")
-    found: Callable[[], None] = getattr(load(THREADS / f"{name}.py"), function)
-    return found
+with_verdict = with_each(VERDICTS)
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "sleep"])
 @with_verdict
 def test_verdict(example: str, kinds: set[str], classes: int, algorithm: str) -> None:
-    result = treadle.explore(function_of(example), algorithm, stop_on_failure=False)
-    assert result.complete
-    assert set(result.failure_kinds) == kinds
-    assert result.executions == classes
+    result = check_verdict(function_of(THREADS, example), algorithm, kinds, classes)
+    assert algorithm != "optimal" or result.blocked == 0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +60,7 @@ def test_verdict(example: str, kinds: set[str], classes: int, algorithm: str) ->
 def test_fewer_executions_find_the_same(
     example: str, kinds: set[str], classes: int, algorithm: str
 ) -> None:
-    result = treadle.explore(function_of(example), algorithm, stop_on_failure=False)
+    result = treadle.explore(function_of(THREADS, example), algorithm, stop_on_failure=False)
     assert result.complete
     assert set(result.failure_kinds) == kinds
     assert result.executions <= classes
@@ -81,29 +77,15 @@ def test_idempotent_writes(example: str, observers: int, context: int, both: int
         "optimal-context": context,
         "optimal-context-observers": both,
     }
-    function = function_of(f"idempotent::{example}")
+    function = function_of(THREADS, f"idempotent::{example}")
     found = {name: treadle.explore(function, name).executions for name in expected}
     assert found == expected
 
 
 @with_verdict
-def test_optimal_blocks_nothing(example: str, kinds: set[str], classes: int) -> None:
-    del kinds, classes
-    assert treadle.explore(function_of(example), stop_on_failure=False).blocked == 0
-
-
-@with_verdict
 def test_first_failure_replays(example: str, kinds: set[str], classes: int) -> None:
     del classes
-    function = function_of(example)
-    failures = treadle.explore(function).failures
-    assert {failure.kind for failure in failures} <= kinds
-    assert bool(failures) == bool(kinds)
-    for failure in failures[:1]:
-        replayed = treadle.replay(function, str(failure.schedule))
-        assert replayed is not None
-        assert replayed.kind == failure.kind
-        assert replayed.message == failure.message
+    check_first_failure_replays(function_of(THREADS, example), kinds)
 
 
 def test_every_example_has_a_verdict() -> None:
@@ -124,7 +106,7 @@ def test_examples_know_nothing_of_treadle() -> None:
 
 
 def test_deadlock_shows_its_cycle() -> None:
-    (failure,) = treadle.explore(function_of("bank_transfer::opposite_order")).failures
+    (failure,) = treadle.explore(function_of(THREADS, "bank_transfer::opposite_order")).failures
     there, back = (wait for wait in failure.waits if wait.process != "main")
     assert (there.process, there.holders) == ("main.1", ("main.2",))
     assert (back.process, back.holders) == ("main.2", ("main.1",))
@@ -132,7 +114,7 @@ def test_deadlock_shows_its_cycle() -> None:
 
 
 def test_lost_update_is_found_in_a_handful_of_executions_and_shown() -> None:
-    result = treadle.explore(function_of("lost_update::racy"))
+    result = treadle.explore(function_of(THREADS, "lost_update::racy"))
     assert result.executions <= 3
     done = [f"{step.process}: {step.accesses[0]}" for step in result.failures[0].trace]
     assert done[2:6] == [

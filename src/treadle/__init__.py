@@ -8,6 +8,7 @@ from treadle import model
 from treadle.api import ALGORITHMS, CheckFailed, check, explore, replay
 from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.result import Failure, Result, Schedule
+from treadle.shrink import Shrunk, shrink
 from treadle.threads.choice import assume, atomic, choose
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "Result",
     "Schedule",
     "ScheduleMismatch",
+    "Shrunk",
     "TreadleBug",
     "TreadleError",
     "assume",
@@ -28,4 +30,5 @@ __all__ = [
     "explore",
     "model",
     "replay",
+    "shrink",
 ]

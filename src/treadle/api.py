@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from treadle.errors import TreadleError
+from treadle.database import RecordedStep
+from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
 from treadle.explore.context import Context
+from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
 from treadle.explore.exhaustive import Exhaustive
 from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
 from treadle.explore.optimal_context import OptimalContext
 from treadle.explore.optimal_context_observers import OptimalContextObservers
 from treadle.explore.progress import Listener
-from treadle.explore.races import data_races
 from treadle.explore.sampling import Pct, RandomWalk
 from treadle.explore.schedule import SCHEDULES
 from treadle.explore.search import Search
@@ -27,11 +28,11 @@ from treadle.explore.sleep import SleepSets
 from treadle.explore.source import Source
 from treadle.model import Program as ModelProgram
 from treadle.program import Program, Restart
-from treadle.replay import follow
+from treadle.replay import Replayed, run_again
 from treadle.result import Failure, Result, Schedule
 from treadle.threads.host import WATCHDOG
 from treadle.threads.program import ThreadProgram
-from treadle.trace import Trace
+from treadle.token import Recipe, is_token, read_token
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "exhaustive": Exhaustive,
@@ -43,12 +44,18 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "context": Context,
     "optimal-context": OptimalContext,
     "optimal-context-observers": OptimalContextObservers,
+    "eager": Eager,
+    "eager-short": EagerShort,
+    "eager-adaptive": EagerAdaptive,
     "random": RandomWalk,
     "pct": Pct,
 }
 """Every algorithm by name, from the plainest to the strongest, then the sampling ones."""
 
 _Known = TypeVar("_Known")
+
+DECORATED = "__treadle__"
+"""The attribute of tests decorated with `check` that holds what they ask for."""
 
 SAMPLES = 1000
 """Executions of a sampling algorithm that was given no budget."""
@@ -70,20 +77,31 @@ def explore(
     schedule: str = "stay",
     seed: int = 0,
     depth: int = 3,
+    learn: bool = True,
     listener: Listener | None = None,
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
 
     `test` is an ordinary function without parameters that uses threads, or a
-    `treadle.model.Program`, or a function that returns one. `schedule` is the default schedule:
-    `stay`, `oldest`, `newest` or `round-robin`. `seed` and `depth` (the bug depth) are for `random`
-    and `pct`.
+    `treadle.model.Program`, or a function that returns one. `algorithm` is a name from
+    `treadle.ALGORITHMS`. With `stop_on_failure=False` the search goes on after a failure.
 
-    For threads: `instrument` names packages whose code is under test besides the user's own;
-    `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch only
-    where an interpreter with a global lock hands over); `races` makes a data race a failure;
-    `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
-    a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
+    Budgets: `max_executions` and `timeout` (seconds) end the search, and the result is then not
+    complete; an execution of more than `max_steps` steps is a failure.
+
+    For threads:
+
+    - `instrument` names packages whose code is under test besides the user's own;
+    - `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch
+      only where an interpreter with a global lock hands over);
+    - `races` makes a data race a failure;
+    - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
+    - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
+
+    The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
+    or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
+    lets the eager algorithms try what was seen to be impossible, as in their paper; `listener` is
+    called with the progress of the search.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -131,6 +149,7 @@ def explore(
                 seed=seed,
                 depth=depth,
                 races=races,
+                learn=learn,
                 listener=listener,
             )
             try:
@@ -147,13 +166,15 @@ def replay(
     test: Program | Callable[[], object],
     schedule: Sequence[str] | str,
     *,
-    granularity: str = "access",
-    instrument: Iterable[str] = (),
-    races: bool = False,
+    granularity: str | None = None,
+    instrument: Iterable[str] | None = None,
+    races: bool | None = None,
+    thread_exceptions: bool | None = None,
 ) -> Failure | None:
     """Run exactly one interleaving; return the failure it shows, or None.
 
-    The options are those that found the failure (see `explore`).
+    `schedule` is that of a failure, or its token. A token knows the options that found the failure;
+    with a schedule, give them again (see `explore`).
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -170,41 +191,107 @@ def replay(
     'p q'
     >>> treadle.replay(program, failure.schedule).kind
     'assertion'
+    >>> treadle.replay(program, failure.token).kind
+    'assertion'
     >>> treadle.replay(program, "q p") is None
     True
     """
-    if isinstance(schedule, str):
-        schedule = Schedule.parse(schedule)
-    steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
-    with _opened(test, granularity=granularity, instrument=instrument) as program:
-        trace = Trace(program.vocabulary)
-        run = follow(program, steps, detail=False, trace=trace)
-        found = _failure_of(program, run, steps)
-        run.close()
-    if found is None and races:
-        found = _race_of(program, trace, steps)
-    if found is not None:
-        found.granularity, found.options = program.granularity, program.options
-    return found
+    return rerun(
+        test,
+        schedule,
+        granularity=granularity,
+        instrument=instrument,
+        races=races,
+        thread_exceptions=thread_exceptions,
+    ).failure
 
 
-def _race_of(program: Program, trace: Trace, schedule: Schedule) -> Failure | None:
-    pair = next(data_races(trace), None)
-    return None if pair is None else Failure.of_race(program, trace, pair, schedule)
+def rerun(
+    test: Program | Callable[[], object],
+    schedule: Sequence[str] | str,
+    *,
+    recorded: Sequence[RecordedStep] = (),
+    watchdog: float | None = WATCHDOG,
+    **given: Any,
+) -> Replayed:
+    """Run exactly one interleaving, once, and say how it differs from what was recorded.
+
+    `given` are the options of `replay`; `recorded` is what the database knows of the schedule.
+    """
+    recipe = None
+    if isinstance(schedule, str) and is_token(schedule):
+        recipe = read_token(schedule)
+        steps, given = recipe.schedule, options_of(recipe, **given)
+    elif isinstance(schedule, str):
+        steps = Schedule.parse(schedule)
+    else:
+        steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
+    options = {name: value for name, value in given.items() if value is not None}
+    races = bool(options.pop("races", False))
+    with _opened(test, watchdog=watchdog, **options) as program:
+        if recipe is not None and (differing := differing_options(program, recipe)):
+            raise ScheduleMismatch(differing)
+        return run_again(program, steps, races=races, recipe=recipe, recorded=recorded)
 
 
-def _failure_of(program: Program, run: Any, schedule: Schedule) -> Failure | None:
-    if run.crashes:
-        return Failure.of_crash(program, run.crashes[0], schedule)
-    if not run.enabled() and (waits := run.ending().waits):
-        return Failure.of_deadlock(program, waits, schedule)
-    return None
+def options_of(recipe: Recipe, **given: Any) -> dict[str, Any]:
+    """Return the options that a recipe asks for; refuse others that were given."""
+    asked: dict[str, Any] = {"granularity": recipe.granularity or None, **recipe.options}
+    for name, value in given.items():
+        if value is None:
+            continue
+        value = tuple(value) if name == "instrument" else value
+        if value != asked.get(name, _DEFAULTS[name]):
+            raise TreadleError(
+                f"{name}={value!r} is not what the token was recorded with "
+                f"({asked.get(name, _DEFAULTS[name])!r}): leave it out, the token knows it"
+            )
+    return asked
 
 
-def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]:
-    """Decorate a function that returns a program: calling it explores, and raises on a failure.
+_DEFAULTS: dict[str, Any] = {
+    "granularity": "access",
+    "instrument": (),
+    "races": False,
+    "thread_exceptions": True,
+}
 
-    It raises too if a budget ended the search before the space was covered: that is no pass.
+
+def differing_options(program: Program, recipe: Recipe) -> str:
+    """Return why a program runs in another way than when a token was recorded; empty if not."""
+    wanted = _in_words(recipe.granularity, recipe.options)
+    has = _in_words(program.granularity, program.options)
+    if wanted == has:
+        return ""
+    return (
+        f"the token was recorded with {wanted}, and this program has {has}: replay it with the "
+        f"same options"
+    )
+
+
+def _in_words(granularity: str, options: dict[str, object]) -> str:
+    """Return the options that decide how a program runs."""
+    if not granularity:
+        return "a model"
+    said = {"granularity": granularity, **options}
+    return ", ".join(f"{name}={value!r}" for name, value in said.items() if name != "races")
+
+
+def check(
+    *,
+    strict: bool | None = None,
+    shrink: bool | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a test: calling it explores it, and raises `CheckFailed` on a failure.
+
+    The options are those of `explore`; unless `shrink` is False, the first failure is made as
+    simple as it gets. If a budget ended the search before the space was covered,
+    that is no pass, and it raises too, unless `strict` is False.
+
+    Under pytest, the plugin explores the test, with its fixtures and with the project's settings;
+    there `strict` is off unless the settings say otherwise, and `profile` names the settings.
 
     >>> import treadle
     >>> @treadle.check(algorithm="source")
@@ -217,23 +304,78 @@ def check(**options: Any) -> Callable[[Callable[[], Any]], Callable[[], Result]]
     >>> nothing_shared().complete
     True
     """
+    asked_for = {"strict": strict, "shrink": shrink, "profile": profile}
+    for_plugin = {name: value for name, value in asked_for.items() if value is not None} | options
 
-    def decorate(test: Callable[[], Any]) -> Callable[[], Result]:
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
-        def explored() -> Result:
-            result = explore(test, **options)
+        def explored(*args: Any, **kwargs: Any) -> Any:
+            if _plain:
+                return test(*args, **kwargs)
+            result = explore(_bound(test, args, kwargs), **options)
+            if shrink is not False:
+                _shrink_first(result)
             covers = ALGORITHMS[result.algorithm].covers
-            if result.failures or (covers and not result.complete):
+            if result.failures or (covers and not result.complete and strict is not False):
                 raise CheckFailed(result)
             return result
 
+        setattr(explored, DECORATED, for_plugin)
         return explored
 
     return decorate
 
 
+def _shrink_first(result: Result) -> None:
+    """Make the failure that is shown as simple as it gets."""
+    from treadle.shrink import shrink
+
+    if result.failures:
+        result.failures[0] = shrink(result.failures[0]).failure
+
+
+def _bound(
+    test: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[[], Any]:
+    """Return a test that needs no arguments any more."""
+    if not args and not kwargs:
+        return test
+    bound = functools.partial(test, *args, **kwargs)
+    bound.__name__ = test.__name__  # type: ignore[attr-defined]
+    return bound
+
+
+_plain = 0
+"""How many callers want decorated tests to run as they are."""
+
+
+@contextmanager
+def called_plainly() -> Iterator[None]:
+    """Make tests that are decorated with `check` run as they are: somebody else explores them."""
+    global _plain
+    _plain += 1
+    try:
+        yield
+    finally:
+        _plain -= 1
+
+
+def _without_check(test: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a decorated test as it is without `check`."""
+
+    @functools.wraps(test)
+    def plain() -> Any:
+        with called_plainly():
+            return test()
+
+    return plain
+
+
 class CheckFailed(AssertionError):
-    """Raised by a test decorated with `check`; carries the whole result."""
+    """Raised by a test decorated with `check`; prints as a report of its first failure."""
+
+    result: Result
+    """What the exploration did and found."""
 
     def __init__(self, result: Result) -> None:
         super().__init__("\n\n".join(map(str, [result, *result.failures[:1]])))
@@ -265,7 +407,9 @@ def _opened(
             f"cannot explore {type(test).__name__} objects: give a function without parameters "
             f"that uses threads, or a treadle.model.Program"
         )
-    _refuse_other_functions(test)
+    refuse_other_functions(test)
+    if hasattr(test, DECORATED):
+        test = _without_check(test)
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),
@@ -283,7 +427,7 @@ def _opened(
     yield model
 
 
-def _refuse_other_functions(test: Callable[..., object]) -> None:
+def refuse_other_functions(test: Callable[..., object]) -> None:
     """Refuse functions that are no test, saying why."""
     if inspect.iscoroutinefunction(test):
         raise TreadleError(

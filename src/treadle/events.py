@@ -100,6 +100,7 @@ class Footprint:
         "codes",
         "conflict_set",
         "conflicts",
+        "exclusive",
         "guarded",
         "joins",
         "needs",
@@ -132,6 +133,8 @@ class Footprint:
     """If the step is one compare-and-swap: its location, and what it compared with."""
     open: bool
     """Whether the step may access other locations when it reads other values."""
+    exclusive: bool
+    """Whether the step can be disabled, or is a compare-and-swap."""
     guarded: bool
     """Whether races with the step need a closer look: it can be disabled, or it is open."""
     plain: bool
@@ -155,9 +158,8 @@ class Footprint:
         self.joins = tuple(by_mode[Mode.JOIN])
         self.swap = self._lone_swap()
         self.open = bool(by_mode[Mode.OPEN] or (by_mode[Mode.SWAP] and self.swap is None))
-        self.guarded = bool(
-            self.takes or self.needs or self.awaits or self.open or self.swap is not None
-        )
+        self.exclusive = bool(self.takes or self.needs or self.awaits or self.swap is not None)
+        self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.set_conflicts({})
 
@@ -214,9 +216,12 @@ class Vocabulary:
         self.location_names: list[str] = []
         self.data: set[int] = set()
         """Locations that hold data of the program and synchronise nothing."""
+        self.plain: set[int] = set()
+        """Locations whose writers do not look at what was there, unless they say so."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}
+        self._reading: dict[Codes, Footprint] = {}
         self._links: dict[int, list[int]] = {}
         self._watch_sets: dict[Hashable, int] = {}
         self._watched_names: list[set[str] | None] = []
@@ -249,6 +254,19 @@ class Vocabulary:
             if self._links:
                 footprint.set_conflicts(self._links)
         return footprint
+
+    def reading(self, footprint: Footprint) -> Footprint:
+        """Return the part of a step that reads: what conflicts with it changes what it reads."""
+        found = self._reading.get(footprint.codes)
+        if found is None:
+            swaps = any(mode_of(access) is Mode.SWAP for access in footprint.codes)
+            codes = tuple(
+                access
+                for access in footprint.codes
+                if mode_of(access) is not Mode.WRITE or location_of(access) not in self.plain
+            )
+            found = self._reading[footprint.codes] = footprint if swaps else self.footprint(codes)
+        return found
 
     def other_outcome(self, footprint: Footprint) -> Footprint:
         """Return the footprint of a lone compare-and-swap, had it turned out the other way."""

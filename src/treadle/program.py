@@ -31,13 +31,30 @@ class StepRecord:
     """One step of a recorded execution, in words for a report."""
 
     process: str
+    """The process or thread that took the step."""
     accesses: tuple[Access, ...]
+    """What it read, wrote or did, in order."""
     where: str = ""
     """`file:line` of the step's first access, or of its end if it made none."""
     source: str = ""
     """The text of that source line."""
     error: str = ""
     """The exception that ended the process in this step."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own: that of a thread."""
+    then: str = ""
+    """What comes next for the process: empty if it can go on, or `waits` or `ends`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """A function of the user that a process is in, in words for a report."""
+
+    process: str
+    function: str
+    where: str
+    variables: tuple[tuple[str, str], ...]
+    """Names and values of its local variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +62,17 @@ class Wait:
     """A process that cannot go on: what it waits for, and which processes hold that."""
 
     process: str
+    """The process or thread that waits."""
     resource: str
+    """What it waits for, by name."""
     holders: tuple[str, ...] = ()
+    """Who has that."""
     where: str = ""
+    """`file:line` where it waits."""
     spins: bool = False
     """Whether it loops instead of blocking."""
+    label: str = ""
+    """What the program calls the process, if it has a name of its own."""
 
     def __str__(self) -> str:
         held = f", held by {', '.join(self.holders)}" if self.holders else ""
@@ -75,6 +98,21 @@ class Ending:
     """Processes that wait for ever; daemons are left out."""
     is_cut: bool = False
     """Whether the program said that this execution is of no interest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What can be said of the next step of a process before it is taken."""
+
+    place: int
+    """Where in the process it begins; steps of the process at the same place have the same one."""
+    decisive: frozenset[int]
+    """Places of earlier steps of the process whose reads may decide what it accesses.
+
+    That includes whether the process gets there at all. What it reads itself is not meant: a step
+    that accesses something else when it reads something else is open."""
+    branches: bool
+    """Whether what it reads may decide about a later step."""
 
 
 class CannotStepError(Exception):
@@ -133,8 +171,19 @@ class Run(Protocol):
         """Return the steps in words; only of a run started with `detail`."""
         ...
 
+    def frames(self) -> list[FrameRecord]:
+        """Return the user's functions that the processes are in; only of a run with `detail`.
+
+        Processes that crashed come first; functions come outermost first.
+        """
+        ...
+
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
+        ...
+
+    def foresee(self, process: int) -> Foreseen | None:
+        """Say what is known of an enabled process's next step; None: every step may decide it."""
         ...
 
     def fingerprint(self) -> object:
@@ -154,6 +203,10 @@ class Run(Protocol):
 
     def close(self) -> None:
         """End the run; frees what its processes hold."""
+        ...
+
+    def drop(self) -> None:
+        """End a run that is no part of an exploration: nothing is learned from it."""
         ...
 
 
@@ -178,11 +231,15 @@ class Program(Protocol):
         ...
 
     def know(self, knowledge: Sequence[str]) -> None:
-        """Take over what an earlier exploration had learned."""
+        """Know what an earlier exploration had learned, and nothing else."""
         ...
 
     def notes(self) -> list[str]:
         """Return what users should know about the executions so far."""
+        ...
+
+    def foresee_less(self) -> bool:
+        """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
         ...
 
     def controlled(self) -> AbstractContextManager[object]:

@@ -7,12 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, unquote
 
 from treadle.errors import ScheduleMismatch
-from treadle.program import Crash, Program, StepRecord, Wait
+from treadle.program import Crash, FrameRecord, Program, Run, StepRecord, Wait
 from treadle.trace import Trace
+
+if TYPE_CHECKING:
+    from treadle.cause import Cause
 
 Kind = Literal["assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism"]
 
@@ -112,13 +115,19 @@ class Failure:
     """A finding about the program: what went wrong, and the schedule that shows it."""
 
     kind: Kind
+    """What sort of finding it is, e.g. `assertion` or `deadlock`."""
     message: str
+    """What went wrong, in one line."""
     schedule: Schedule
+    """The interleaving that shows it, for `treadle.replay`."""
     step: int
     """Index of the failing step; the length of the schedule for a deadlock."""
     process: str = ""
+    """The process or thread that failed; empty for a deadlock."""
     exception: BaseException | None = None
+    """What was raised, with its traceback."""
     waits: tuple[Wait, ...] = ()
+    """Who waits for what in a deadlock or livelock, and who holds it."""
     granularity: str = ""
     """How often threads had to be able to switch: `access` or `gil`; empty for models."""
     options: dict[str, object] = field(default_factory=dict)
@@ -127,6 +136,9 @@ class Failure:
     """The two events of a data race, by index."""
     _program: Program | None = field(default=None, repr=False, compare=False)
     _trace: list[StepRecord] | None = field(default=None, repr=False, compare=False)
+    _events: Trace | None = field(default=None, repr=False, compare=False)
+    """What `_trace` says in words."""
+    _cause: Cause | Literal["unknown"] | None = field(default="unknown", repr=False, compare=False)
 
     @classmethod
     def of_crash(cls, program: Program, crash: Crash, schedule: Schedule) -> Failure:
@@ -174,14 +186,58 @@ class Failure:
             _program=program,
         )
 
+    @classmethod
+    def of_budget(cls, program: Program, run: Run, trace: Trace, schedule: Schedule) -> Failure:
+        """Describe an execution that was cut because it does not end."""
+        names = program.vocabulary.process_names
+        tail = trace.processes[-min(100, len(trace)) :]
+        spinning = max(set(tail), key=tail.count)
+        where = run.where(spinning)
+        return cls(
+            kind="budget",
+            message=f"no end after {len(trace)} steps: {names[spinning]} spins"
+            f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
+            process=names[spinning],
+            step=len(trace),
+            schedule=schedule,
+            _program=program,
+        )
+
     @property
     def trace(self) -> list[StepRecord]:
         """The failing execution step by step, in words; recorded by replaying it."""
         if self._trace is None:
             from treadle.replay import record
 
-            self._trace = record(self._program, self.schedule) if self._program else []
+            self._trace = []
+            if self._program is not None:
+                self._events = Trace(self._program.vocabulary)
+                self._trace = record(self._program, self.schedule, self._events)
         return self._trace
+
+    @property
+    def token(self) -> str:
+        """The schedule and what else a replay needs as one short word, for `treadle.replay`."""
+        from treadle.token import token_of
+
+        return token_of(self)
+
+    @property
+    def cause(self) -> Cause | None:
+        """The two steps whose order made the difference, or may have; found by replaying it."""
+        if self._cause == "unknown":
+            from treadle.cause import find_cause
+
+            self._cause = find_cause(self._program, self) if self._program else None
+        return self._cause
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions that the processes were in, with their variables, by replaying."""
+        from treadle.replay import record_frames
+
+        return (
+            record_frames(self._program, self.schedule.upto(self.step + 1)) if self._program else []
+        )
 
     def __str__(self) -> str:
         from treadle.report.text import failure_in_words
@@ -194,7 +250,9 @@ class Result:
     """What an exploration did and found; prints as a readable summary."""
 
     program: str
+    """The name of the test or model."""
     algorithm: str
+    """The name of the algorithm."""
     executions: int = 0
     """Complete executions."""
     blocked: int = 0
@@ -213,9 +271,16 @@ class Result:
     """Those of them that came back to a branch, compared with the record."""
     probes: int = 0
     """Runs made only to learn whether a blocked step would be enabled in another order."""
+    race_checks: int = 0
+    """Pairs of events that were looked at for a race; `source` and the eager algorithms count."""
+    dependency_checks: int = 0
+    """Pairs of steps of which it was asked whether they are dependent; counted like that too."""
+    unsatisfiable: int = 0
+    """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
     """Most steps that the wakeup trees held at once."""
     seconds: float = 0.0
+    """Wall time of the search."""
     stopped_by: str = ""
     """Why the search ended early, if it did."""
     notes: list[str] = field(default_factory=list)

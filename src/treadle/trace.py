@@ -286,6 +286,16 @@ class Trace:
         """Take the last imagined event back."""
         self.truncate(len(self.before) - 1)
 
+    def after_one(self, e: int) -> int:
+        """Return the mask of the events that happen after one event."""
+        mask = 0
+        bit = 2 << e
+        for past in self.before[e + 1 :]:
+            if past >> e & 1:
+                mask |= bit
+            bit <<= 1
+        return mask
+
     def after(self) -> list[int]:
         """Return, for each event, the mask of the events that happen after it."""
         length = len(self.before)

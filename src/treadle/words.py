@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import reprlib
+import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
 
 from treadle.events import Mode
+from treadle.program import FrameRecord
+from treadle.result import error_in_words, without_addresses
 
 Place = tuple[str, int]
 """File and line."""
@@ -29,16 +33,44 @@ OPERATIONS = {
 _LONGEST = 40
 
 
+class _Brief(reprlib.Repr):
+    """Values in few words, whatever their classes make of `__repr__`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxstring = self.maxother = self.maxlong = _LONGEST
+
+    def repr_instance(self, x: object, level: int) -> str:
+        """Return the text of an object that is no built-in container."""
+        name = type(x).__name__
+        if isinstance(x, threading.Thread):
+            return f"<{name} {x._name}>"  # type: ignore[attr-defined]
+        if type(x).__repr__ is object.__repr__:
+            return f"<{name}>"
+        try:
+            text = without_addresses(repr(x))
+        except Exception as error:
+            return f"<{name}, its repr raises {type(error).__name__}>"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_brief = _Brief()
+
+
 def brief(value: object) -> str:
-    """Return a value for a report, cut if it is long."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    """Return a value for a report, cut if it is long.
+
+    >>> brief({"k": [1, 2]}), brief("x" * 50)
+    ("{'k': [1, 2]}", "'xxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxx'")
+    """
+    text = _brief.repr(value)
+    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST - 3]}..."
 
 
 def exception_in_words(error: BaseException) -> str:
     """Return the type of an exception and the first line of its message."""
-    first_line = str(error).partition("\n")[0]
-    return type(error).__name__ + (f": {first_line}" if first_line else "")
+    return error_in_words(error).partition("\n")[0]
 
 
 def place_in_words(place: Place | None) -> str:
@@ -64,13 +96,47 @@ def place_of_frame(
     return None
 
 
-def place_of_exception(error: BaseException, is_foreign: Callable[[str], bool]) -> Place | None:
-    """Return where the innermost frame of the user is in a traceback."""
-    place = None
+_CODE = (type, types.FunctionType, types.ModuleType)
+"""Classes of values that are no data: their names say enough."""
+
+
+def frames_in_words(
+    process: str,
+    frames: list[tuple[types.FrameType, int]],
+    is_foreign: Callable[[str], bool],
+    say: Callable[[object], str] = brief,
+    hidden: object = _CODE,
+) -> list[FrameRecord]:
+    """Return the user's functions among frames, each given with its line, and their variables."""
+    return [
+        FrameRecord(
+            process,
+            frame.f_code.co_name,
+            place_in_words((frame.f_code.co_filename, line)),
+            tuple(
+                (name, say(value))
+                for name, value in frame.f_locals.items()
+                if value is not hidden and not isinstance(value, _CODE)
+            ),
+        )
+        for frame, line in frames
+        if not is_foreign(frame.f_code.co_filename)
+    ]
+
+
+def frames_of_traceback(error: BaseException) -> list[tuple[types.FrameType, int]]:
+    """Return the frames that an exception went through, outermost first, each with its line."""
+    frames = []
     traceback = error.__traceback__
     while traceback is not None:
-        filename = traceback.tb_frame.f_code.co_filename
-        if not is_foreign(filename):
-            place = (filename, traceback.tb_lineno)
+        frames.append((traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
-    return place
+    return frames
+
+
+def place_of_exception(error: BaseException, is_foreign: Callable[[str], bool]) -> Place | None:
+    """Return where the innermost frame of the user is in a traceback."""
+    for frame, line in reversed(frames_of_traceback(error)):
+        if not is_foreign(frame.f_code.co_filename):
+            return frame.f_code.co_filename, line
+    return None

@@ -18,7 +18,7 @@ from treadle.program import Restart
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 
-COVERING = ["sleep", "classic", "source", "optimal"]
+COVERING = ["sleep", "classic", "source", "eager", "eager-adaptive", "optimal"]
 
 Plan = list[list[str]]
 Shared = dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 
 import treadle
 
-EXHAUSTIVE = ["exhaustive", "sleep", "classic", "source", "optimal"]
+EXHAUSTIVE = ["exhaustive", "sleep", "classic", "source", "optimal", "eager", "eager-short"]
 
 
 class Box:

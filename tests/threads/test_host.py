@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.threads import collector, host, program
+from treadle.threads import collector, host, program, watchdog
 from treadle.threads.program import ThreadProgram
 from treadle.threads.watchdog import BlockedOutsideControl
 
@@ -276,6 +276,19 @@ def test_a_long_exploration_is_no_alarm() -> None:
     listener.interval = 3600.0  # type: ignore[attr-defined]
     result = treadle.explore(racy, listener=listener)  # type: ignore[arg-type]
     assert not result.failures
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_slow_machine_is_no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_time = time.monotonic
+    monkeypatch.setattr(watchdog, "_cpu_clock_of", lambda _: lambda: real_time() / 20)
+
+    def test() -> None:
+        end = real_time() + 3 * PATIENCE
+        while real_time() < end:
+            pass
+
+    assert treadle.explore(test).ok
 
 
 def test_exploring_in_another_thread() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from treadle.bench.harness import Measurement
 from treadle.bench.paper import Row
 
-ONCE_PER_CLASS = frozenset({"sleep", "classic", "source", "optimal"})
+ONCE_PER_CLASS = frozenset(
+    {"sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive"}
+)
 """Algorithms that complete exactly one execution of each class, whatever they block."""
 FEWER = frozenset({"observers", "context", "optimal-context", "optimal-context-observers"})
 """Algorithms that need not complete an execution of each class."""

@@ -34,6 +34,8 @@ class Task:
     schedule: str
     timeout: float
     """Seconds of wall time after which the row is stopped."""
+    learn: bool = True
+    """Whether the eager algorithms learn from unsatisfiable constraint systems."""
 
     def __str__(self) -> str:
         return f"{self.program}({self.n}) under {self.algorithm}"
@@ -56,6 +58,10 @@ class Measurement:
     nodes: int
     """Most steps that the wakeup trees held at once."""
     failures: int
+    dependency_checks: int = 0
+    race_checks: int = 0
+    unsatisfiable: int = 0
+    """Trace constraint systems without a solution."""
 
     @property
     def explored(self) -> int:
@@ -79,6 +85,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         schedule=task.schedule,
         timeout=task.timeout,
         stop_on_failure=False,
+        learn=task.learn,
     )
     seconds = time.process_time() - started
     return Measurement(
@@ -93,6 +100,9 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         complete=result.complete,
         nodes=result.peak_nodes,
         failures=len(result.failures),
+        dependency_checks=result.dependency_checks,
+        race_checks=result.race_checks,
+        unsatisfiable=result.unsatisfiable,
     )
 
 

@@ -48,4 +48,5 @@ def _read(path: Path) -> dict[str, float]:
 
 
 def _key(task: Task) -> str:
-    return f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}"
+    learning = "" if task.learn else " without learning"
+    return f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}{learning}"

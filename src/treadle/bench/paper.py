@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from treadle.errors import TreadleError
 from treadle.model import Program
@@ -23,11 +23,17 @@ class Benchmark:
     """What algorithms complete that need not see each order, where that is known exactly."""
     schedule: str = ""
     """The default schedule with which the paper's counts come out, if they depend on it."""
+    smallest: int = 1
 
     def check(self, n: int) -> None:
         """Refuse a parameter for which there is no such program."""
-        if n < 1 or (self.largest is not None and n > self.largest):
-            limits = "1 or more" if self.largest is None else f"between 1 and {self.largest}"
+        least = self.smallest
+        if n < least or (self.largest is not None and n > self.largest):
+            limits = (
+                f"{least} or more"
+                if self.largest is None
+                else f"between {least} and {self.largest}"
+            )
             raise TreadleError(f"{self.name}({n}) does not exist: choose an n that is {limits}")
 
 
@@ -45,6 +51,10 @@ class Printed:
     """Complete executions."""
     blocked: int | None = None
     """Blocked executions, if the paper counts them apart."""
+    dependency_checks: int | None = None
+    race_checks: int | None = None
+    unsatisfiable: int | None = None
+    """Trace constraint systems without a solution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,8 @@ class PaperTable:
     columns: tuple[str, ...]
     """Groups of columns, one column for each algorithm: names of `treadle.bench.table`."""
     rows: tuple[Row, ...]
+    has_lines: bool = False
+    """Whether each algorithm has a line of its own, and the groups are ours and the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +141,7 @@ class Paper:
             ]
         else:
             rows = [row for row in rows if not row.on_demand]
-        return PaperTable(table.title, table.algorithms, table.columns, tuple(rows))
+        return replace(table, rows=tuple(rows))
 
 
 def _benchmarks_of(rows: Sequence[Row]) -> list[Benchmark]:

@@ -55,6 +55,38 @@ def build(table: PaperTable, cells: Sequence[MeasuredRow]) -> Table:
     return printed
 
 
+def build_lines(table: PaperTable, cells: Sequence[MeasuredRow]) -> Table:
+    """Return a table with a line for each row and algorithm, ours beside the paper's."""
+    columns = [_COLUMNS[name] for name in table.columns]
+    printed = Table(title=table.title, title_justify="left", title_style="bold")
+    printed.add_column("Benchmark", no_wrap=True)
+    printed.add_column("Algorithm", no_wrap=True)
+    for column in columns:
+        printed.add_column(f"{column.header}\nours", justify="right", overflow="fold")
+        printed.add_column("\npaper", justify="right", style="dim", overflow="fold")
+    printed.add_column(f"Faster than\n{table.algorithms[0]}", justify="right")
+    for number, cell in enumerate(cells):
+        last = number + 1 == len(cells) or cells[number + 1].row.name != cell.row.name
+        theirs = cell.row.printed.get(cell.measured.algorithm, Printed())
+        values: list[Text | str] = []
+        for column in columns:
+            values.append(Text(column.ours(cell), style="bold red" if cell.deviation else ""))
+            values.append(column.theirs(cell.row, theirs))
+        name, faster = cell.row.name, _faster(cell, table.algorithms[0], cells)
+        printed.add_row(name, cell.measured.algorithm, *values, faster, end_section=last)
+    return printed
+
+
+def _faster(cell: MeasuredRow, yardstick: str, cells: Iterable[MeasuredRow]) -> str:
+    """Return how much less time a cell took than the yardstick of the same row."""
+    for other in cells:
+        if (other.row.name, other.measured.algorithm) == (cell.row.name, yardstick):
+            if other is cell or not (other.measured.complete and cell.measured.complete):
+                break
+            return f"{1 - cell.measured.seconds / max(other.measured.seconds, 1e-9):.0%}"
+    return _NOTHING
+
+
 def _add_row(
     printed: Table, cells: Sequence[MeasuredRow], columns: Iterable[tuple[_Column, str]]
 ) -> None:
@@ -146,6 +178,21 @@ _COLUMNS = {
     "blocked": _Column("Blocked", lambda cell: f"{cell.measured.blocked:,}", _their_blocked),
     "time": _Column("Time", _time, lambda _, printed: printed.time or _NOTHING),
     "nodes": _Column("Nodes", _nodes, lambda _, printed: _number(printed.nodes)),
+    "dependencies": _Column(
+        "Dep. checks",
+        lambda cell: f"{cell.measured.dependency_checks:,}",
+        lambda _, printed: _number(printed.dependency_checks),
+    ),
+    "race checks": _Column(
+        "Race checks",
+        lambda cell: f"{cell.measured.race_checks:,}",
+        lambda _, printed: _number(printed.race_checks),
+    ),
+    "unsatisfiable": _Column(
+        "Unsat. TCS",
+        lambda cell: f"{cell.measured.unsatisfiable:,}",
+        lambda _, printed: _number(printed.unsatisfiable),
+    ),
     "memory": _Column(
         "Memory",
         lambda cell: f"{cell.measured.peak_mb:.0f}MB",

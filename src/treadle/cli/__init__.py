@@ -1,4 +1,4 @@
-"""The command line: `treadle run`, `replay`, `compare` and `bench`.
+"""The command line: `treadle run`, `replay`, `compare`, `bench` and `completion`.
 
 Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget before
 the space was covered, 70 a bug of Treadle, 130 interrupted.
@@ -16,6 +16,7 @@ import click
 from treadle import __version__
 from treadle.cli.bench import bench
 from treadle.cli.compare import compare
+from treadle.cli.completion import completion
 from treadle.cli.replay import replay
 from treadle.cli.run import run
 from treadle.cli.status import BUG, INTERRUPTED, MISUSE
@@ -33,7 +34,7 @@ def cli() -> None:
     Examples:
       treadle run examples/peterson.py::correct
       treadle run model.py::transfer --keep-going
-      treadle replay model.py::transfer 'p*2 q p'
+      treadle replay model.py::transfer t1_iMFYWgDe904CAAFwAAFxAgAB
       treadle compare model.py::transfer
       treadle bench --paper jacm17 --program readers
 
@@ -42,7 +43,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, replay, compare, bench):
+for _command in (run, replay, compare, bench, completion):
     cli.add_command(_command)
 
 

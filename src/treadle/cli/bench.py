@@ -16,7 +16,7 @@ from treadle.bench.check import deviation
 from treadle.bench.harness import Measurement, Task, measure
 from treadle.bench.history import History, default_path
 from treadle.bench.paper import Paper, PaperTable, Row
-from treadle.bench.table import MeasuredRow, build, notes, seconds
+from treadle.bench.table import MeasuredRow, build, build_lines, notes, seconds
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.schedule import SCHEDULES
 
@@ -56,6 +56,12 @@ _PIPE_WIDTH = 180
     metavar="SECONDS",
     help="Stop a row after this long, and say so.",
 )
+@click.option(
+    "--learn/--no-learn",
+    default=True,
+    help="Whether the eager algorithms learn from unsatisfiable constraint systems; "
+    "their paper's do not.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
 @click.pass_context
 def bench(
@@ -66,15 +72,23 @@ def bench(
     algorithms: tuple[str, ...],
     schedule: str | None,
     row_timeout: float,
+    learn: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's tables again and print them, ours beside theirs.
 
     Times are CPU time, and each row has a process of its own. Counts that must be exact are
-    checked. Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was
-    stopped.
+    checked.
+
+    \b
+    Examples:
+      treadle bench --paper jacm17
+      treadle bench --paper jacm17 --program readers --n 8 --n 10
+      treadle bench --paper jacm17 --algorithm optimal --row-timeout 10 --json
+
+    Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
-    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout)
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
     tables = session.paper.select(programs, sizes)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
@@ -94,6 +108,7 @@ class _Session:
     algorithms: tuple[str, ...]
     schedule: str | None
     row_timeout: float
+    learn: bool
     history: History = field(default_factory=lambda: History(default_path()))
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
@@ -115,7 +130,7 @@ class _Session:
         )
         for table, measured in self._measured(tables):
             cells = list(measured)
-            console.print("", build(table, cells))
+            console.print("", (build_lines if table.has_lines else build)(table, cells))
             for note in notes(cells):
                 console.print(note, soft_wrap=True)
             yield from cells
@@ -147,7 +162,13 @@ class _Session:
     def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
         schedule = self.schedule or row.benchmark.schedule or "stay"
         task = Task(
-            self.paper.name, row.benchmark.name, row.n, algorithm, schedule, self.row_timeout
+            self.paper.name,
+            row.benchmark.name,
+            row.n,
+            algorithm,
+            schedule,
+            self.row_timeout,
+            self.learn,
         )
         last = self.history.last(task)
         measured = _measure_visibly(task, number, last)

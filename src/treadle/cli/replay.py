@@ -3,85 +3,138 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 from rich.console import Console
 
-from treadle import api
+from treadle.api import options_of, rerun
 from treadle.cli.loading import Target, load
-from treadle.cli.options import json_option, target_argument, thread_options
+from treadle.cli.options import (
+    database_options,
+    json_option,
+    locals_option,
+    memory_of,
+    report_option,
+    target_argument,
+)
+from treadle.cli.post_mortem import debug
+from treadle.cli.reporting import write_report
+from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.program import StepRecord
-from treadle.replay import follow
-from treadle.report.colour import print_words
-from treadle.report.columns import trace_in_columns
-from treadle.report.json import failure_as_dict
-from treadle.report.text import failure_in_words
-from treadle.result import Failure, Schedule
+from treadle.database import RecordedStep
+from treadle.replay import Replayed
+from treadle.report.colour import print_words, renderable
+from treadle.report.columns import columns
+from treadle.report.json import replayed_as_dict
+from treadle.report.line import marks_of_output
+from treadle.result import Result
+from treadle.token import is_token, read_token
 
 
 @click.command()
 @target_argument
-@click.argument("schedule")
-@thread_options
+@click.argument("schedule", metavar="TOKEN|SCHEDULE")
+@click.option(
+    "--granularity", type=click.Choice(["access", "gil"]), help="As when it was found.  [token]"
+)
+@click.option(
+    "--instrument", multiple=True, metavar="PACKAGE", help="As when it was found. [token]"
+)
+@click.option("--races", is_flag=True, default=None, help="Report data races.  [token]")
+@click.option("--pdb", "with_debugger", is_flag=True, help="Start the debugger at the failure.")
+@database_options
 @json_option
+@report_option
+@locals_option
 def replay(
     target: str,
     schedule: str,
-    granularity: str,
+    granularity: str | None,
     instrument: tuple[str, ...],
-    races: bool,
+    races: bool | None,
+    with_debugger: bool,
+    database: Path,
+    no_database: bool,
     as_json: bool,
+    report: Path | None,
+    show_locals: bool,
 ) -> int:
-    """Run one interleaving again and show all its steps.
+    """Run one interleaving again, and show all its steps.
 
-    SCHEDULE names the process of each step, in order; `p*3` is three steps of p. It is printed
-    with every failure.
+    TOKEN is printed with every failure, and knows the options that found it. A SCHEDULE names the
+    process of each step, in order; `p*3` is three steps of p. With a schedule, give the options
+    that found the failure again.
+
+    If the program has changed since, it says which step is the first that differs. `breakpoint()`
+    in the code works, in every thread.
 
     \b
     Examples:
+      treadle replay test_bank.py::test_transfer t1_rAkQYAizFFoDAQIBAgIFAwEIBAbIvPaQ5DUJwoedmA
+      treadle replay test_bank.py::test_transfer t1_rAkQYAizFFoDAQIBAgIFAwEIBAbIvPaQ5DUJwoedmA --pdb
       treadle replay model.py::transfer 'p*2 q p'
       treadle replay model.py 'p*2 q p' --json
 
-    Exit status: 0 no failure, 1 the failure showed again, 2 the schedule does not fit the program,
-    3 the schedule ends before the program does.
+    Exit status: 0 no failure, 1 a failure showed, 2 the schedule does not fit the program,
+    3 a written schedule ends before the program does.
     """
-    chosen = load(target, granularity=granularity, instrument=instrument)
+    given = {"granularity": granularity, "instrument": instrument or None, "races": races}
+    if is_token(schedule):
+        given = options_of(read_token(schedule), **given)
+    options = {name: value for name, value in given.items() if value is not None}
+    shows_races = options.pop("races", None)
+    chosen = load(target, **options)
+    recorded = [] if no_database else _recorded(chosen, database, schedule)
     with chosen.running():
-        steps = Schedule.parse(schedule)
-        failure = api.replay(chosen.program, steps, races=races)
-        if failure is not None:
-            _show_failure(failure, chosen, as_json=as_json)
-            return FAILED
-        return _show_success(chosen, steps, as_json=as_json)
+        replayed = rerun(chosen.program, schedule, recorded=recorded, races=shows_races)
+        _show(replayed, chosen, as_json=as_json, show_locals=show_locals)
+        if report is not None:
+            write_report(report, chosen, _as_result(chosen, replayed))
+    if replayed.failure is None:
+        return INCOMPLETE if replayed.able and replayed.is_same is None else VERIFIED
+    if with_debugger:
+        debug(replayed.failure)
+    return FAILED
 
 
-def _show_failure(failure: Failure, target: Target, *, as_json: bool) -> None:
+def _recorded(target: Target, database: Path, schedule: str) -> list[RecordedStep]:
+    """Return what is known of the steps of a token."""
+    memory = memory_of(target, database)
+    return memory.database.steps(memory.test, schedule.strip())
+
+
+def _as_result(target: Target, replayed: Replayed) -> Result:
+    """Return one execution as the result of an exploration, for a report."""
+    return Result(
+        target.program.name,
+        "replay",
+        failures=[replayed.failure] if replayed.failure is not None else [],
+        failing=int(replayed.failure is not None),
+        events=len(replayed.steps),
+        replayed=len(replayed.steps),
+        stopped_by="the end of the schedule",
+        notes=[str(replayed)] if str(replayed) else [],
+    )
+
+
+def _show(replayed: Replayed, target: Target, *, as_json: bool, show_locals: bool) -> None:
     if as_json:
-        click.echo(json.dumps(failure_as_dict(failure), indent=2))
-    else:
-        print_words(Console(), failure_in_words(failure, target=str(target), rows=None))
+        click.echo(json.dumps(replayed_as_dict(replayed, target=str(target)), indent=2))
+        return
+    console = Console()
+    if replayed.failure is not None:
+        show_failure(console, replayed.failure, target, show_locals=show_locals, rows=None)
+        if str(replayed):
+            print_words(console, f"\n{replayed}")
+        return
+    steps = columns(replayed.steps, width=width_of(console), marks=marks_of_output())
+    console.print(renderable(steps))
+    print_words(console, f"\n{_without_failure(replayed)}")
 
 
-def _show_success(target: Target, steps: Schedule, *, as_json: bool) -> int:
-    """Show an execution without failure, which may have more steps to take."""
-    records, able = _follow(target, steps)
-    if as_json:
-        click.echo("null")
-    else:
-        lines = trace_in_columns(records)
-        more = f"; the program can go on with {', '.join(able)}" if able else ""
-        lines += ["", f"No failure in these {len(steps)} steps{more}."]
-        print_words(Console(), "\n".join(lines))
-    return INCOMPLETE if able else VERIFIED
-
-
-def _follow(target: Target, steps: Schedule) -> tuple[list[StepRecord], list[str]]:
-    """Return the steps in words, and the processes that could go on."""
-    with target.program.controlled():
-        run = follow(target.program, steps, detail=True)
-        names = target.program.vocabulary.process_names
-        able = [names[process] for process in run.enabled()]
-        records = run.records()
-        run.close()
-    return records, able
+def _without_failure(replayed: Replayed) -> str:
+    """Say that nothing failed, who could go on, and what was expected."""
+    able = ", ".join(replayed.able)
+    more = f"; the program can go on with {able}" if able else ""
+    return f"No failure in these {len(replayed.steps)} steps{more}.\n{replayed}".rstrip()

@@ -50,11 +50,13 @@ class Backtracking(Algorithm):
         """Pass on to `E.p` what is asleep at `E` and independent of `p`."""
         del process
         sleep = self.sleep[-1]
-        self._next_sleep = (
-            {q: step for q, step in sleep.items() if not step.conflicts_with(footprint)}
-            if sleep
-            else {}
-        )
+        if not sleep:
+            self._next_sleep = {}
+            return
+        self.search.result.dependency_checks += len(sleep)
+        self._next_sleep = {
+            q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
+        }
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Plan nothing: every branch is known from the start."""

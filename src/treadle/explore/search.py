@@ -12,7 +12,7 @@ the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from time import perf_counter
 from typing import TypeVar
 
@@ -38,6 +38,8 @@ _STEPS = -3
 _DIFFERS = -4
 """Outcome of an execution whose replayed steps are not the recorded ones."""
 _PROBES_KEPT = 100_000
+_FEW = 4
+"""Up to so many races' first events, what happens after each is found one by one."""
 
 
 class Search:
@@ -55,6 +57,7 @@ class Search:
         seed: int = 0,
         depth: int = 3,
         races: bool = False,
+        learn: bool = True,
         listener: Listener | None = None,
     ) -> None:
         self.program = program
@@ -63,6 +66,7 @@ class Search:
         self.budget = budget
         self.seed = seed
         self.depth = depth
+        self.learn = learn
         self._stop_on_failure = stop_on_failure
         self._races = races
         self._listener = listener
@@ -190,22 +194,32 @@ class Search:
         """Index of the first event that this execution did not share with the previous one."""
         return self._new
 
-    def reversals(self, run: Run) -> Iterator[Reversal]:
+    def reversals(
+        self, run: Run, is_planned: Callable[[int, int], bool] | None = None
+    ) -> Iterator[Reversal]:
         """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
+
+        Races for which `is_planned` are left out: the algorithm has planned both orders.
 
         Races of the unchanged part were handled before. Where steps have to be probed, what they do
         may depend on the new part, and nothing that rests on the order of the old one holds: then
         all races are handled again.
         """
         trace = self.trace
+        self._count_checks(len(trace.before), len(trace))
         trace.extend()
         probing = bool(trace.undecided or run.blocked())
         new = 0 if probing else self._new
         by_first: dict[int, list[int]] = {}
         for e, last in _closed_since(trace.races, new):
-            by_first.setdefault(e, []).append(last)
+            if is_planned is None or not is_planned(e, last):
+                by_first.setdefault(e, []).append(last)
         altered = _closed_since(trace.altered, new)
         if not (by_first or altered or probing):
+            return
+        if not (altered or probing) and len(by_first) <= _FEW:
+            for e, lasts in by_first.items():
+                yield e, everything_after(trace, e) & ~trace.after_one(e), lasts, -1
             return
         after = trace.after()
         for e, lasts in by_first.items():
@@ -213,6 +227,12 @@ class Search:
         yield from altered_reversals(trace, altered, after)
         if probing:
             yield from probed_reversals(trace, run, after, self.probe)
+
+    def _count_checks(self, analysed: int, length: int) -> None:
+        """Count the pairs of events that an extension of the trace looks at."""
+        pairs = (length * (length - 1) - analysed * (analysed - 1)) // 2
+        self.result.race_checks += pairs
+        self.result.dependency_checks += pairs
 
     def probe(
         self, processes: Sequence[int], codes: Sequence[Codes], process: int
@@ -252,7 +272,7 @@ class Search:
         if outcome == BLOCKED:
             result.blocked += 1
         elif outcome == _STEPS:
-            self._report_budget(run)
+            self._report(Failure.of_budget(self.program, run, self.trace, self._schedule()))
         elif (ending := run.ending()).is_cut:
             result.cut += 1
             return
@@ -274,23 +294,6 @@ class Search:
             self._report(
                 Failure.of_race(self.program, self.trace, (first, second), self._schedule())
             )
-
-    def _report_budget(self, run: Run) -> None:
-        names = self.program.vocabulary.process_names
-        tail = self.trace.processes[-min(100, len(self.trace)) :]
-        spinning = max(set(tail), key=tail.count)
-        where = run.where(spinning)
-        self._report(
-            Failure(
-                kind="budget",
-                message=f"no end after {len(self.trace)} steps: {names[spinning]} spins"
-                f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
-                process=names[spinning],
-                step=len(self.trace),
-                schedule=self._schedule(),
-                _program=self.program,
-            )
-        )
 
     def _report_difference(self, run: Run, index: int) -> int:
         """Report that a step was not as recorded under the same schedule."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import types
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from treadle.events import Codes, Mode, location_of, mode_of
 from treadle.model.run import ModelRun
 from treadle.model.state import Array
-from treadle.program import Access, StepRecord
+from treadle.program import Access, FrameRecord, StepRecord
 from treadle.words import (
     OPERATIONS,
     brief,
     exception_in_words,
+    frames_in_words,
+    frames_of_traceback,
     place_in_words,
     place_of_exception,
     place_of_frame,
@@ -30,6 +33,19 @@ if TYPE_CHECKING:
 
 _SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
 _KIT = str(Path(__file__).parent)
+_VERBS = {
+    "Lock.try_acquire": "try to acquire",
+    "RLock.try_acquire": "try to acquire",
+    "Semaphore.try_acquire": "try to acquire",
+    "Condition.notify": "notify",
+    "Condition.notify_all": "notify all on",
+    "_Wait.perform": "wait on",
+    "_Wake.perform": "wake up on",
+    "Mailbox.send": "send to",
+    "_Receive.perform": "receive from",
+    "_Timed.perform": "receive from",
+}
+"""What is more than the accesses that it makes, in words; the object follows."""
 
 
 class _DetailedLog(list[int]):
@@ -40,15 +56,23 @@ class _DetailedLog(list[int]):
         self.run = run
         self.words: list[Access] = []
         self.where: tuple[str, int] | None = None
+        self.call: types.FrameType | None = None
+        """The kit's function that made the last access, if it is in words of its own."""
 
     def append(self, access: int) -> None:
         """Record an access; the caller has already performed it."""
         super().append(access)
         if mode_of(access) in _SILENT:
             return
-        self.words.append(self.run.access_in_words(mode_of(access), location_of(access)))
+        frame = sys._getframe(1)
+        call = _kit_call(frame)
+        if call is None:
+            self.words.append(self.run.access_in_words(mode_of(access), location_of(access)))
+        elif call is not self.call:
+            self.words.append(_call_in_words(call))
+        self.call = call
         if self.where is None:
-            self.where = place_of_frame(sys._getframe(1), _is_kit)
+            self.where = place_of_frame(frame, _is_kit)
 
 
 class DetailedRun(ModelRun):
@@ -73,7 +97,7 @@ class DetailedRun(ModelRun):
     def step(self, process: int) -> Codes:
         """Let a process take one step, record it, and return what it accessed."""
         log = self._log
-        log.words, log.where = [], None
+        log.words, log.where, log.call = [], None, None
         standing = self.place_of(process)
         if process in self._announced:
             log.where = standing  # what it announced, where it yielded
@@ -92,13 +116,35 @@ class DetailedRun(ModelRun):
                 place_in_words(place),
                 linecache.getline(*place).strip() if place else "",
                 error,
+                then=self._then(process),
             )
         )
         return codes
 
+    def _then(self, process: int) -> str:
+        if self.has_ended(process):
+            return "ends"
+        return "" if self.is_enabled(process) else "waits"
+
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words."""
         return self._records
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions of the model that the processes are in."""
+        found = []
+        for crash in self.crashes:
+            stack = frames_of_traceback(crash.exception)
+            found += self._frames_of(crash.process, stack)
+        for process in self._alive:
+            stack = [(frame, frame.f_lineno) for frame in self.stack_of(process)]
+            found += self._frames_of(process, stack)
+        return found
+
+    def _frames_of(
+        self, process: int, stack: list[tuple[types.FrameType, int]]
+    ) -> list[FrameRecord]:
+        return frames_in_words(self.name_of(process), stack, _is_kit, hidden=self._state)
 
     def access_in_words(self, mode: Mode, location: int) -> Access:
         """Return one access for a report, with the location's present value."""
@@ -128,6 +174,31 @@ class DetailedRun(ModelRun):
         del log.words[words:]
         log.where = where
         return observed
+
+
+def _kit_call(frame: types.FrameType) -> types.FrameType | None:
+    """Return the outermost function of the kit with words of its own that an access is made by."""
+    found = None
+    inner: types.FrameType | None = frame
+    while inner is not None and _is_kit(inner.f_code.co_filename):
+        if inner.f_code.co_qualname in _VERBS:
+            found = inner
+        inner = inner.f_back
+    return found
+
+
+def _call_in_words(frame: types.FrameType) -> Access:
+    """Return a call of the kit in words: on which object, and the message if there is one."""
+    name, found = frame.f_code.co_qualname, frame.f_locals
+    owner = found["self"]
+    obj = getattr(owner, "_condition", None) or getattr(owner, "_box", owner)
+    value = ""
+    if "message" in found:
+        value = brief(found["message"])
+    elif name in ("_Receive.perform", "_Timed.perform"):
+        index = obj._first(owner._match, found["process"])
+        value = brief(obj._messages[index][1]) if index >= 0 else "timed out"
+    return Access(_VERBS[name], obj._name, value)
 
 
 def _is_kit(filename: str) -> bool:

@@ -25,7 +25,7 @@ from treadle.errors import TreadleError
 from treadle.events import Codes, Mode, Vocabulary, code
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
-from treadle.model.rigid import EVERYWHERE, Kind, OpenSteps, open_steps
+from treadle.model.rigid import EVERYWHERE, Foresight, Kind, OpenSteps, foresee, open_steps
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
@@ -69,6 +69,8 @@ class Program:
         self._prepared: list[PreparedProcess] = []
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
+        self._foresight: dict[Callable[..., Any], Foresight | None] = {}
+        self.trusts_arithmetic = True
         self._declare(shared)
 
     # Declaring
@@ -96,6 +98,7 @@ class Program:
             else:
                 self.scalars[name] = self.vocabulary.location(name, name)
                 self.cells[self.scalars[name]] = name, None
+                self.vocabulary.plain.add(self.scalars[name])
                 self._initial.append((f"_v_{name}", value))
         objects = [name for name in shared if name not in self.scalars]
         self._state_class = state_class(self.scalars, objects)
@@ -113,6 +116,7 @@ class Program:
             parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
             return lambda run: tuple(part(run) for part in parts)
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
+        self.vocabulary.plain.update(locations)
         first = locations[0] if locations else 0
         self.cells.update((first + i, (name, i)) for i in range(len(value)))
         return lambda run: run.bind_array(name, first, list(value))
@@ -179,6 +183,11 @@ class Program:
         """Return nothing: a model has no surprises."""
         return []
 
+    def foresee_less(self) -> bool:
+        """Stop to trust arithmetic not to raise; return whether it was trusted till now."""
+        trusted, self.trusts_arithmetic = self.trusts_arithmetic, False
+        return trusted
+
     def controlled(self) -> contextlib.nullcontext[None]:
         """Return the context in which executions can be started: any."""
         return contextlib.nullcontext()
@@ -201,8 +210,7 @@ class Program:
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> PreparedProcess:
         """Find out how a process is created: from its first yield? with open steps?"""
-        is_closed = all(map(_is_data, args)) and _is_data(function)
-        steps = self.open_steps(function) if is_closed else EVERYWHERE
+        steps = self.open_steps(function) if _is_closed(function, args) else EVERYWHERE
         is_primed = self._begins_with_yield(number, function, args)
         return number, function, args, is_primed, steps if steps.any else None
 
@@ -281,6 +289,14 @@ class Program:
             found = self._open_steps[function] = open_steps(function, self._kinds)
         return found
 
+    def foresight(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Foresight | None:
+        """Return what can be foreseen of the steps of a process; None: nothing."""
+        if not _is_closed(function, args):
+            return None
+        if function not in self._foresight:
+            self._foresight[function] = foresee(function, self._kinds)
+        return self._foresight[function]
+
     def watched_by(self, condition: Callable[[], object]) -> Codes:
         """Return what a condition's code names, as a watch set."""
         names = names_in(condition)
@@ -310,6 +326,11 @@ def _check_shareable(name: str, value: Any) -> None:
                     f"shared variable {name!r} holds a {type(item).__name__} in a "
                     f"{type(value).__name__}: use a list of nothing but such objects"
                 )
+
+
+def _is_closed(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Tell whether a process reaches shared state only through the state that it is given."""
+    return all(map(_is_data, args)) and _is_data(function)
 
 
 def _is_data(value: object, seen: frozenset[int] = frozenset()) -> bool:

@@ -1,4 +1,4 @@
-"""Which steps of a process access the same locations whatever values they read.
+"""What values decide about the accesses of a process: those read in the same step, or earlier.
 
 When a race is reversed, its second step runs in another order, reads other values, and may then
 access other locations. For a step that cannot do that ("rigid") the core trusts the record; any
@@ -7,7 +7,13 @@ the source of a process and follows, along every path from one `yield` to the ne
 names hold values read in that step. A step is open if an access comes after a decision on such a
 value (a branch, or an operation on it that may raise), or if its location is computed from one.
 
-Whatever the analysis does not understand makes the step, or the whole process, open.
+In the same way it follows values from one step to the next: which earlier steps read something that
+may decide what a step accesses, or whether the process gets there (`foresee`). An addition,
+subtraction or multiplication of a value that an earlier step read is trusted not to raise, until
+one does (`Foresight.doubtful`).
+
+Whatever the analysis does not understand makes the step, or the whole process, open, and nothing is
+foreseen of it.
 """
 
 from __future__ import annotations
@@ -20,11 +26,18 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any, Literal
 
+from treadle.program import Foreseen
+
 Kind = Literal["scalar", "array", "dict", "object", "objects"]
 """What a shared name is: a scalar, an array, a dictionary, an object, or a list of objects."""
 
 Origin = tuple[int, int] | None
 """Where a step begins: line and column of a `yield`, None for the start of the process."""
+
+Taint = frozenset[tuple[Origin, bool]]
+"""Which steps' reads a value depends on, and whether each step is over; else it is under way."""
+
+_NOTHING: Taint = frozenset()
 
 _ANNOUNCING = {"acquire", "receive", "wait", "until", "join"}
 """Methods that only make an operation to be yielded."""
@@ -54,21 +67,69 @@ EVERYWHERE = OpenSteps(at_start=True, after=frozenset(), everywhere=True)
 
 def open_steps(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> OpenSteps:
     """Find the open steps of a process, `kinds` telling what the shared names are."""
+    analysis, shift = _analysed(function, kinds)
+    if analysis is None:
+        return EVERYWHERE
+    places = {origin for origin in analysis.open if origin is not None}
+    shifted = {(line + shift[0], column + shift[1]) for line, column in places}
+    return OpenSteps(None in analysis.open, _offsets(function.__code__, shifted))
+
+
+def _analysed(
+    function: Callable[..., Any], kinds: Mapping[str, Kind]
+) -> tuple[_Analysis | None, tuple[int, int]]:
+    """Return the analysis of a process if there can be one, and how far its source is shifted."""
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
-        return EVERYWHERE  # the source would not be that of what runs, or have other parameters
+        return None, (0, 0)  # the source would not be that of what runs, or have other parameters
     try:
         definition, shift = _definition(function)
         positional = definition.args.posonlyargs + definition.args.args
         parameters = [argument.arg for argument in positional]
         if not parameters:
-            return EVERYWHERE
+            return None, shift
         analysis = _Analysis(parameters[0], kinds)
         analysis.block(definition.body, {None: _Path()})
     except (_OpaqueError, OSError, TypeError, SyntaxError):
-        return EVERYWHERE
-    places = {origin for origin in analysis.open if origin is not None}
-    shifted = {(line + shift[0], column + shift[1]) for line, column in places}
-    return OpenSteps(None in analysis.open, _offsets(function.__code__, shifted))
+        return None, (0, 0)
+    return analysis, shift
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What can be foreseen of the steps of a process: at its start, and by suspended position."""
+
+    at_start: Foreseen
+    after: Mapping[int, Foreseen]
+    """By instruction offset (`f_lasti`) of a suspended generator."""
+    doubtful: Mapping[int, frozenset[int]]
+    """By place of a step: more places that are decisive for it if arithmetic raises."""
+
+
+def foresee(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Foresight | None:
+    """Find which steps of a process decide about later ones; None if that cannot be told."""
+    analysis, shift = _analysed(function, kinds)
+    if analysis is None:
+        return None
+    origins = sorted(analysis.decisive, key=lambda origin: origin or (0, 0))
+    places = {origin: place for place, origin in enumerate(origins)}
+
+    def decisive(taint: Taint) -> frozenset[int]:
+        return frozenset(places[origin] for origin, _ in taint)
+
+    code = function.__code__
+    deciding = frozenset[int]().union(*map(decisive, analysis.decisive.values()))
+    foreseen = {
+        o: Foreseen(places[o], decisive(analysis.decisive[o]), places[o] in deciding)
+        for o in origins
+    }
+    after = {
+        offset: foreseen[origin]
+        for origin in origins
+        if origin is not None
+        for offset in _offsets(code, {(origin[0] + shift[0], origin[1] + shift[1])})
+    }
+    doubtful = {places[o]: decisive(taint) for o, taint in analysis.doubtful.items() if taint}
+    return Foresight(foreseen[None], after, doubtful)
 
 
 def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[int, int]]:
@@ -91,13 +152,31 @@ def _offsets(code: CodeType, places: set[tuple[int, int]]) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Path:
-    """What is known at a point of one step: values read in it, and whether they decided."""
+    """What is known at a point of one step: which reads local names depend on, and what decided."""
 
-    tainted: set[str] = field(default_factory=set)
-    decided: bool = False
+    tainted: dict[str, Taint] = field(default_factory=dict)
+    decided: Taint = _NOTHING
+    doubted: Taint = _NOTHING
+    """What decided too if arithmetic on it can raise."""
 
     def copy(self) -> _Path:
-        return _Path(set(self.tainted), self.decided)
+        return _Path(dict(self.tainted), self.decided, self.doubted)
+
+    def merge(self, other: _Path) -> None:
+        for name, taint in other.tainted.items():
+            self.tainted[name] = self.tainted.get(name, _NOTHING) | taint
+        self.decided |= other.decided
+        self.doubted |= other.doubted
+
+    def over(self) -> _Path:
+        """Return what is known when the step is over."""
+        tainted = {name: _over(taint) for name, taint in self.tainted.items()}
+        return _Path(tainted, _over(self.decided), _over(self.doubted))
+
+
+def _over(taint: Taint) -> Taint:
+    """Return the same reads, their steps being over."""
+    return frozenset((origin, True) for origin, _ in taint)
 
 
 _State = dict[Origin, _Path]
@@ -108,9 +187,7 @@ def _join(*states: _State) -> _State:
     joined: _State = {}
     for state in states:
         for origin, path in state.items():
-            known = joined.setdefault(origin, _Path())
-            known.tainted |= path.tainted
-            known.decided |= path.decided
+            joined.setdefault(origin, _Path()).merge(path)
     return joined
 
 
@@ -119,10 +196,16 @@ def _copy(state: _State) -> _State:
 
 
 class _Analysis:
-    """Follows the statements of a process; `open` collects where open steps begin."""
+    """Follows the statements of a process; `open` collects where open steps begin.
+
+    `decisive` collects for each step the earlier reads that decide about its accesses.
+    """
 
     def __init__(self, state_name: str, kinds: Mapping[str, Kind]) -> None:
         self.open: set[Origin] = set()
+        self.decisive: dict[Origin, Taint] = {None: _NOTHING}
+        self.doubtful: dict[Origin, Taint] = {None: _NOTHING}
+        self._announced = _NOTHING
         self._state_name = state_name
         self._kinds = kinds
         self._breaks: list[_State] = []
@@ -158,7 +241,7 @@ class _Analysis:
     def _do_assign(self, statement: ast.Assign, state: _State) -> _State:
         if isinstance(statement.value, ast.Yield):
             state = self._yield(statement.value, state)
-            received = dict.fromkeys(state, True)
+            received = {origin: _read_in(origin) for origin in state}
         else:
             self._refuse_alias(statement.value)
             received = self._evaluate(statement.value, state)
@@ -249,51 +332,55 @@ class _Analysis:
 
     def _yield(self, node: ast.Yield, state: _State) -> _State:
         """End the steps under way and begin one."""
+        self._announced = _NOTHING
         if node.value is not None:
             self._evaluate(node.value, state)
-        return {(node.lineno, node.col_offset): _Path()} if state else {}
+        if not state:
+            return {}
+        path = _Path()
+        for ended in state.values():
+            path.merge(ended.over())
+        origin = node.lineno, node.col_offset
+        self._note_decisive(origin, path.decided | _over(self._announced), path.doubted)
+        return {origin: path}
 
     # Values
 
-    def _evaluate(self, node: ast.expr, state: _State) -> dict[Origin, bool]:
-        """Evaluate in every step that may be under way: does the value depend on what it read?"""
+    def _evaluate(self, node: ast.expr, state: _State) -> dict[Origin, Taint]:
+        """Evaluate in every step that may be under way: which reads does the value depend on?"""
         return {origin: self._value(node, origin, path) for origin, path in state.items()}
 
-    def _decide(self, tainted: dict[Origin, bool], state: _State) -> None:
+    def _decide(self, tainted: dict[Origin, Taint], state: _State) -> None:
         for origin, path in state.items():
             path.decided |= tainted[origin]
 
-    def _store(self, target: ast.expr, state: _State, tainted: dict[Origin, bool]) -> None:
+    def _store(self, target: ast.expr, state: _State, tainted: dict[Origin, Taint]) -> None:
         for origin, path in state.items():
             self._store_one(target, origin, path, tainted[origin])
 
-    def _store_one(self, target: ast.expr, origin: Origin, path: _Path, tainted: bool) -> None:
+    def _store_one(self, target: ast.expr, origin: Origin, path: _Path, tainted: Taint) -> None:
         if isinstance(target, ast.Name):
-            if tainted:
-                path.tainted.add(target.id)
-            else:
-                path.tainted.discard(target.id)
+            path.tainted[target.id] = tainted
         elif isinstance(target, ast.Tuple | ast.List):
             path.decided |= tainted  # unpacking may raise
             for element in target.elts:
                 self._store_one(element, origin, path, tainted)
-        elif not self._access_shared(target, origin, path):
+        elif self._access_shared(target, origin, path) is None:
             raise _OpaqueError
 
-    def _value(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
-        """Return whether a value depends on what the step read."""
+    def _value(self, node: ast.expr, origin: Origin, path: _Path) -> Taint:
+        """Return which reads a value depends on."""
         if isinstance(node, ast.Constant):
-            return False
+            return _NOTHING
         if isinstance(node, ast.Name):
             if node.id == self._state_name:
                 raise _OpaqueError  # the state escapes
-            return node.id in path.tainted
+            return path.tainted.get(node.id, _NOTHING)
         if isinstance(node, ast.Attribute | ast.Subscript):
             if self._is_object(node):
                 raise _OpaqueError  # a shared object as a value: who knows what is done with it
-            if self._access_shared(node, origin, path):
-                return True
-            return self._risky(node, origin, path)
+            value = self._access_shared(node, origin, path)
+            return self._risky(node, origin, path) if value is None else value
         if isinstance(node, ast.Call):
             return self._call(node, origin, path)
         if isinstance(node, ast.BoolOp | ast.IfExp):
@@ -310,19 +397,22 @@ class _Analysis:
             return self._risky(node, origin, path)
         raise _OpaqueError
 
-    def _parts(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
+    def _parts(self, node: ast.AST, origin: Origin, path: _Path) -> Taint:
         """Evaluate the parts of an expression, in order."""
         parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-        tainted = [self._value(part, origin, path) for part in parts]
-        return any(tainted)
+        return _NOTHING.union(*[self._value(part, origin, path) for part in parts])
 
-    def _risky(self, node: ast.AST, origin: Origin, path: _Path) -> bool:
+    def _risky(self, node: ast.AST, origin: Origin, path: _Path) -> Taint:
         """Evaluate an operation that may raise for some values."""
         tainted = self._parts(node, origin, path)
-        path.decided |= tainted
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            path.decided |= tainted & _read_in(origin)
+            path.doubted |= tainted
+        else:
+            path.decided |= tainted
         return tainted
 
-    def _choice(self, node: ast.BoolOp | ast.IfExp, origin: Origin, path: _Path) -> bool:
+    def _choice(self, node: ast.BoolOp | ast.IfExp, origin: Origin, path: _Path) -> Taint:
         """Evaluate operands that are skipped for some values of the first."""
         first, *rest = (
             node.values if isinstance(node, ast.BoolOp) else (node.test, node.body, node.orelse)
@@ -333,7 +423,7 @@ class _Analysis:
             tainted |= self._value(operand, origin, path)
         return tainted
 
-    def _compare(self, node: ast.Compare, origin: Origin, path: _Path) -> bool:
+    def _compare(self, node: ast.Compare, origin: Origin, path: _Path) -> Taint:
         tainted = self._value(node.left, origin, path)
         for position, (operator, operand) in enumerate(
             zip(node.ops, node.comparators, strict=True)
@@ -341,15 +431,16 @@ class _Analysis:
             if position:
                 path.decided |= tainted  # a chain stops at its first comparison that is false
             if isinstance(operator, ast.In | ast.NotIn) and self._is_object(operand):
-                self._note_access(origin, path, tainted | self._base(operand, origin, path))
-                tainted = True
+                tainted |= self._base(operand, origin, path)
+                self._note_access(origin, path, tainted)
+                tainted |= _read_in(origin)
             else:
                 tainted |= self._value(operand, origin, path)
             if not isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
                 path.decided |= tainted
         return tainted
 
-    def _call(self, node: ast.Call, origin: Origin, path: _Path) -> bool:
+    def _call(self, node: ast.Call, origin: Origin, path: _Path) -> Taint:
         function = node.func
         shared = isinstance(function, ast.Attribute) and (
             self._is_object(function.value) or self._is_state(function.value)
@@ -357,8 +448,7 @@ class _Analysis:
         operands = [*node.args, *(keyword.value for keyword in node.keywords)]
         if shared:
             operands = [part for operand in operands for part in _evaluated_parts(operand)]
-        values = [self._value(operand, origin, path) for operand in operands]
-        tainted = any(values)
+        tainted = _NOTHING.union(*[self._value(operand, origin, path) for operand in operands])
         if not shared:
             tainted |= self._value(function, origin, path)
             path.decided |= tainted  # it may raise
@@ -366,33 +456,52 @@ class _Analysis:
         assert isinstance(function, ast.Attribute)
         tainted |= self._base(function.value, origin, path)
         if function.attr in _ANNOUNCING:
-            return False
+            names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            self._announced |= _NOTHING.union(
+                *[path.tainted.get(name, _NOTHING) for name in names], tainted
+            )
+            return _NOTHING
         self._note_access(origin, path, tainted)
-        return True
+        return tainted | _read_in(origin)
 
     # Shared state
 
-    def _access_shared(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
-        """Note the access if an expression is a shared location; tell whether it is."""
+    def _access_shared(self, node: ast.expr, origin: Origin, path: _Path) -> Taint | None:
+        """Note the access if an expression is a shared location; return what its value depends on.
+
+        None if it is none.
+        """
         if isinstance(node, ast.Attribute):
             if self._kind(node) == "scalar" or self._is_object(node.value):
-                self._note_access(origin, path, self._base(node.value, origin, path))
-                return True
+                tainted = self._base(node.value, origin, path)
+                self._note_access(origin, path, tainted)
+                return tainted | _read_in(origin)
         elif isinstance(node, ast.Subscript) and self._is_object(node.value):
             tainted = self._base(node.value, origin, path)
             tainted |= self._value(node.slice, origin, path)
             self._note_access(origin, path, tainted)
-            path.decided |= self._kind(node.value) == "dict"  # the key may be missing
-            return True
-        return False
+            if self._kind(node.value) == "dict":  # the key may be missing
+                path.decided |= _read_in(origin)
+            return tainted | _read_in(origin)
+        return None
 
-    def _base(self, node: ast.expr, origin: Origin, path: _Path) -> bool:
-        """Return whether it depends on a value read which object `s.objects[index]` is."""
-        return isinstance(node, ast.Subscript) and self._value(node.slice, origin, path)
+    def _base(self, node: ast.expr, origin: Origin, path: _Path) -> Taint:
+        """Return on which reads it depends which object `s.objects[index]` is."""
+        return (
+            self._value(node.slice, origin, path) if isinstance(node, ast.Subscript) else _NOTHING
+        )
 
-    def _note_access(self, origin: Origin, path: _Path, computed: bool) -> None:
-        if computed or path.decided:
+    def _note_access(self, origin: Origin, path: _Path, computed: Taint) -> None:
+        decisive = computed | path.decided
+        if (origin, False) in decisive:
             self.open.add(origin)
+        self._note_decisive(origin, decisive, path.doubted)
+
+    def _note_decisive(self, origin: Origin, decisive: Taint, doubtful: Taint) -> None:
+        """Note which reads of steps that are over decide about a step."""
+        for known, taint in ((self.decisive, decisive), (self.doubtful, doubtful)):
+            earlier = frozenset(read for read in taint if read[1])
+            known[origin] = known.get(origin, _NOTHING) | earlier
 
     def _is_state(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id == self._state_name
@@ -413,6 +522,11 @@ class _Analysis:
         """Give up on a local name for a shared object."""
         if self._is_object(node) or self._kind(node) == "objects":
             raise _OpaqueError
+
+
+def _read_in(origin: Origin) -> Taint:
+    """Return the taint of what is read in the step that is under way."""
+    return frozenset([(origin, False)])
 
 
 def _evaluated_parts(operand: ast.expr) -> list[ast.expr]:

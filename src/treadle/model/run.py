@@ -14,9 +14,17 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
-from treadle.model.rigid import OpenSteps
+from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
-from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
+from treadle.program import (
+    CannotStepError,
+    Crash,
+    Ending,
+    Foreseen,
+    FrameRecord,
+    StepRecord,
+    Wait,
+)
 from treadle.words import place_in_words
 
 if TYPE_CHECKING:
@@ -49,6 +57,8 @@ class ModelRun:
         """How to resume each process that has not ended."""
         self._announced: dict[int, Operation] = {}
         self._spawned: list[int] = []
+        self._spawned_code: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+        self._foresight: dict[int, Foresight | None] = {}
         self._children: dict[int, int] = {}
         self._daemons = program.daemons
         self._built_locks: dict[int, Lock] = {}
@@ -170,7 +180,7 @@ class ModelRun:
                 except (TreadleError, CannotStepError):
                     raise
                 except (Exception, SystemExit) as error:
-                    self.crashes.append(Crash(process, index, error))
+                    self.crashes.append(Crash(process, self._steps, error))
                     del alive[process]
                     self._note_yielded(process, None)
                 else:
@@ -245,6 +255,8 @@ class ModelRun:
         self._alive.clear()
         self.program.check_untouched(self._log)
 
+    drop = close
+
     # Processes
 
     def spawn(
@@ -267,6 +279,7 @@ class ModelRun:
         self._alive[number] = generator.send
         self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
         self._spawned.append(number)
+        self._spawned_code[number] = function, args
         if daemon:
             self._daemons = self._daemons | {number}
         self.append(code(number, Mode.SPAWN))
@@ -419,22 +432,54 @@ class ModelRun:
                 waits.append(Wait(self.name_of(process), operation.describe(), holders, where))
         return Ending(self.crashes, waits)
 
+    def foresee(self, process: int) -> Foreseen | None:
+        """Say what is known of an enabled process's next step; None: every step may decide it."""
+        if process not in self._foresight:
+            self._foresight[process] = self.program.foresight(*self._code_of(process))
+        foresight, generator = self._foresight[process], self._generator(process)
+        if foresight is None or generator is None:
+            return None
+        frame = generator.gi_frame
+        if frame is None or not generator.gi_suspended:
+            return foresight.at_start
+        foreseen = foresight.after.get(frame.f_lasti)
+        if foreseen is None or self.program.trusts_arithmetic:
+            return foreseen
+        doubtful = foresight.doubtful.get(foreseen.place, frozenset())
+        return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
+
+    def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Return function and arguments of a process."""
+        for number, function, args in self.program.declared:
+            if number == process:
+                return function, args
+        return self._spawned_code[process]
+
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
         return place_in_words(self.place_of(process))
 
     def place_of(self, process: int) -> tuple[str, int] | None:
         """Return file and line of where a process stands, inside what it delegates to."""
+        stack = self.stack_of(process)
+        return (stack[-1].f_code.co_filename, stack[-1].f_lineno) if stack else None
+
+    def stack_of(self, process: int) -> list[types.FrameType]:
+        """Return the frames of a process: its own, and those of what it delegates to."""
         generator: object = self._generator(process)
-        place = None
+        stack = []
         while isinstance(generator, types.GeneratorType) and generator.gi_frame is not None:
-            place = generator.gi_frame.f_code.co_filename, generator.gi_frame.f_lineno
+            stack.append(generator.gi_frame)
             generator = generator.gi_yieldfrom
-        return place
+        return stack
 
     def records(self) -> list[StepRecord]:
         """Refuse: only a `DetailedRun` records its steps in words."""
         raise TreadleBug("records() of a run that was started without detail")
+
+    def frames(self) -> list[FrameRecord]:
+        """Refuse: only a `DetailedRun` does that."""
+        raise TreadleBug("frames() of a run that was started without detail")
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""

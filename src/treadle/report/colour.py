@@ -1,21 +1,19 @@
-"""Colour for plain text, where the console wants it: terminals, unless NO_COLOR is set."""
+"""Colour, where the console wants it: on terminals, unless NO_COLOR is set, or FORCE_COLOR is."""
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
+
+from treadle.report.line import Line
 
 _STYLES = {
     "VERIFIED": "bold green",
     "FAILED": "bold red",
     "INCOMPLETE": "bold yellow",
-    "Assertion": "bold red",
-    "Exception": "bold red",
-    "Deadlock": "bold red",
-    "Budget": "bold red",
-    "Nondeterminism": "bold red",
     "DISAGREEMENT": "bold red",
-    ">": "red",
     "Replay:": "cyan",
 }
 """What a line begins with, and how it is shown."""
@@ -26,3 +24,16 @@ def print_words(console: Console, words: str) -> None:
     for line in words.splitlines():
         style = next((style for start, style in _STYLES.items() if line.startswith(start)), "")
         console.print(Text(line, style=style), soft_wrap=True, highlight=False)
+
+
+def renderable(lines: Iterable[Line]) -> RenderableType:
+    """Return lines for `rich` to print, each as one line, however wide the terminal is."""
+    return Group(*map(_text, lines))
+
+
+def _text(line: Line) -> Text:
+    text = Text(no_wrap=True, overflow="ignore")
+    for words, style in line:
+        text.append(words, style=style or None)
+    text.rstrip()
+    return text

@@ -1,136 +1,242 @@
 """An execution as text: one column per process, in time order, from top to bottom.
 
-Each row is one step: its number, its source line, and in its process's column what it did. If
-there are too many processes for readable columns, the process's name comes in front instead.
+Each step has its number and line on the left, and in its process's column the source text, what it
+did, and the values. Where another process takes over, the column says why: the process was
+preempted although it could go on, or it waits, or it has ended. If there are too many processes for
+readable columns, the process's name comes in front instead.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from treadle.program import StepRecord
+from treadle.report.cast import Cast
+from treadle.report.folding import Fold, fold
+from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, printable
 
-WIDTH = 80
-_NARROWEST = 14
+_NARROWEST = 18
 """Columns narrower than this cannot be read."""
-_WIDEST = 34
+_WIDEST = 44
 """Columns wider than this tear the rows apart."""
 _WHERE = 22
 """Characters that the source line's column may take."""
-_NAME = 20
+_NAME = 24
 _ACCESSES = 8
 """Accesses of one step that are shown."""
-_GAP = "  "
-
-
-def trace_in_columns(
-    records: Sequence[StepRecord], marked: int = -1, *, rows: int | None = None
-) -> list[str]:
-    """Return the lines of a trace; `marked` is the failing step, `rows` how many steps to show."""
-    if not records:
-        return []
-    layout = _Layout.of(records)
-    runs = _runs_of_equal_steps(records)
-    left_out = range(0)
-    if rows is not None and len(runs) > rows:
-        left_out = range(rows // 4, len(runs) - (rows - rows // 4))
-    lines = layout.header()
-    for at, (start, count) in enumerate(runs):
-        if left_out and at == left_out.start:
-            steps = sum(count for _, count in runs[left_out.start : left_out.stop])
-            lines.append(f"   ... {steps:,} steps left out ...")
-        if at not in left_out:
-            lines += layout.row(start, records[start], is_marked=start == marked)
-            if count > 1:
-                lines.append(f"   ... {count - 1:,} more steps like this one ...")
-    return lines
-
-
-def _runs_of_equal_steps(records: Sequence[StepRecord]) -> list[tuple[int, int]]:
-    """Return index and number of the steps in a row that are the same, as in a spinning loop."""
-    runs: list[tuple[int, int]] = []
-    for index, record in enumerate(records):
-        if runs and record == records[index - 1]:
-            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
-        else:
-            runs.append((index, 1))
-    return runs
+_INDENT = "  "
+_BREAKABLE = re.compile(r"= \S+ ?|(?:[.\[]|\((?!\)))?(?:\(\)|[^\s.\[(])+ ?|\s|[.\[(]")
+"""Parts of a text that stay on one line."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Emphasis:
+    """Steps to be shown in a special way, by index."""
+
+    failing: int = -1
+    racing: Collection[int] = ()
+    kept: Collection[int] = ()
+    """Steps not to be folded besides those."""
+
+
+_NONE = Emphasis()
+
+
+def columns(
+    records: Sequence[StepRecord],
+    emphasis: Emphasis = _NONE,
+    *,
+    rows: int | None = None,
+    width: int = WIDTH,
+    marks: Marks = UNICODE,
+) -> list[Line]:
+    """Return the lines of a trace with their styles."""
+    if not records:
+        return []
+    table = _Table(records, emphasis, width, marks)
+    kept = {emphasis.failing, *emphasis.racing, *emphasis.kept}
+    lines = table.header()
+    before: int | Fold | None = None
+    for item in fold(records, kept, rows):
+        if isinstance(item, Fold):
+            lines.append(table.fold(item))
+        else:
+            lines += table.row(item, is_next=before == item - 1)
+        before = item
+    return lines
+
+
+class _Table:
     """Where things stand in a row."""
 
-    digits: int
-    where: int
-    column: int
-    processes: list[str]
-    is_list: bool
-
-    @classmethod
-    def of(cls, records: Sequence[StepRecord]) -> _Layout:
-        """Choose between columns and a list, and how wide everything is."""
-        processes = list(dict.fromkeys(record.process for record in records))
-        digits = len(str(len(records)))
-        where = max(len(_brief_place(record.where)) for record in records)
-        left = 1 + digits + len(_GAP) + where + len(_GAP)
-        share = (WIDTH - left) // len(processes) - len(_GAP)
-        if share >= _NARROWEST:
-            column = _widest_line(records, processes, limit=min(share, _WIDEST))
-            return cls(digits, where, column, processes, is_list=False)
-        names = min(_NAME, max(map(len, processes)))
-        rest = WIDTH - left - names - len(_GAP)
-        return cls(digits, where, rest, processes, is_list=True)
-
-    def header(self) -> list[str]:
-        """Return the line that names the columns."""
-        left = " " * (1 + self.digits) + _GAP + " " * self.where + _GAP
-        if self.is_list:
-            return []
-        names = [_cut(name, self.column).ljust(self.column) for name in self.processes]
-        return [(left + _GAP.join(names)).rstrip()]
-
-    def row(self, index: int, record: StepRecord, *, is_marked: bool) -> list[str]:
-        """Return the lines of one step."""
-        where = _brief_place(record.where).ljust(self.where)
-        first = f"{'>' if is_marked else ' '}{index + 1:>{self.digits}}{_GAP}{where}{_GAP}"
-        more = (">" if is_marked else " ").ljust(len(first))
-        if self.is_list:
-            name = min(_NAME, max(map(len, self.processes)))
-            first += _cut(record.process, name).ljust(name) + _GAP
-            more += " " * (name + len(_GAP))
-            indent = ""
+    def __init__(
+        self, records: Sequence[StepRecord], emphasis: Emphasis, width: int, marks: Marks
+    ) -> None:
+        self._records = records
+        self._emphasis = emphasis
+        self._marks = marks
+        self._cast = cast = Cast(records)
+        files = {record.where.rpartition(":")[0] for record in records if record.where}
+        self._file = files.pop() if len(files) == 1 else ""
+        self._where = max(len(self._place(record)) for record in records)
+        self._digits = max(len(str(len(records))), 2)
+        left = 1 + self._digits + 2 + self._where + 2
+        share = (width - left - 3 * (len(cast.processes) - 1)) // len(cast.processes)
+        self._is_list = share < _NARROWEST
+        if self._is_list:
+            self._name = min(_NAME, max(len(cast.name(process)) for process in cast.processes))
+            self._column = max(width - left - self._name - 2, _NARROWEST)
         else:
-            indent = " " * (self.processes.index(record.process) * (self.column + len(_GAP)))
-        cell = _cell(record, self.column)
-        return [
-            ((first if at == 0 else more) + indent + line).rstrip() for at, line in enumerate(cell)
-        ]
+            self._column = self._widest(min(share, _WIDEST))
+
+    def _place(self, record: StepRecord) -> str:
+        """Return the line of a step, with the file if there is more than one."""
+        return record.where.rpartition(":")[2] if self._file else _brief_place(record.where)
+
+    def _widest(self, limit: int) -> int:
+        """Return how wide the columns have to be, `limit` at most."""
+        widest = max(
+            len(text)
+            for index in range(len(self._records))
+            for text, _ in self._cell(index, limit, is_next=False)
+        )
+        names = max(
+            max(len(process), len(self._cast.label(process))) for process in self._cast.processes
+        )
+        return min(limit, max(widest, names))
+
+    # Lines
+
+    def header(self) -> list[Line]:
+        """Return the lines that name the file and the columns."""
+        lines: list[Line] = [((f"In {self._file}:", ""),)] if self._file else []
+        if self._is_list:
+            return lines
+        cast = self._cast
+        names = [cast.label(process) or process for process in cast.processes]
+        paths = [process if cast.label(process) else "" for process in cast.processes]
+        lines.append(self._across(names, "bold "))
+        if any(paths):
+            lines.append(self._across(paths, ""))
+        return lines
+
+    def _across(self, texts: list[str], style: str) -> Line:
+        """Return a line with a text in every column."""
+        cells: list[Span] = [(" " * (1 + self._digits + 2 + self._where + 2), "")]
+        for index, (process, text) in enumerate(zip(self._cast.processes, texts, strict=True)):
+            if index:
+                cells.append((f" {self._marks.rule} ", "dim"))
+            shown = cut(printable(text), self._column).ljust(self._column)
+            cells.append((shown, style + self._cast.colour(process)))
+        return tuple(cells)
+
+    def row(self, index: int, *, is_next: bool) -> list[Line]:
+        """Return the lines of one step; `is_next` tells whether the row above is the step before.
+
+        A source line is not repeated for every step that it takes.
+        """
+        record = self._records[index]
+        mark, style = self._mark(index)
+        place = self._place(record)
+        place = place.rjust(self._where) if self._file else place.ljust(self._where)
+        number = f"{mark}{index + 1:>{self._digits}}  {place}  "
+        lines: list[Line] = []
+        for at, (text, cell_style) in enumerate(self._cell(index, self._column, is_next=is_next)):
+            left = number if at == 0 else mark.ljust(len(number))
+            lines.append(self._line(left, style, record.process, (text, cell_style), at == 0))
+        return lines
+
+    def fold(self, item: Fold) -> Line:
+        """Return the line that stands for steps that are not shown."""
+        words = item.words.replace("steps of all", "steps of several processes")
+        left = " " * (1 + self._digits + 2)
+        return ((f"{left}... {item.count:,} more {words} ...", "dim"),)
+
+    def _line(self, left: str, style: str, process: str, cell: Span, is_first: bool) -> Line:
+        if self._is_list:
+            name = cut(self._cast.name(process), self._name) if is_first else ""
+            return (
+                (left, style),
+                (f"{name.ljust(self._name)}  ", self._cast.colour(process)),
+                cell,
+            )
+        spans: list[Span] = [(left, style)]
+        for at, other in enumerate(self._cast.processes):
+            if at:
+                spans.append((f" {self._marks.rule} ", "dim"))
+            text, cell_style = cell if other == process else ("", "")
+            spans.append((text.ljust(self._column), cell_style))
+        return tuple(spans)
+
+    def _mark(self, index: int) -> Span:
+        if index == self._emphasis.failing:
+            return ">", "bold red"
+        return ("*", "bold") if index in self._emphasis.racing else (" ", "dim")
+
+    # Cells
+
+    def _cell(self, index: int, width: int, *, is_next: bool) -> list[Span]:
+        """Return the lines in the column of a step: source, what it did, why it stopped."""
+        record = self._records[index]
+        colour = self._cast.colour(record.process)
+        before = self._records[index - 1] if is_next else None
+        is_known = before is not None and (before.process, before.where) == (
+            record.process,
+            record.where,
+        )
+        lines: list[Span] = []
+        source = printable(record.source)
+        if source and not is_known:
+            lines.append((cut(source, width), colour))
+        style = {"*": "bold", ">": "bold red"}.get(self._mark(index)[0], "")
+        indent = _INDENT if source else ""
+        deeds = _deeds(record, width - len(indent))
+        lines += [(indent + text, style) for text in deeds]
+        if not lines:
+            lines.append(("(no access)", "dim"))
+        return lines + [(indent + text, "dim") for text in self._turn(index)]
+
+    def _turn(self, index: int) -> list[str]:
+        """Say why another process takes over after a step, if one does."""
+        record, dash = self._records[index], self._marks.dash
+        is_last = index + 1 == len(self._records)
+        if not is_last and self._records[index + 1].process == record.process:
+            return []
+        if record.then:
+            return [f"({record.then})"] if not record.error else []
+        return [] if is_last else [f"{dash * 2} preempted {dash * 2}"]
 
 
-def _widest_line(records: Sequence[StepRecord], processes: list[str], limit: int) -> int:
-    """Return how wide the columns have to be, `limit` at most."""
-    cells = max(len(line) for record in records for line in _cell(record, limit))
-    return min(limit, max(cells, *map(len, processes)))
-
-
-def _cell(record: StepRecord, width: int) -> list[str]:
+def _deeds(record: StepRecord, width: int) -> list[str]:
     """Return what a step did, in lines of at most `width` characters."""
     accesses = [printable(str(access)) for access in record.accesses]
     parts = [text for at, text in enumerate(accesses) if at == 0 or accesses[at - 1] != text]
     if len(parts) > _ACCESSES:
         parts[_ACCESSES - 1 :] = [f"... and {len(parts) - _ACCESSES + 1} more"]
-    if sum(len(part) + 2 for part in parts) - 2 <= width:
-        parts = ["; ".join(parts)] if parts else []
     if record.error:
         error = printable(record.error)  # its message is in the headline, if there is no room here
         parts.append(f"! {error if len(error) + 2 <= width else error.partition(':')[0]}")
-    if not parts:
-        parts = [printable(f"({record.source or 'no access'})")]
-    return [line for part in parts for line in textwrap.wrap(part, width, subsequent_indent="  ")]
+    return [line for part in parts for line in _wrapped(part, width)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap what a step did: between words, before a value, at the dots of a name."""
+    if len(text) <= width:
+        return [text]
+    lines = [""]
+    for part in _BREAKABLE.findall(text):
+        rest = part
+        while len(lines[-1]) + len(rest.rstrip()) > width:
+            is_long = len(_INDENT) + len(rest.rstrip()) > width
+            taken = width - len(lines[-1]) if is_long else 0
+            lines[-1] = (lines[-1] + rest[:taken]).rstrip()
+            lines.append(_INDENT)
+            rest = rest[taken:].lstrip()
+        lines[-1] += rest
+    return [line.rstrip() for line in lines]
 
 
 def _brief_place(where: str) -> str:
@@ -138,16 +244,3 @@ def _brief_place(where: str) -> str:
     if len(where) > _WHERE:
         where = PurePath(where).name
     return where if len(where) <= _WHERE else "..." + where[3 - _WHERE :]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """Return one line of text without control characters.
-
-    >>> printable("a\\nb\\x1b[1m")
-    'a b [1m'
-    """
-    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,48 +1,35 @@
-"""Results and failures for other programs: dictionaries that `json.dumps` takes.
+"""Results, failures and replays for other programs: dictionaries that `json.dumps` takes.
 
-A result (`schema` is `treadle.result/1`):
-
-    schema, program, algorithm   what was explored, and how; `target` too if the command line did it
-    verdict                      "verified", "failed" or "incomplete"
-    executions, blocked, cut     complete executions; those begun and found redundant; those that
-                                 the test cut
-    complete                     whether the whole space was covered
-    events, replayed, probes     steps on new paths, steps taken again, extra runs for conditions
-    seconds                      wall time
-    stopped_by, estimate         why it ended early and the estimated size of the space, or null
-    failing                      findings in all, repetitions included
-    notes                        what else users should know, each a string
-    failures                     the different ones, each as below
-
-A failure (`schema` is `treadle.failure/1`):
-
-    schema, kind, message        as in `treadle.Failure`
-    process, step                whose step failed, and its index (from 0)
-    schedule                     as one string, which `treadle replay` takes
-    granularity, options         for threads: `access` or `gil`; what else a replay needs
-    pair                         for a data race: the indices of the two steps, else null
-    waits                        for a deadlock: process, resource, holders, where, spins
-    trace                        one object per step: process, where, source, error, and accesses,
-                                 each with operation, location, value
-
-Keys may be added within a version; a change of meaning or a removal makes a new one.
+`schema.json` beside this file says what they are, as a JSON Schema; `docs/json.md` says what the
+keys mean. Keys may be added within a version; a change of meaning or a removal makes a new one.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from treadle.errors import ScheduleMismatch
+from treadle.replay import Replayed
 from treadle.report.text import verdict
 from treadle.result import Failure, Result
+from treadle.shrink import Shrunk
 
 RESULT_SCHEMA = "treadle.result/1"
 FAILURE_SCHEMA = "treadle.failure/1"
+REPLAY_SCHEMA = "treadle.replay/1"
 
 
-def result_as_dict(result: Result, *, target: str = "") -> dict[str, Any]:
-    """Return a result as a dictionary of schema `treadle.result/1`."""
+def result_as_dict(
+    result: Result, *, target: str = "", shrunk: Sequence[Shrunk] = ()
+) -> dict[str, Any]:
+    """Return a result as a dictionary of schema `treadle.result/1`.
+
+    `shrunk` is what shrinking made of the failures, in their order, if they were shrunk.
+    """
+    savings = itertools.chain(map(_saving, shrunk), itertools.repeat(None))
     return {
         "schema": RESULT_SCHEMA,
         **({"target": target} if target else {}),
@@ -61,7 +48,33 @@ def result_as_dict(result: Result, *, target: str = "") -> dict[str, Any]:
         "estimate": result.estimate,
         "failing": result.failing,
         "notes": result.notes,
-        "failures": [failure_as_dict(failure) for failure in result.failures],
+        "failures": [
+            {**failure_as_dict(failure), "shrunk": saving}
+            for failure, saving in zip(result.failures, savings, strict=False)
+        ],
+    }
+
+
+def _saving(shrunk: Shrunk) -> dict[str, Any]:
+    """Return what shrinking achieved."""
+    return {
+        "before": dict(zip(("switches", "steps"), shrunk.before, strict=True)),
+        "after": dict(zip(("switches", "steps"), shrunk.after, strict=True)),
+        "replays": shrunk.replays,
+        "is_smallest": shrunk.is_smallest,
+    }
+
+
+def replayed_as_dict(replayed: Replayed, *, target: str = "") -> dict[str, Any]:
+    """Return a replay as a dictionary of schema `treadle.replay/1`."""
+    return {
+        "schema": REPLAY_SCHEMA,
+        **({"target": target} if target else {}),
+        "is_same": replayed.is_same,
+        "difference": replayed.difference or None,
+        "can_go_on": replayed.able,
+        "failure": failure_as_dict(replayed.failure) if replayed.failure is not None else None,
+        "trace": [asdict(step) for step in replayed.steps],
     }
 
 
@@ -74,6 +87,7 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "process": failure.process,
         "step": failure.step,
         "schedule": str(failure.schedule),
+        "token": failure.token,
         "granularity": failure.granularity,
         "options": failure.options,
         "pair": failure.pair,

@@ -6,24 +6,11 @@ Only the line with the command that replays a failure may be longer, so that it 
 from __future__ import annotations
 
 import shlex
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from treadle.errors import ScheduleMismatch
-from treadle.program import StepRecord, Wait
-from treadle.report.columns import WIDTH, printable, trace_in_columns
+from treadle.report.failure import ROWS, lines_of
+from treadle.report.line import WIDTH, plain, wrapped
 from treadle.result import Failure, Result
-
-ROWS = 40
-"""Steps of a long trace that are shown unless all are asked for."""
-
-
-_GRANULARITY = {
-    "access": "Granularity: access. Threads switch between any two accesses, as the language\n"
-    "  allows and free-threaded Python does.",
-    "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
-}
-
 
 # Results
 
@@ -68,7 +55,7 @@ def result_in_words(result: Result, *, target: str = "") -> str:
     if result.cut:
         rows["cut"] = f"{result.cut:,} executions, by treadle.assume"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
-    notes = [_wrapped(f"  note        {note}", indent=14) for note in result.notes]
+    notes = [plain(wrapped(f"  note        {note}", indent=14)) for note in result.notes]
     return "\n".join([verdict_in_words(result, target=target), *figures, *notes])
 
 
@@ -82,26 +69,16 @@ def _rate(result: Result) -> str:
 # Failures
 
 
-def failure_in_words(failure: Failure, *, target: str = "", rows: int | None = ROWS) -> str:
-    """Return what failed, the failing execution, and how to replay it.
+def failure_in_words(
+    failure: Failure, *, target: str = "", rows: int | None = ROWS, width: int = WIDTH
+) -> str:
+    """Return what failed, the failing execution, why, and how to replay it.
 
-    `target` is what the command line calls the program; `rows` is how many steps to show.
+    `target` is what the command line calls the program; `rows` is how long an execution may be to
+    be shown in full.
     """
-    try:
-        steps: Sequence[StepRecord] = failure.trace[: failure.step + 1]
-    except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-        steps = []
-    parts = [_headline(failure, steps)]
-    if failure.waits:
-        parts.append(_waits_in_words(failure.waits))
-    if failure.pair is not None and steps:
-        parts.append(_pair_in_words(failure.pair, steps))
-    if steps:
-        parts.append("\n".join(trace_in_columns(steps, failure.step, rows=rows)))
-    if failure.granularity:
-        parts.append(_GRANULARITY[failure.granularity])
-    parts.append(f"Replay: {replay_command(failure, target)}")
-    return "\n\n".join(parts)
+    report = plain(lines_of(failure, rows=rows, width=width))
+    return f"{report}\n\nReplay: {replay_command(failure, target)}"
 
 
 def replay_command(failure: Failure, target: str = "") -> str:
@@ -123,83 +100,3 @@ def _flags(options: dict[str, object]) -> Iterator[str]:
         else:
             for one in value if isinstance(value, tuple) else (value,):
                 yield f"--{name} {one}"
-
-
-def _headline(failure: Failure, steps: Sequence[StepRecord]) -> str:
-    """Return what failed, where and why, in lines of at most 80 columns."""
-    where = f" at {steps[-1].where}" if steps and steps[-1].where else ""
-    if failure.kind == "assertion":
-        why = failure.message.removeprefix("AssertionError").removeprefix(": ")
-        source = steps[-1].source if steps else ""
-        text = f"Assertion failed in {failure.process}{where}: {why or source}"
-    elif failure.kind == "exception":
-        text = f"Exception in {failure.process}{where}: {failure.message}"
-    elif failure.kind in ("deadlock", "livelock"):
-        text = (
-            f"{failure.kind.capitalize()} after {failure.step} steps: {_who_waits(failure.waits)}"
-        )
-    else:
-        text = f"{failure.kind.capitalize()}: {failure.message}"
-    return _wrapped(text)
-
-
-def _wrapped(text: str, indent: int = 2) -> str:
-    return "\n".join(
-        textwrap.wrap(
-            printable(text), WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False
-        )
-    )
-
-
-def _pair_in_words(pair: tuple[int, int], steps: Sequence[StepRecord]) -> str:
-    """Return the two accesses of a data race, each with its source line."""
-    lines = []
-    for event in pair:
-        step = steps[event]
-        accesses = "; ".join(map(str, step.accesses))
-        lines.append(_wrapped(f"  {step.process} at {step.where}: {accesses}"))
-        lines.append(f"    {printable(step.source)}"[:WIDTH])
-    return "\n".join(lines)
-
-
-# Deadlocks
-
-
-def _who_waits(waits: Sequence[Wait]) -> str:
-    cycle = waiting_cycle(waits)
-    if cycle:
-        return " -> ".join([*cycle, cycle[0]]) + " wait for each other in a cycle"
-    names = ", ".join(wait.process for wait in waits)
-    return f"{names} {'waits' if len(waits) == 1 else 'wait'} for ever"
-
-
-def _waits_in_words(waits: Sequence[Wait]) -> str:
-    return "\n".join(
-        _wrapped(f"  {wait}{', at ' if wait.where else ''}{wait.where}") for wait in waits
-    )
-
-
-def waiting_cycle(waits: Sequence[Wait]) -> list[str]:
-    """Return processes each of which waits for something that the next one holds, or nothing.
-
-    >>> waiting_cycle([Wait("p", "a", ("q",)), Wait("q", "b", ("r",)), Wait("r", "c", ("q",))])
-    ['q', 'r']
-    """
-    holders = {wait.process: wait.holders for wait in waits}
-    for start in holders:
-        if cycle := _path_back(start, start, holders, set()):
-            return cycle
-    return []
-
-
-def _path_back(
-    process: str, start: str, holders: dict[str, tuple[str, ...]], seen: set[str]
-) -> list[str]:
-    """Return the processes on a way from `process` back to `start`, if there is one."""
-    seen.add(process)
-    for holder in holders.get(process, ()):
-        if holder == start:
-            return [process]
-        if holder not in seen and (rest := _path_back(holder, start, holders, seen)):
-            return [process, *rest]
-    return []

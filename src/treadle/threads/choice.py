@@ -69,8 +69,9 @@ def _toss(me: Task, sides: int) -> int:
     """Return a number below `sides`; all are explored."""
     program = control.the_program()
     me.children += 1
-    name = f"{me.name}?{me.children}"
-    location = program.vocabulary.location((name, "choice"), f"choice {me.children} of {me.name}")
+    path = me.path.child(me.children, "?")
+    label = f"choice {me.children} of {me.name}"
+    location = program.vocabulary.location((path.name, "choice"), label)
     program.branches = True
     outcome = 0
 
@@ -80,9 +81,9 @@ def _toss(me: Task, sides: int) -> int:
             program.scheduler.announce((code(location, Mode.WRITE),))
             outcome += 1
 
-    task = Task(program.vocabulary.process(name), name, coin)
+    task = Task(path, coin)
     task.daemon = True
-    control.step((code(task.number, Mode.SPAWN),))
+    control.step(path.spawn)
     program.scheduler.begin(task, me)
     control.step((code(location, Mode.READ),))
     return outcome

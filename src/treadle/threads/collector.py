@@ -8,7 +8,7 @@ execution left costs next to nothing.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _FROZEN_BY_PYTHON = 1000
@@ -37,11 +37,15 @@ def take_over() -> Callable[[], None]:
     return put_back
 
 
-def all_objects() -> list[Any]:
-    """Return all objects that the collector tracks, also those that are frozen."""
+def referrers(targets: Iterable[Any]) -> list[Any]:
+    """Return what refers directly to one of some objects, also if it is frozen.
+
+    Functions refer to their global variables, instances to their class. Looking at all objects one
+    by one would take several times as long.
+    """
     if not is_frozen():
-        return gc.get_objects()
+        return gc.get_referrers(*targets)
     gc.unfreeze()
-    found = gc.get_objects()
+    found = gc.get_referrers(*targets)
     gc.freeze()
     return found

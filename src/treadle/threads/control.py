@@ -62,13 +62,16 @@ def announce(doing: Operation | Codes) -> Task:
     As long as the test has started no thread, what need not wait is no event.
     """
     running = the_program()
-    me: Task = running.scheduler.me
+    scheduler = running.scheduler
+    me: Task = scheduler.me
     if collected is not None:
         _collect_operation(me, doing)
         return me
     if hooks.announce is hooks.nothing and (not isinstance(doing, Operation) or doing.ready(me)):
         return me
-    step(doing)
+    if running.is_coarse:
+        close_coarse_step(me)
+    scheduler.announce(doing)
     return me
 
 
@@ -91,7 +94,7 @@ def publish(value: Any, label: str) -> None:
     the_program().hand_out(value, label)
 
 
-def spawn(task: Task, codes: Codes, started: Callable[[Task], None] | None = None) -> None:
+def spawn(me: Task, task: Task, codes: Codes, started: Callable[[Task], None]) -> None:
     """Start a task in a step of its own, and run it up to its first announcement.
 
     `started` is told in the same step, before the task runs.
@@ -100,12 +103,15 @@ def spawn(task: Task, codes: Codes, started: Callable[[Task], None] | None = Non
     running = the_program()
     if hooks.announce is hooks.nothing:
         hooks.announce = collect if collected is not None else running.announce_access
-    me = announce(codes)
-    if started is not None:
-        started(task)
     if collected is None:
+        if running.is_coarse:
+            close_coarse_step(me)
+        running.scheduler.announce(codes)
+        started(task)
         running.scheduler.begin(task, me)
         return
+    _collect_operation(me, codes)
+    started(task)
     block, collected = collected, None  # what the new thread does is not part of the block
     hooks.announce = running.announce_access
     try:

@@ -30,7 +30,7 @@ _SILENT = frozenset(
         "threading", "_thread", "queue", "concurrent", "contextlib", "contextvars", "functools",
         "enum", "abc", "_abc", "typing", "types", "treadle", "importlib", "_frozen_importlib",
         "_frozen_importlib_external", "sched", "asyncio", "selectors", "time", "greenlet",
-        "posixpath", "genericpath",
+        "posixpath", "genericpath", "pdb", "bdb",
     }
 )  # fmt: skip
 """Libraries that announce themselves, only call back, or keep no shared data of the test's."""

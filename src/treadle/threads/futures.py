@@ -22,7 +22,6 @@ from treadle.threads.facets import FacetTable, act
 from treadle.threads.patches import Patches
 from treadle.threads.shared import Children, Shared
 from treadle.threads.task import Operation, Task
-from treadle.threads.thread import ident_of
 
 Future = futures.Future
 
@@ -521,7 +520,7 @@ def _init(self: Any) -> None:
     me = control.current()
     if me is not None:
         number = me.scratch["futures"] = me.scratch.get("futures", 0) + 1
-        self._treadle_hash = ident_of(me) * 1000 + number
+        self._treadle_hash = me.path.ident * 1000 + number
 
 
 def _hash(self: Any) -> int:

@@ -252,7 +252,7 @@ def _build_functions() -> dict[Any, Function]:
     for name in (
         "isinstance", "issubclass", "id", "hash", "callable", "abs", "chr", "ord", "round",
         "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
-        "__build_class__", "compile", "__import__", "dir",
+        "__build_class__", "compile", "__import__", "dir", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
     for name in dir(operator):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.errors import TreadleError
 from treadle.events import Codes
 from treadle.threads import control, shared
-from treadle.threads.collector import all_objects
+from treadle.threads.collector import referrers
 from treadle.threads.patches import Patches
 from treadle.threads.shared import ObjectTable
 from treadle.threads.task import Task
@@ -117,10 +117,11 @@ class Locals:
     def begin(self) -> None:
         """Look which thread-local objects there are."""
         kinds = set(_all_subclasses(_Local))
-        foreign = _foreign_globals()
-        for one in all_objects():
-            if type(one) in kinds and id(one) not in foreign and not _is_foreign(type(one)):
-                self._instances.append((one, dict(one.__dict__)))
+        found = [
+            one for one in referrers(kinds) if type(one) in kinds and not _is_foreign(type(one))
+        ]
+        foreign = _foreign_globals() if found else set()
+        self._instances = [(one, dict(one.__dict__)) for one in found if id(one) not in foreign]
         for kind in _Local.__subclasses__():
             if kind is not local:
                 self._wrap(kind)
@@ -242,13 +243,12 @@ def _is_foreign(kind: Any) -> bool:
 
 def _foreign_globals() -> set[int]:
     """Return the plain thread-local objects that are global variables of foreign modules."""
-    return {
-        id(value)
-        for name, module in list(sys.modules.items())
-        if name.partition(".")[0] in _FOREIGN
-        for value in list(getattr(module, "__dict__", {}).values())
-        if type(value) is _Local
-    }
+    found: set[int] = set()
+    for name, module in list(sys.modules.items()):
+        values = list(getattr(module, "__dict__", {}).values())
+        if name.partition(".")[0] in _FOREIGN and _Local in map(type, values):
+            found.update(id(value) for value in values if type(value) is _Local)
+    return found
 
 
 shared.register(_Local, LocalTable)

@@ -14,28 +14,21 @@ import dataclasses
 import functools
 import importlib
 import sys
-import sysconfig
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from treadle.events import Codes
+from treadle.libraries import is_of_the_user
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
-from treadle.threads.collector import all_objects
+from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
 from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
 from treadle.threads.shared import ATOMS, CellTable, Children, Shared, Table
 
-_LIBRARIES = tuple(
-    f"{Path(sysconfig.get_paths()[name]).resolve()}/"
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-_PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
-_OWN = f"{Path(__file__).resolve().parents[1]}/"
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
 _CALLED_AS_METHODS = ("copy", "operator")
@@ -103,15 +96,6 @@ def _content(variable: Any, label: str) -> Children:
 shared.register(Variable, VariableTable, _content)
 
 
-@functools.cache
-def _is_of_the_user(file: str) -> bool:
-    """Tell whether a file belongs to no library; asking the disk about each is dear."""
-    path = Path(file).resolve()
-    if _PACKAGE_FOLDERS.intersection(path.parts):
-        return False
-    return not str(path).startswith((*_LIBRARIES, _OWN))
-
-
 def _modules_of(value: Any) -> Iterator[str]:
     """Yield the names of modules that somebody who has a value may run code of."""
     if isinstance(value, types.ModuleType):
@@ -150,6 +134,8 @@ class Instrumentation:
         self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
     ) -> None:
         self._test = _function_of(test)
+        self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
+        """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
         self._gil = gil
         self._shared: Shared | None = None
@@ -241,8 +227,8 @@ class Instrumentation:
         new = {id(namespace) for _, namespace in added}
         functions = [
             found
-            for found in all_objects()
-            if found.__class__ is types.FunctionType and id(found.__globals__) in new
+            for found in referrers(namespace for _, namespace in added)
+            if type(found) is types.FunctionType and id(found.__globals__) in new
         ]
         self._facts += {
             id(code): facts_of(code)
@@ -266,6 +252,8 @@ class Instrumentation:
             name = str(self._test.__globals__.get("__name__") or self._test.__module__)
             todo.append((name, self._test.__globals__))
             todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+        for function in self._runs_also:
+            todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
         while todo:
             name, namespace = todo.pop()
             if name not in reached:
@@ -285,7 +273,7 @@ class Instrumentation:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or name.partition(".")[0] == "treadle":
             return name == "__main__"
-        return _is_of_the_user(file)
+        return is_of_the_user(file)
 
     # Functions
 

@@ -74,6 +74,9 @@ class Installer:
         for module in list(sys.modules.values()):
             if not isinstance(module, ModuleType) or module.__name__.startswith("treadle."):
                 continue
-            for name, value in list(vars(module).items()):
+            namespace = vars(module)
+            if replaced.keys().isdisjoint(map(id, list(namespace.values()))):
+                continue
+            for name, value in list(namespace.items()):
                 if id(value) in replaced:
                     self._set(module, name, replaced[id(value)])

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import _base, thread
 from typing import Any
 
@@ -29,9 +29,10 @@ from treadle.program import CannotStepError
 from treadle.threads import calls, control, hooks, shared
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.futures import begin_work, cancel_codes, cancel_pending, is_to_run, table_of
+from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import Children
+from treadle.threads.shared import ATOMS, Children
 from treadle.threads.task import Operation, Task
 from treadle.threads.thread import task_of
 
@@ -40,6 +41,11 @@ Executor = thread.ThreadPoolExecutor
 _NOT_FOR_FUTURES = (Abort, TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
 """Exceptions that are no outcome of a job."""
 _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
+
+
+def _is_new(value: Any) -> bool:
+    """Tell whether something is to be published, so that it needs a name."""
+    return value.__class__ not in ATOMS and id(value) not in hooks.published
 
 
 class _Job:
@@ -55,6 +61,19 @@ class _Job:
         self.submitter = control.task()
         self.number = self.submitter.scratch["jobs"] = self.submitter.scratch.get("jobs", 0) + 1
         self.name = f"{getattr(fn, '__name__', 'job')}()"
+
+    def parts(self) -> Iterator[tuple[Any, str]]:
+        """Yield what others can reach by the job, each with its name for people."""
+        owner = getattr(self.fn, "__self__", None)
+        if _is_new(owner):
+            yield owner, name_of(owner, self.name)
+        yield self.fn, self.name
+        for index, value in enumerate(self.args):
+            if _is_new(value):
+                yield value, name_of(value, f"argument {index} of {self.name}")
+        for name, value in self.kwargs.items():
+            yield value, name
+        yield self.future, self.name
 
     def begin(self, me: Task) -> Codes:
         """Mark it as running; return what that accesses."""
@@ -291,8 +310,8 @@ class _Pool:
         """Hand a job to a worker."""
         me = control.task()
         control.publish(self.executor, "pool")
-        for value in (job.fn, job.args, job.kwargs, job.future):
-            control.publish(value, job.name)
+        for value, label in job.parts():
+            control.publish(value, label)
         table = self.table()
         assert table is not None
         is_event = self.is_shared(me)

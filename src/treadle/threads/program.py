@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from treadle.debugging import no_breakpoints
 from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
@@ -20,7 +21,7 @@ from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import ATOMS, Feature, Shared
 from treadle.threads.spin import visit
-from treadle.threads.task import Task
+from treadle.threads.task import MAIN_IDENT, Path, Task
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
@@ -46,6 +47,7 @@ class ThreadProgram:
         self.test = test
         self.name = name
         self.vocabulary = Vocabulary()
+        self._path = Path(self.vocabulary, "main", MAIN_IDENT)
         self.scheduler = self._plain_scheduler = Scheduler()
         self.shared = Shared(self.vocabulary, hooks.published)
         self.is_coarse = is_coarse
@@ -66,6 +68,10 @@ class ThreadProgram:
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
     # In control, or not
+
+    def foresee_less(self) -> bool:
+        """Return False: nothing was guessed."""
+        return False
 
     @contextmanager
     def controlled(self) -> Iterator[None]:
@@ -103,6 +109,8 @@ class ThreadProgram:
             found["granularity"] = "gil"
         if self._instrument:
             found["instrument"] = self._instrument
+        if not self._thread_exceptions:
+            found["thread_exceptions"] = False
         return found
 
     def knowledge(self) -> tuple[str, ...]:
@@ -110,9 +118,8 @@ class ThreadProgram:
         return tuple(sorted(map(_as_text, self.shared.features - self._natural)))
 
     def know(self, knowledge: Sequence[str]) -> None:
-        """Take over what an earlier exploration had learned."""
-        self.shared.learned |= set(map(_from_text, knowledge))
-        self.shared.learn()
+        """Know what an earlier exploration had learned, and nothing else."""
+        self.shared.know(self._natural.union(map(_from_text, knowledge)))
 
     def notes(self) -> list[str]:
         """Return what users should know about the executions so far."""
@@ -127,8 +134,11 @@ class ThreadProgram:
         return found
 
     def try_out(self) -> object:
-        """Learn from the natural execution what matters, and return what the test returns."""
-        with self.controlled():
+        """Learn from the natural execution what matters, and return what the test returns.
+
+        A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
+        """
+        with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
@@ -160,7 +170,7 @@ class ThreadProgram:
         self._run = run = ThreadRun(self)
         self.returned = None
         self.is_cut = False
-        main = Task(self.vocabulary.process("main"), "main", self._main)
+        main = Task(self._path, self._main)
         self.host.begin(main)
         self.scheduler.begin(main, None)
         return run
@@ -184,6 +194,11 @@ class ThreadProgram:
         if self.shared.learn():
             raise Restart
 
+    def drop_run(self) -> None:
+        """End an execution that is no part of an exploration, and forget what it showed."""
+        self.abandon()
+        self.shared.learned.clear()
+
     def _is_finding(self, task: Task, error: BaseException) -> bool:
         """Tell whether an exception that ended a task is a finding; in the test it always is."""
         del error
@@ -200,7 +215,11 @@ class ThreadProgram:
     @property
     def announce_access(self) -> Callable[[Any], None]:
         """How hooks announce an access, once threads have been started."""
-        return control.collect if self.is_coarse else self.scheduler.announce
+        if not self.is_coarse:
+            return self.scheduler.announce
+        if isinstance(self.scheduler, RecordingScheduler):
+            return self.scheduler.collect
+        return control.collect
 
 
 def _as_text(feature: Feature) -> str:

@@ -14,7 +14,7 @@ from treadle.errors import TreadleError
 from treadle.threads import control, thread
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.task import Task
+from treadle.threads.task import MAIN_IDENT, Task
 
 _start_new_thread = _thread.start_new_thread
 _start_joinable_thread: Any = getattr(_thread, "start_joinable_thread", None)
@@ -42,7 +42,7 @@ def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
         raise TypeError("optional 3rd arg must be a dictionary")
     keywords = {} if kwargs is None else kwargs
     task = _start((function, args, keywords), lambda: function(*args, **keywords))
-    return thread.ident_of(task)
+    return task.path.ident
 
 
 def _start(given: tuple[Any, ...], body: Callable[[], Any]) -> Task:
@@ -66,7 +66,7 @@ def _start(given: tuple[Any, ...], body: Callable[[], Any]) -> Task:
             return
         thread.end_task()
 
-    return thread.start_task(run, started=_note_started)
+    return thread.start_task(control.task(), run, _note_started)
 
 
 def _handle_exception(function: Any, error: BaseException) -> None:
@@ -128,7 +128,7 @@ class Handle:
             raise RuntimeError("thread already started")
         self._task = _start((function,), function)
         self._task.daemon = daemon
-        self.ident = thread.ident_of(self._task)
+        self.ident = self._task.path.ident
 
 
 def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True) -> Any:
@@ -148,20 +148,20 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
 def get_ident() -> int:
     """`_thread.get_ident`."""
     me = control.current()
-    return _get_ident() if me is None else thread.ident_of(me)
+    return _get_ident() if me is None else me.path.ident
 
 
 def get_native_id() -> int:
     """`_thread.get_native_id`."""
     me = control.current()
-    return _get_native_id() if me is None else thread.ident_of(me)
+    return _get_native_id() if me is None else me.path.ident
 
 
 def get_main_thread_ident() -> int:
     """`_thread._get_main_thread_ident`."""
     if control.current() is None:
         return int(_get_main_thread_ident())
-    return thread.MAIN_IDENT
+    return MAIN_IDENT
 
 
 def count() -> int:

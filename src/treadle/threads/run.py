@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from treadle.errors import TreadleBug
 from treadle.events import Codes
-from treadle.program import CannotStepError, Crash, Ending, StepRecord, Wait
-from treadle.threads.detail import RecordingScheduler, is_foreign
+from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
+from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
 from treadle.threads.effect import Incomparable, effect, seen_by
 from treadle.threads.scheduler import is_ready
 from treadle.threads.state import fingerprint
@@ -93,6 +93,7 @@ class ThreadRun:
                         holders,
                         self.where(task.number),
                         operation.spins,
+                        label_of(task),
                     )
                 )
         return Ending(self.crashes, waits, is_cut=self.program.is_cut)
@@ -106,11 +107,23 @@ class ThreadRun:
             return ""
         return place_in_words(place_of_frame(task.fiber.gr_frame, is_foreign))
 
+    def foresee(self, process: int) -> None:
+        """Foresee nothing: the code of threads is not analysed."""
+        del process
+
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""
+        return self._recorder.records
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions of the code under test that the threads are in."""
+        return self._recorder.frames()
+
+    @property
+    def _recorder(self) -> RecordingScheduler:
         if not isinstance(self.scheduler, RecordingScheduler):
-            raise TreadleBug("records() of a run that was started without detail")
-        return self.scheduler.records
+            raise TreadleBug("a run that was started without detail is asked for its steps")
+        return self.scheduler
 
     def fingerprint(self) -> object:
         """Return a comparable value of the state."""
@@ -129,6 +142,9 @@ class ThreadRun:
 
     def keep_standing(self) -> None:
         """Remember how the run stands: its threads are about to be unwound for another run."""
+        if not self.scheduler.alive:
+            self._kept = _Standing([], [], self.ending(), {})
+            return
         enabled = self.enabled()
         self._kept = _Standing(
             enabled,
@@ -140,6 +156,10 @@ class ThreadRun:
     def close(self) -> None:
         """End the run: unwind the threads that are left."""
         self.program.end_run()
+
+    def drop(self) -> None:
+        """End the run, and learn nothing from it."""
+        self.program.drop_run()
 
     def _task(self, process: int) -> Task:
         task = self.scheduler.alive.get(process)

@@ -246,7 +246,7 @@ class Scheduler:
         self.alive[task.number] = task
         task.parent = parent
         fiber = task.fiber = self.fibers.for_task(self, task)
-        fiber.gr_context = contextvars.Context() if parent else contextvars.copy_context()
+        fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:
             self.hub = getcurrent()
         if self.on_switch is not None:

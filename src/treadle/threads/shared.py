@@ -18,11 +18,12 @@ from __future__ import annotations
 import functools
 import gc
 import types
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code, location_of
+from treadle.threads.naming import name_of
 
 Feature = tuple[str, Hashable]
 """A sort of objects (a class, or where a container hangs) and what happens to them."""
@@ -53,6 +54,8 @@ class Shared:
         """Tables by `id`, of objects that `kept` keeps alive."""
         self.features: set[Feature] = set()
         """What happens to published objects, as far as earlier executions have shown."""
+        self.happening: set[Hashable] = set()
+        """The same, whatever the sort."""
         self.learned: set[Feature] = set()
         """What this execution has shown beyond that."""
         self.cells: dict[int, tuple[Hashable, Any]] = {}
@@ -91,11 +94,17 @@ class Shared:
         """Take over what was learned; tell whether there was something."""
         if not self.learned:
             return False
-        self.features |= self.learned
-        self.learned = set()
-        for table in self._tables.values():
-            table.forget()
+        self.know(self.features | self.learned)
         return True
+
+    def know(self, features: Set[Feature]) -> None:
+        """Take something to be known, and nothing else."""
+        self.learned = set()
+        if features != self.features:
+            self.features = set(features)
+            self.happening = {what for _, what in features}
+            for table in self._tables.values():
+                table.forget()
 
     # Publication
 
@@ -124,11 +133,10 @@ class Shared:
                 published[id(value)] = table
                 kept.append(value)
             children = walk.children(value)
-            if children:
-                for position in range(len(children) - 1, -1, -1):
-                    child = children[position]
-                    if child.__class__ not in ATOMS:
-                        todo.append((child, (value, position, origin)))
+            for position in range(len(children) - 1, -1, -1):
+                child = children[position]
+                if child.__class__ not in ATOMS and id(child) not in published:
+                    todo.append((child, (value, position, origin)))
 
     def _new_table(self, make: type[Table], key: Hashable, value: Any, origin: Origin) -> Table:
         """Return the table of an object that is not what earlier executions had in its place.
@@ -438,7 +446,8 @@ def _children_of_cell(value: Any, label: str) -> Children:
 
 
 def _children_of_method(value: Any, label: str) -> Children:
-    yield value.__self__, _short_name(value.__self__) if label.startswith("target") else label
+    owner = value.__self__
+    yield owner, name_of(owner, _short_name(owner)) if label.startswith("target") else label
     yield value.__func__, label
 
 
@@ -594,9 +603,16 @@ register(tuple, None, _children_of_sequence, lambda value: value)
 register(frozenset, None, _children_of_set)
 register(types.FunctionType, ObjectTable, _children_of_function, _cells_and_more)
 register(types.CellType, CellTable, _children_of_cell, _content_of_cell)
-register(types.MethodType, None, _children_of_method)
+register(
+    types.MethodType, None, _children_of_method, lambda value: (value.__self__, value.__func__)
+)
 register(types.GeneratorType, ObjectTable, _children_of_generator)
-register(types.BuiltinFunctionType, None, _children_of_builtin)
+register(types.BuiltinFunctionType, None, _children_of_builtin, lambda value: (value.__self__,))
 register(types.MethodWrapperType, None, _children_of_builtin)
-register(functools.partial, None, _children_of_partial)
+register(
+    functools.partial,
+    None,
+    _children_of_partial,
+    lambda value: (value.func, *value.args, *value.keywords.values()),
+)
 register(BaseException, ObjectTable, _children_of_exception)

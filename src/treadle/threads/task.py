@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from treadle.events import Codes
+from treadle.events import Codes, Mode, Vocabulary, code
 
 if TYPE_CHECKING:
     from greenlet import greenlet
@@ -49,19 +49,49 @@ class Operation(ABC):
         return []
 
 
+MAIN_IDENT = 1
+"""Identifier of the thread that runs the test."""
+_CHILDREN = 1000
+"""Identifiers that each thread has for those it starts."""
+
+
+class Path:
+    """Which thread started which: names a task, and is the same in every execution."""
+
+    __slots__ = ("_children", "_vocabulary", "ident", "join", "name", "number", "spawn")
+
+    def __init__(self, vocabulary: Vocabulary, name: str, ident: int) -> None:
+        self.name = name
+        self.number = vocabulary.process(name)
+        self.ident = ident
+        """The thread's identifier, which code under test may see."""
+        self.spawn: Codes = (code(self.number, Mode.SPAWN),)
+        self.join: Codes = (code(self.number, Mode.JOIN),)
+        self._vocabulary = vocabulary
+        self._children: dict[tuple[str, int], Path] = {}
+
+    def child(self, index: int, mark: str = ".") -> Path:
+        """Return the path of a thread that this one starts."""
+        path = self._children.get((mark, index))
+        if path is None:
+            name = f"{self.name}{mark}{index}"
+            path = Path(self._vocabulary, name, self.ident * _CHILDREN + index)
+            self._children[mark, index] = path
+        return path
+
+
 class Task:
     """One controlled thread of one execution."""
 
     __slots__ = (
         "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
-        "published", "scratch", "target", "thread",
+        "path", "published", "scratch", "target", "thread",
     )  # fmt: skip
 
-    def __init__(self, number: int, name: str, target: Any) -> None:
-        self.number = number
-        self.name = name
-        """Spawn path: the same in every execution."""
-        self.label = name
+    def __init__(self, path: Path, target: Any) -> None:
+        self.path = path
+        self.number = path.number
+        self.name = self.label = path.name
         self.target = target
         self.doing: Codes | Operation | None = None
         """What it announced; once it acts, the accesses of its step; None until it begins."""

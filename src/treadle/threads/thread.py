@@ -7,21 +7,20 @@ writes the location that the others read.
 
 from __future__ import annotations
 
-import sys
+import functools
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
 from treadle.threads import calls, control, hooks, shared
+from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
 from treadle.threads.shared import Children, ObjectTable
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import MAIN_IDENT, Operation, Task
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
     "_target",
@@ -30,6 +29,17 @@ _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_ha
 }
 """What a thread refers to that is no business of the code under test."""
 _HAS_HANDLE = "_handle" in _INNER_ATTRIBUTES
+_ATTRIBUTES = {
+    "_target", "_name", "_args", "_kwargs", "_daemonic", "_ident", "_native_id", "_started",
+    "_initialized", "_treadle_hash",
+    *(("_handle",) if _HAS_HANDLE else ("_tstate_lock", "_is_stopped")),
+}  # fmt: skip
+"""What `_init` sets."""
+_OF_THE_THREAD = " of the thread"
+"""Ends the names of features; no attribute can be called so."""
+_COUNTED = ("threads", "counted")
+_LOOKS = {"start" + _OF_THE_THREAD, "end" + _OF_THE_THREAD, _COUNTED[1]}
+"""What others may look at in threads that start and end."""
 
 _thread_init = threading.Thread.__init__
 _thread_start = threading.Thread.start
@@ -76,26 +86,11 @@ class Flag:
         """Return: once an execution is over, its threads are."""
 
 
-MAIN_IDENT = 1
-_idents: dict[str, int] = {}
-_OWN_FOLDER = str(Path(__file__).parent)
-"""Identifier of the thread that runs the test."""
 _NO = Flag(False)
 _YES = Flag(True)
 
 
 # Who is who
-
-
-def ident_of(task: Task) -> int:
-    """Return a thread's identifier: the same in every execution, told by its spawn path."""
-    ident = _idents.get(task.name)
-    if ident is None:
-        ident = MAIN_IDENT
-        for part in task.name.split(".")[1:]:
-            ident = ident * 1000 + int(part)
-        _idents[task.name] = ident
-    return ident
 
 
 def thread_of(task: Task) -> Any:
@@ -119,7 +114,7 @@ def _dummy(task: Task) -> Any:
     thread: Any = threading._DummyThread.__new__(threading._DummyThread)
     threading.Thread.__init__(thread, name=f"Dummy-{task.name[5:]}", daemon=True)
     thread._started = _YES
-    thread._ident = thread._native_id = ident_of(task)
+    thread._ident = thread._native_id = task.path.ident
     thread._treadle = task
     return thread
 
@@ -152,7 +147,7 @@ class Join(Operation):
     def __init__(self, target: Task, alive: dict[int, Task]) -> None:
         self._target = target
         self._alive = alive
-        self.codes: Codes = (code(target.number, Mode.JOIN),)
+        self.codes = target.path.join
 
     def ready(self, task: Task) -> bool:
         """Tell whether the thread has ended."""
@@ -196,25 +191,23 @@ class TimedJoin(Join):
 
 
 def start_task(
-    body: Callable[[], Any], codes: Codes = (), started: Callable[[Task], None] | None = None
+    me: Task, body: Callable[[], Any], started: Callable[[Task], None], codes: Codes = ()
 ) -> Task:
     """Start a controlled thread; `started` is told in the same step, before it runs."""
-    running = control.the_program()
-    me = control.task()
     me.children += 1
-    name = f"{me.name}.{me.children}"
-    task = Task(running.vocabulary.process(name), name, body)
+    path = me.path.child(me.children)
+    task = Task(path, body)
     task.now = me.now
-    control.spawn(
-        task,
-        (code(task.number, Mode.SPAWN), *codes, *_count_codes(Mode.ADD, looks=False)),
-        started,
-    )
+    counted = _count_codes(Mode.ADD, looks=False)
+    codes = (*path.spawn, *codes, *counted) if codes or counted else path.spawn
+    control.spawn(me, task, codes, started)
     return task
 
 
 def end_task(thread: Any = None) -> None:
     """Take the step that ends a thread, if anybody looks whether it has ended."""
+    if control.the_program().shared.happening.isdisjoint(_LOOKS):
+        return
     codes = _count_codes(Mode.ADD, looks=False)
     if thread is not None:
         codes = (*_look_codes(thread, "end", Mode.WRITE, looks=False), *codes)
@@ -227,7 +220,7 @@ def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
     table = hooks.published.get(id(thread))
     if table is None:
         return ()
-    feature = f"{what} of the thread"  # no attribute can be called so
+    feature = what + _OF_THE_THREAD
     if looks:
         if not table.shared.note(table.sort, feature):
             return ()
@@ -240,11 +233,11 @@ def _count_codes(mode: Mode, *, looks: bool) -> Codes:
     """Return the access of which threads there are, if that is ever looked at."""
     known = control.the_program().shared
     if looks:
-        if not known.note("threads", "counted"):
+        if not known.note(*_COUNTED):
             return ()
-    elif not known.happens("threads", "counted"):
+    elif _COUNTED not in known.features:
         return ()
-    return (code(known.location(("threads", "counted"), "running threads"), mode),)
+    return (code(known.location(_COUNTED, "running threads"), mode),)
 
 
 def count_codes_of_a_look() -> Codes:
@@ -277,7 +270,8 @@ def _init(
     if me is None:
         _thread_init(self, group, target, name, args, kwargs, daemon=daemon)
         return
-    assert group is None, "group argument must be None for now"
+    if group is not None:  # no `assert`: pytest would add to what it says
+        raise AssertionError("group argument must be None for now")
     number = me.scratch["threads"] = me.scratch.get("threads", 0) + 1
     self._target = target
     if name:
@@ -299,12 +293,13 @@ def _init(
         self._tstate_lock = None
         self._is_stopped = False
     self._initialized = True
-    self._treadle_hash = ident_of(me) * 1000 + number
+    self._treadle_hash = me.path.ident * 1000 + number
 
 
 def _start(self: Any) -> None:
     """`Thread.start`."""
-    if control.current() is None:
+    me = control.current()
+    if me is None:
         _thread_start(self)
         return
     if not self._initialized:
@@ -315,10 +310,10 @@ def _start(self: Any) -> None:
         if codes:
             codes = (*codes, OPEN)
     else:
-        control.publish(self, "thread")
+        control.the_program().hand_out(self, "thread")
     if threading.excepthook is not ambient_excepthook:  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    start_task(lambda: _run(self), codes, lambda task: _note_started(self, task))
+    start_task(me, functools.partial(_run, self), functools.partial(_note_started, self), codes)
 
 
 def _note_started(self: Any, task: Task) -> None:
@@ -328,7 +323,7 @@ def _note_started(self: Any, task: Task) -> None:
         raise RuntimeError("threads can only be started once")
     self._started = _YES
     self._treadle = task
-    self._ident = self._native_id = ident_of(task)
+    self._ident = self._native_id = task.path.ident
     task.thread = self
     task.daemon = self._daemonic
     if not self._name.startswith("Thread-"):
@@ -416,9 +411,11 @@ def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) ->
     """Wait for the end of a task; with a time-out, `look` gives the access of whether it ended."""
     alive = control.the_program().scheduler.alive
     if timeout is None:
-        operation = Join(target, alive)
-        me = control.announce(operation)
-        me.doing = operation.codes
+        codes = target.path.join
+        if target.number in alive:
+            control.announce(Join(target, alive)).doing = codes
+        else:  # it cannot begin anew: there is nothing to wait for
+            control.announce(codes)
     else:
         timeout = max(timeout, 0)
         timed = TimedJoin(target, alive, timeout, look())
@@ -427,11 +424,14 @@ def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) ->
         if not timed.has_ended:
             me.now += timeout
             return
+    me = control.task()
     me.now = max(me.now, target.now)
 
 
 def _look_whether_started(self: Any) -> None:
     """Announce the look, if a thread was known to others before it was started."""
+    if control.the_program().shared.happening.isdisjoint(_LOOKS):
+        return
     codes = _look_codes(self, "start", Mode.READ, looks=False)
     if codes:
         control.announce(codes)
@@ -442,7 +442,8 @@ def _is_alive(self: Any) -> bool:
     me = control.current()
     if me is None:
         return _thread_is_alive(self)
-    assert self._initialized, "Thread.__init__() not called"
+    if not self._initialized:
+        raise AssertionError("Thread.__init__() not called")
     target = task_of(self)
     if target is me:
         return True
@@ -522,7 +523,7 @@ def _children(thread: Any, label: str) -> Children:
     for name, value in vars(thread).items():
         if name == "_args":
             for index, item in enumerate(value):
-                yield item, _name_of_argument(item, index)
+                yield item, name_of(item, f"argument {index}")
         elif name == "_kwargs":
             yield from ((item, key) for key, item in value.items())
         elif name not in _INNER_ATTRIBUTES:
@@ -531,8 +532,11 @@ def _children(thread: Any, label: str) -> Children:
 
 def _quick_children(thread: Any) -> list[Any]:
     """Return what `_children` yields, without names."""
+    attributes = vars(thread)
+    if attributes.keys() == _ATTRIBUTES:
+        return [thread._target, *thread._args, *thread._kwargs.values()]
     found: list[Any] = []
-    for name, value in vars(thread).items():
+    for name, value in attributes.items():
         if name == "_args":
             found += value
         elif name == "_kwargs":
@@ -540,18 +544,6 @@ def _quick_children(thread: Any) -> list[Any]:
         elif name not in _INNER_ATTRIBUTES:
             found.append(value)
     return found
-
-
-def _name_of_argument(value: Any, index: int) -> str:
-    """Return what the code that starts a thread calls something that it hands over."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        frame = frame.f_back
-    if frame is not None:
-        for name, local in frame.f_locals.items():
-            if local is value:
-                return name
-    return f"argument {index}"
 
 
 shared.register(threading.Thread, ObjectTable, _children, _quick_children)

@@ -2,16 +2,21 @@
 
 A real thread looks now and then whether the exploration makes progress. If the test does not come
 back for a while, a signal interrupts whatever it is doing, and the thread under control ends with
-`BlockedOutsideControl`: a finding with the line at which it was stuck.
+`BlockedOutsideControl`: a finding with the line at which it was stuck. While the test waits, time
+goes by as usual; while it computes, only the time counts that the machine gives it: a busy machine
+is no reason for a finding.
 """
 
 from __future__ import annotations
 
 import _thread
 import ctypes
+import functools
 import linecache
 import signal
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -26,12 +31,20 @@ _OWN = str(Path(__file__).resolve().parents[1])
 _SIGNAL: int = signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR2
 _LOOKS = 10
 """How often it looks before it loses patience."""
+_BLOCKED = 0.01
+"""A thread that uses less than this share of a processor waits."""
 _HURRY = 0.1
 """Part of the patience that a program gets that has been stuck before."""
 _ATTEMPTS = 3
 """Interrupts that a thread may swallow before it is abandoned."""
 _ROOT: CodeType = Fibers.work.__code__
 
+_DEBUGGERS = frozenset(
+    {"bdb", "pdb", "ipdb", "IPython", "pudb", "debugpy", "pydevd", "_pydevd_bundle"}
+)
+"""Modules of debuggers: while one is at work, a thread that makes no progress is not stuck."""
+
+_clock_gettime = time.clock_gettime
 _allocate_lock = _thread.allocate_lock
 _start_new_thread = _thread.start_new_thread
 
@@ -80,14 +93,22 @@ class Watchdog:
 
     def _watch(self) -> None:
         seen = self._progress()
-        idle = 0
+        clock = _cpu_clock_of(self._watched)
+        used = clock()
+        idle = 0.0
         while not self._stop.acquire(timeout=self._limit() / _LOOKS):
             now = self._progress()
-            idle = idle + 1 if now == seen else 0
+            share = (clock() - used) / (self._limit() / _LOOKS)
+            used = clock()
+            if now != seen:
+                idle = 0.0
+            else:
+                idle += 1 if share < _BLOCKED else min(share, 1.0)
             seen = now
-            if idle > _LOOKS and self._is_in_test():
-                self._alarm()
-                idle = 0
+            if idle > _LOOKS:
+                if self._is_in_test():
+                    self._alarm()
+                idle = 0.0
         self._stopped.release()
 
     def _limit(self) -> float:
@@ -99,7 +120,7 @@ class Watchdog:
     def _is_in_test(self) -> bool:
         """Tell whether the test is running, not the exploration, and nobody is debugging it."""
         frame = sys._current_frames().get(self._watched)
-        return sys.gettrace() is None and _is_of_task(frame)
+        return _is_of_task(frame) and not _is_in_debugger(frame)
 
     def _alarm(self) -> None:
         if self._handles_signal:
@@ -145,11 +166,28 @@ class Watchdog:
         )
 
 
+def _cpu_clock_of(thread: int) -> Callable[[], float]:
+    """Return the clock of the processor time that a thread has used, or else its process."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.process_time
+    return functools.partial(_clock_gettime, time.pthread_getcpuclockid(thread))
+
+
 def _is_of_task(frame: FrameType | None) -> bool:
     """Tell whether a frame belongs to a thread under control."""
     while frame is not None:
         if frame.f_back is None:
             return frame.f_code is _ROOT
+        frame = frame.f_back
+    return False
+
+
+def _is_in_debugger(frame: FrameType | None) -> bool:
+    """Tell whether a debugger waits for somebody to type."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if isinstance(module, str) and module.partition(".")[0] in _DEBUGGERS:
+            return True
         frame = frame.f_back
     return False
 

@@ -1,0 +1,39 @@
+"""How the commands print a failure."""
+
+from __future__ import annotations
+
+import shlex
+
+from rich.console import Console
+
+from treadle.cli.loading import Target
+from treadle.report.colour import print_words
+from treadle.report.failure import ROWS, render
+from treadle.result import Failure
+
+_WIDEST = 120
+"""Columns that a report takes of a wide terminal."""
+
+
+def width_of(console: Console) -> int:
+    """Return how wide a report may be."""
+    return min(console.width, _WIDEST)
+
+
+def show_failure(
+    console: Console,
+    failure: Failure,
+    target: Target,
+    *,
+    show_locals: bool = False,
+    rows: int | None = ROWS,
+) -> None:
+    """Print a failure, and the command that replays it."""
+    report = render(failure, width=width_of(console), locals=show_locals, rows=rows)
+    console.print(report, highlight=False, soft_wrap=True)
+    print_words(console, f"\nReplay: {replay_line(failure, target)}")
+
+
+def replay_line(failure: Failure, target: Target) -> str:
+    """Return the command that replays a failure."""
+    return f"treadle replay {shlex.quote(str(target))} {failure.token}"

@@ -1,0 +1,189 @@
+"""Treadle in one pytest session: takes tests over, checks them, and amends their reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import pytest
+
+from treadle.api import refuse_other_functions
+from treadle.database import Database
+from treadle.errors import TreadleError
+from treadle.plugin.checking import Check, Checked
+from treadle.plugin.coverage import advice_on_coverage
+from treadle.plugin.live import live_tail
+from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
+from treadle.plugin.repeated import RepeatedItem
+from treadle.plugin.tracebacks import cut_to_user
+from treadle.report.failure import lines_of
+from treadle.report.line import marks_for, plain
+from treadle.result import Failure
+from treadle.settings import Settings, project_of
+
+_NAME = "treadle-session"
+_REPEATED = pytest.StashKey[RepeatedItem]()
+_CHECKED = pytest.StashKey[Checked]()
+_ON_COMMAND_LINE = (
+    "algorithm", "max_executions", "timeout", "granularity", "seed", "strict", "shrink", "database",
+)  # fmt: skip
+"""Settings that can be given as `--treadle-...`."""
+
+
+def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
+    """Make tests run under Treadle."""
+    try:
+        session = Session(config)
+    except TreadleError as error:
+        raise pytest.UsageError(f"treadle: {error}") from None
+    if config.getoption("treadle_replay") is not None and len(items) > 1:
+        raise pytest.UsageError(
+            f"treadle: --treadle-replay is for one test, and {len(items)} were selected: "
+            f"name it, as in FILE.py::test"
+        )
+    config.pluginmanager.register(session, _NAME)
+    for item in items:
+        session.take_over(item)
+
+
+class Session:
+    """The part of the plugin that is there once a test is Treadle's."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._project = project_of(config.rootpath)
+        self._given = {
+            name: value
+            for name in _ON_COMMAND_LINE
+            if (value := config.getoption(f"treadle_{name}")) is not None
+        }
+        self._profile: str | None = config.getoption("treadle_profile")
+        self._running: RepeatedItem | None = None
+        self._advice = advice_on_coverage()
+        self._settings({})  # so that mistakes show now, once
+
+    def take_over(self, item: pytest.Function) -> None:
+        """Make a test run under Treadle."""
+        repeated = item.stash[_REPEATED] = RepeatedItem(item)
+        item.setup = repeated.set_up  # type: ignore[method-assign]
+        item.runtest = functools.partial(self._run, repeated)  # type: ignore[method-assign]
+
+    # Settings
+
+    def _settings(self, asked_for: dict[str, object]) -> Settings:
+        """Return the settings of a test that asks for some itself."""
+        asked_for = dict(asked_for)
+        profile = asked_for.pop("profile", None)
+        if profile is not None and not isinstance(profile, str):
+            raise TreadleError(f"the test's options: profile must be a name, not {profile!r}")
+        settings = self._project.settings(self._profile or profile)
+        return settings.changed(asked_for, "the test's options").changed(
+            self._given, "the command line"
+        )
+
+    # Running
+
+    def _run(self, repeated: RepeatedItem) -> None:
+        __tracebackhide__ = True
+        item: pytest.Function = repeated.item
+        self._running = repeated
+        try:
+            settings = self._settings(options_of(item))
+            checked = self._check(repeated, settings)
+        finally:
+            self._running = None
+        item.stash[_CHECKED] = self._with_advice(checked)
+        if checked.skipped is not None:
+            cut_to_user(checked.skipped)
+            raise checked.skipped
+        item.user_properties.append(("treadle", str(checked.verdict)))
+        if checked.failure is not None:
+            raise self._error_of(checked.failure)
+        if settings.strict and checked.verdict.outcome == "incomplete":
+            raise not_covered(checked.verdict)
+
+    def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
+        __tracebackhide__ = True
+        item: pytest.Function = repeated.item
+        function = inspect.unwrap(item.function)
+        if inspect.iscoroutinefunction(function):
+            refuse_other_functions(function)
+        directory = settings.database
+        check = Check(
+            repeated,
+            settings,
+            name=item.nodeid,
+            database=Database(self._config.rootpath / directory) if directory else None,
+            listener=live_tail(self._config),
+            in_words=self._in_words,
+        )
+        token = self._config.getoption("treadle_replay")
+        return check.check() if token is None else check.replay(token)
+
+    def _with_advice(self, checked: Checked) -> Checked:
+        """Add what concerns the whole session to the first verdict."""
+        advice, self._advice = self._advice, ()
+        if not advice:
+            return checked
+        verdict = dataclasses.replace(checked.verdict, notes=(*checked.verdict.notes, *advice))
+        return dataclasses.replace(checked, verdict=verdict)
+
+    def _in_words(self, failure: Failure) -> str:
+        """Return the report of a failure without the traceback, which pytest shows itself."""
+        marks = marks_for(getattr(sys.__stdout__, "encoding", None))  # now, output is captured
+        with_locals = self._config.getoption("treadle_locals")
+        return plain(lines_of(failure, locals=with_locals, marks=marks, traceback=False))
+
+    def _error_of(self, failure: Failure) -> BaseException:
+        """Return what pytest is to show for a failure."""
+        error = failure.exception
+        if error is None:
+            return found_of(failure)
+        if not self._config.getoption("fulltrace"):
+            cut_to_user(error)
+        return error
+
+    # Hooks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> None:
+        """Follow which fixtures an execution sets up."""
+        if self._running is not None:
+            self._running.begin_fixture(fixturedef)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        """Add the verdict to a test's report, and say what failed and how to see it again."""
+        report = yield
+        repeated = item.stash.get(_REPEATED, None)
+        if call.when == "call" and repeated is not None:
+            checked = item.stash.get(_CHECKED, None)
+            if checked is not None and checked.skipped is None:
+                verdict = checked.verdict
+                if report.skipped and hasattr(report, "wasxfail"):
+                    verdict = verdict.as_expected()
+                report.treadle = verdict.as_dict()
+            if report.failed and call.excinfo is not None:
+                words = "" if checked is None else report_of(checked, item)
+                amend(report, item, call.excinfo.value, words)
+                report.when = "call" if checked is None else checked.phase
+        return report
+
+
+def options_of(item: pytest.Function) -> dict[str, object]:
+    """Return what a test asks for: its marks, those of its class and module, and `check`."""
+    options: dict[str, object] = {}
+    for mark in reversed(list(item.iter_markers("treadle"))):
+        if mark.args:
+            raise TreadleError(
+                f"@pytest.mark.treadle takes options by name only, not {mark.args[0]!r}"
+            )
+        options.update(mark.kwargs)
+    options.update(getattr(item.obj, "__treadle__", {}))
+    return options

@@ -1,0 +1,35 @@
+"""The processes of an execution: how each is called, and its colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treadle.program import StepRecord, Wait
+
+_COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "bright_cyan", "bright_magenta")
+
+
+class Cast:
+    """Who takes part, in the order of the first steps."""
+
+    def __init__(self, records: Sequence[StepRecord], waits: Sequence[Wait] = ()) -> None:
+        self.processes = list(dict.fromkeys(record.process for record in records))
+        self._labels = {wait.process: wait.label for wait in waits}
+        self._labels = {record.process: record.label for record in records} | self._labels
+        self._colours = {
+            process: _COLOURS[index % len(_COLOURS)] for index, process in enumerate(self._labels)
+        }
+
+    def label(self, process: str) -> str:
+        """Return the name that the program gave a process, if it did."""
+        label = self._labels.get(process, "")
+        return "" if label == process else label
+
+    def name(self, process: str) -> str:
+        """Return a process's name, and the one that the program gave it."""
+        label = self.label(process)
+        return f"{process} ({label})" if label else process
+
+    def colour(self, process: str) -> str:
+        """Return the colour of a process."""
+        return self._colours.get(process, "")

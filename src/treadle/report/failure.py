@@ -1,0 +1,232 @@
+"""A failure for people to read: what failed, how it came to that, and why.
+
+From top to bottom: one headline; the interleaving; the two steps whose order makes the difference,
+or for a deadlock who waits for whom; local variables, if asked for; and the traceback. `lines_of`
+lays it out; `failure_in_words` of `text` and `render` are the same lines, without and with colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from treadle.cause import Cause
+from treadle.errors import ScheduleMismatch
+from treadle.libraries import is_of_the_user
+from treadle.program import StepRecord
+from treadle.report.cast import Cast
+from treadle.report.columns import Emphasis, columns
+from treadle.report.line import WIDTH, Line, Marks, marks_of_output, printable, wrapped
+from treadle.report.tracebacks import is_foreign, traceback_in_words
+from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
+from treadle.result import Failure
+from treadle.words import place_in_words, place_of_exception
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+ROWS = 30
+"""Steps of an execution whose stretches are shown in full unless all are asked for."""
+
+_GRANULARITY = {
+    "access": "Granularity: access. Threads switch between any two accesses, as the language "
+    "allows and free-threaded Python does.",
+    "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
+}
+_RACED = frozenset({"assertion", "exception", "deadlock", "livelock", "race"})
+"""Kinds of failures that the order of two steps may be the cause of."""
+
+
+def render(
+    failure: Failure,
+    *,
+    width: int = WIDTH,
+    locals: bool = False,  # noqa: A002  (as pytest calls it)
+    rows: int | None = ROWS,
+    marks: Marks | None = None,
+) -> RenderableType:
+    """Return a failure for `rich` to print; without colour it is the text of `lines_of`."""
+    from treadle.report.colour import renderable
+
+    return renderable(lines_of(failure, width=width, locals=locals, rows=rows, marks=marks))
+
+
+def lines_of(
+    failure: Failure,
+    *,
+    width: int = WIDTH,
+    locals: bool = False,  # noqa: A002  (as pytest calls it)
+    rows: int | None = ROWS,
+    marks: Marks | None = None,
+    traceback: bool = True,
+) -> list[Line]:
+    """Return the report of a failure, in lines of at most `width` columns.
+
+    `locals` adds the local variables; the traceback can be left out; `rows` is how long an
+    execution may be to be shown in full, None for any; `marks` are the characters to draw with, by
+    default what the output can express.
+    """
+    steps = _steps(failure)
+    cast = Cast(steps, failure.waits)
+    cause = _cause(failure)
+    drawn = columns(
+        steps,
+        _emphasis(failure, cause, steps),
+        rows=rows,
+        width=width,
+        marks=marks or marks_of_output(),
+    )
+    parts = [
+        wrapped(headline(failure, steps, cast), "bold red", width=width),
+        drawn,
+        waits_in_lines(failure.waits, steps, cast, width),
+        _cause_in_lines(failure, cause, cast, width) if cause else [],
+        wrapped(_GRANULARITY.get(failure.granularity, ""), width=width),
+        _locals_in_lines(failure, cast, width) if locals else [],
+        _traceback_in_lines(failure) if traceback else [],
+    ]
+    return _joined(parts)
+
+
+def _joined(parts: list[list[Line]]) -> list[Line]:
+    """Put an empty line between parts; leave empty ones out."""
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [(), *part] if lines else part
+    return lines
+
+
+def _steps(failure: Failure) -> Sequence[StepRecord]:
+    try:
+        return failure.trace[: failure.step + 1]
+    except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
+        return []
+
+
+def _emphasis(failure: Failure, cause: Cause | None, steps: Sequence[StepRecord]) -> Emphasis:
+    racing = cause.indices if cause else failure.pair or ()
+    return Emphasis(failure.step, racing, acquisitions(failure.waits, steps))
+
+
+# The headline
+
+
+def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
+    """Return what failed, where and why."""
+    place = _place(failure, steps)
+    where = f" at {place}" if place else ""
+    who = cast.name(failure.process)
+    if failure.kind == "assertion":
+        why = failure.message.removeprefix("AssertionError").removeprefix(": ")
+        source = steps[-1].source if steps else ""
+        return f"Assertion failed in {who}{where}: {_first_line(why) or source}"
+    if failure.kind == "exception":
+        return f"Exception in {who}{where}: {_first_line(failure.message)}"
+    if failure.kind in ("deadlock", "livelock"):
+        waiting = who_waits(failure.waits, cast)
+        return f"{failure.kind.capitalize()} after {failure.step} steps: {waiting}"
+    if failure.kind == "race":
+        return f"Race{where}: {failure.message}"
+    return f"{failure.kind.capitalize()}: {failure.message}"
+
+
+def _place(failure: Failure, steps: Sequence[StepRecord]) -> str:
+    """Return where in the user's code the exception came from, or where the failing step stands."""
+    place = None
+    if failure.exception is not None:
+        place = place_of_exception(failure.exception, lambda file: not is_of_the_user(file))
+        place = place or place_of_exception(failure.exception, is_foreign)
+    return place_in_words(place) or (steps[-1].where if steps else "")
+
+
+def _first_line(message: str) -> str:
+    """Return the first line of a message; the traceback has the others."""
+    return message.strip().partition("\n")[0]
+
+
+# The cause
+
+
+def _cause(failure: Failure) -> Cause | None:
+    """Return the racing pair, unless something else explains the failure."""
+    if failure.kind not in _RACED or waiting_cycle(failure.waits):
+        return None
+    return failure.cause
+
+
+def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> list[Line]:
+    """Return a sentence, and the two racing steps aligned below it."""
+    steps = (cause.first, cause.second)
+    numbers = _aligned([_number(index, failure) for index in cause.indices])
+    names = _aligned([cast.name(step.process) for step in steps])
+    places = [step.where for step in steps]
+    deeds = [_deed(step, cause.location) for step in steps]
+    taken = len(numbers[0]) + len(names[0]) + 8 + max(map(len, deeds))
+    if taken + max(map(len, places)) > width:
+        places = [PurePath(place).name for place in places]
+    lines = wrapped(_sentence(failure, cause), "bold", width=width)
+    for step, *cells, deed in zip(steps, numbers, names, _aligned(places), deeds, strict=True):
+        left = "  " + "  ".join(cells)
+        colour = cast.colour(step.process)
+        if len(left) + 2 + len(deed) <= width:
+            lines.append(((f"{left}  {deed}", colour),))
+        else:
+            lines += wrapped(left.rstrip(), colour, width=width, indent=4)
+            lines += wrapped(f"    {deed}", colour, width=width, indent=6)
+    return lines
+
+
+def _aligned(texts: list[str]) -> list[str]:
+    longest = max(map(len, texts))
+    return [text.ljust(longest) for text in texts]
+
+
+def _sentence(failure: Failure, cause: Cause) -> str:
+    """Return what is known about the order of the two steps, and no more than that."""
+    if failure.kind == "race":
+        return "No synchronisation orders these two:"
+    if cause.decides:
+        return "The order of these two decides: the other way round, this execution passes."
+    return "These two could have come in the other order, which may make a difference:"
+
+
+def _number(index: int, failure: Failure) -> str:
+    """Return the number of a step; one that comes after the failing step is not in the columns."""
+    return f"step {index + 1}" if index <= failure.step else "later"
+
+
+def _deed(step: StepRecord, location: str) -> str:
+    """Return what a step did to a location, or all that it did."""
+    about = [access for access in step.accesses if access.location == location]
+    return printable("; ".join(map(str, about or step.accesses)) or step.source)
+
+
+# Local variables
+
+
+def _locals_in_lines(failure: Failure, cast: Cast, width: int) -> list[Line]:
+    """Return the local variables of the user's functions, process by process."""
+    try:
+        frames = failure.frames()
+    except ScheduleMismatch:
+        return []
+    lines = wrapped("Local variables at that point:" if frames else "", "bold", width=width)
+    for process, group in groupby(frames, key=lambda frame: frame.process):
+        lines.append(((f"  {cast.name(process)}", cast.colour(process)),))
+        for frame in group:
+            lines += wrapped(f"    {frame.function}() at {frame.where}", width=width, indent=6)
+            for name, value in frame.variables:
+                lines += wrapped(f"      {name} = {value}", width=width, indent=8)
+    return lines
+
+
+# The traceback
+
+
+def _traceback_in_lines(failure: Failure) -> list[Line]:
+    if failure.exception is None:
+        return []
+    text = traceback_in_words(failure.exception)
+    return [((printable(line), ""),) for line in text.splitlines()]

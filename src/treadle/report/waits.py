@@ -1,0 +1,109 @@
+"""Deadlocks in words: who waits for what, who holds it, and since where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treadle.program import StepRecord, Wait
+from treadle.report.cast import Cast
+from treadle.report.line import Line, wrapped
+
+_END = "the end of "
+_UNIT = "a unit of "
+"""How waits for the end of a process and for a semaphore begin."""
+
+
+def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
+    """Return the cycle of waiting processes in words, or who waits."""
+    cycle = waiting_cycle(waits)
+    if len(cycle) == 1:
+        return f"{cast.name(cycle[0])} waits for itself"
+    if cycle:
+        names = [cast.name(process) for process in cycle]
+        return f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
+    names = [cast.name(wait.process) for wait in waits]
+    return f"{', '.join(names)} {'waits' if len(waits) == 1 else 'wait'} for ever"
+
+
+def waits_in_lines(
+    waits: Sequence[Wait], records: Sequence[StepRecord], cast: Cast, width: int
+) -> list[Line]:
+    """Return who waits for what, and who holds it; those of a cycle first, in its order."""
+    cycle = waiting_cycle(waits)
+    order = {process: index for index, process in enumerate(cycle)}
+    lines: list[Line] = []
+    for wait in sorted(waits, key=lambda wait: order.get(wait.process, len(order))):
+        verb = "spins, waiting for" if wait.spins else "waits for"
+        at = f" at {wait.where}" if wait.where else ""
+        text = f"{cast.name(wait.process)} {verb} {wait.resource}{at}"
+        lines += wrapped(f"  {text}", cast.colour(wait.process), width=width, indent=6)
+        if wait.resource.startswith(_END):
+            continue
+        for holder in wait.holders:
+            text = f"held by {cast.name(holder)}, which acquired it"
+            lines += _taken(text, acquisition(wait.resource, records, holder), records, width)
+        if not wait.holders:
+            step = acquisition(wait.resource, records)
+            who = cast.name(records[step].process) if step is not None else ""
+            lines += _taken(f"last acquired by {who}", step, records, width)
+    return lines
+
+
+def _taken(text: str, step: int | None, records: Sequence[StepRecord], width: int) -> list[Line]:
+    """Return since when something is not free, if that is known."""
+    if step is None:
+        return []
+    taken = f"    {text} at {records[step].where} (step {step + 1})"
+    return wrapped(taken, width=width, indent=6)
+
+
+def acquisition(
+    resource: str, records: Sequence[StepRecord], process: str | None = None
+) -> int | None:
+    """Return the last step in which a process, or anybody, acquired something."""
+    resource = resource.removeprefix(_UNIT)
+    for index in range(len(records) - 1, -1, -1):
+        record = records[index]
+        if process in (record.process, None) and any(
+            "acquire" in access.operation
+            and resource in (access.location, f"{access.location} lock")
+            for access in record.accesses
+        ):
+            return index
+    return None
+
+
+def acquisitions(waits: Sequence[Wait], records: Sequence[StepRecord]) -> set[int]:
+    """Return the steps in which was acquired what somebody waits for."""
+    found = {
+        acquisition(wait.resource, records, holder)
+        for wait in waits
+        for holder in wait.holders or (None,)
+    }
+    return {step for step in found if step is not None}
+
+
+def waiting_cycle(waits: Sequence[Wait]) -> list[str]:
+    """Return processes each of which waits for something that the next one holds, or nothing.
+
+    >>> waiting_cycle([Wait("p", "a", ("q",)), Wait("q", "b", ("r",)), Wait("r", "c", ("q",))])
+    ['q', 'r']
+    """
+    holders = {wait.process: wait.holders for wait in waits}
+    for start in holders:
+        if cycle := _path_back(start, start, holders, set()):
+            return cycle
+    return []
+
+
+def _path_back(
+    process: str, start: str, holders: dict[str, tuple[str, ...]], seen: set[str]
+) -> list[str]:
+    """Return the processes on a way from `process` back to `start`, if there is one."""
+    seen.add(process)
+    for holder in holders.get(process, ()):
+        if holder == start:
+            return [process]
+        if holder not in seen and (rest := _path_back(holder, start, holders, seen)):
+            return [process, *rest]
+    return []

@@ -1,0 +1,1 @@
+"""How failures are shrunk; `treadle.shrink` is what users call."""

@@ -1,0 +1,42 @@
+"""Running pytest in pytest: tests are written as text, and what comes out is looked at."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import treadle.plugin.session
+import treadle.plugin.summary  # noqa: F401 - once, or every run in this process imports it anew
+from running_pytest import Run, write
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "__stdout__", SimpleNamespace(encoding="utf-8"))
+    for name in ("TREADLE_PROFILE", "PYTEST_ADDOPTS", "CI", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Write a test file, and run pytest on it in this process."""
+
+    def run_pytest(source: str, *args: str) -> pytest.RunResult:
+        write(pytester, source)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *args)
+
+    return run_pytest
+
+
+@pytest.fixture
+def run_apart(pytester: pytest.Pytester) -> Run:
+    """Write a test file, and run pytest on it in another process."""
+
+    def run_pytest(source: str, *args: str) -> pytest.RunResult:
+        write(pytester, source)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+    return run_pytest

@@ -1,0 +1,164 @@
+"""What pytest prints for each kind of failure, at 80 columns, from `FAILURES` to the end.
+
+`TREADLE_GOLDEN=write pytest tests/plugin/test_reports.py` writes what is printed now.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from running_pytest import Run
+
+GOLDEN = Path(__file__).parent / "golden"
+
+FAILURES = {
+    "assertion": """
+        @pytest.mark.treadle
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment)
+            print("the value is", counter.value)
+            assert counter.value == 2
+        """,
+    "exception": """
+        @pytest.mark.treadle
+        def test_it():
+            stock = {"apples": 1}
+
+            def sell():
+                if "apples" in stock:
+                    del stock["apples"]
+
+            run(sell, sell)
+        """,
+    "deadlock": """
+        @pytest.mark.treadle
+        def test_it():
+            left, right = threading.Lock(), threading.Lock()
+
+            def eat(first, second):
+                with first, second:
+                    pass
+
+            run(lambda: eat(left, right), lambda: eat(right, left))
+        """,
+    "livelock": """
+        @pytest.mark.treadle
+        def test_it():
+            ready = []
+
+            def wait():
+                while not ready:
+                    pass
+
+            run(wait)
+        """,
+    "race": """
+        @pytest.mark.treadle(races=True)
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment)
+        """,
+    "budget": """
+        @pytest.mark.treadle(max_steps=12)
+        def test_it():
+            counter = Counter()
+
+            def work():
+                while True:
+                    counter.increment()
+
+            run(work)
+        """,
+    "nondeterminism": """
+        seen = []
+
+        @pytest.mark.treadle
+        def test_it():
+            seen.append(None)
+            counter = Counter()
+            run(*[counter.increment] * (1 + len(seen) % 2))
+        """,
+    "usage": """
+        @pytest.mark.treadle
+        async def test_it():
+            pass
+        """,
+    "incomplete": """
+        @pytest.mark.treadle(max_executions=9, strict=True)
+        def test_it():
+            counter = Counter()
+            run(*[counter.increment] * 3)
+        """,
+    "fixture": """
+        @pytest.fixture
+        def counter():
+            counter = Counter()
+            yield counter
+            assert counter.value == 2
+
+        @pytest.mark.treadle
+        def test_it(counter):
+            run(counter.increment, counter.increment)
+        """,
+    "test_case": """
+        class CounterTest(unittest.TestCase):
+            def setUp(self):
+                self.counter = Counter()
+
+            @treadle.check()
+            def test_it(self):
+                run(self.counter.increment, self.counter.increment)
+                self.assertEqual(self.counter.value, 2)
+        """,
+    "model": """
+        @pytest.mark.treadle
+        def test_it():
+            program = treadle.model.Program(x=0)
+
+            @program.process
+            def writer(s):
+                s.x = 1
+                yield
+
+            @program.process
+            def reader(s):
+                assert s.x == 0
+                yield
+
+            return program
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_report(run: Run, kind: str) -> None:
+    result = run(FAILURES[kind], "--treadle-no-database")
+    assert result.ret == 1
+    printed = normal("\n".join(result.outlines))
+    file = GOLDEN / f"{kind}.txt"
+    if os.environ.get("TREADLE_GOLDEN") == "write":
+        file.write_text(printed)
+    assert printed == file.read_text()
+
+
+def test_reports_fit_in_80_columns() -> None:
+    """All but the line to paste, and the lines of the summary."""
+    for kind in FAILURES:
+        text = (GOLDEN / f"{kind}.txt").read_text()
+        report, _, _ = text.partition("= treadle =")
+        wide = [line for line in report.splitlines() if len(line) > 80]
+        assert [line for line in wide if not line.startswith("Replay: pytest ")] == []
+
+
+def normal(text: str) -> str:
+    """Return the part of an output that does not depend on when and where it was printed."""
+    text = text[re.search("^=+ (FAILURES|ERRORS) =+$", text, re.MULTILINE).start() :]  # type: ignore[union-attr]
+    text = re.sub(r"\b0x[0-9a-f]+", "0x...", text)
+    text = re.sub(r"\bt1_[\w-]+", "TOKEN", text)
+    text = re.sub(r"=+ (\d.*) in [\d.]+s =+", r"\1", text)
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())

@@ -1,0 +1,291 @@
+"""The plugin together with others, with terminals, and with what can go wrong around it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from running_pytest import PREAMBLE, Run, section_of, summary_of, verdict_of, write
+
+TESTS = """
+import subprocess
+
+@pytest.fixture
+def counter():
+    return Counter()
+
+@pytest.mark.treadle
+def test_racy(counter):
+    run(counter.increment, counter.increment)
+    assert counter.value == 2
+
+@pytest.mark.treadle
+def test_fine(counter):
+    run(counter.increment, counter.increment)
+    assert counter.value in (1, 2)
+
+@treadle.check(max_executions=9)
+def test_large(counter):
+    run(*[counter.increment] * 3)
+
+@treadle.check()
+def test_deadlock():
+    lock = threading.Lock()
+    with lock:
+        run(lock.acquire)
+"""
+SUMMARY = [
+    "test_it.py::test_deadlock: failed after 1 execution: deadlock",
+    "test_it.py::test_fine: verified, 4 executions",
+    "test_it.py::test_large: incomplete after 9 executions, "
+    "about 23 in all or more, 39.6% done or less",
+    "test_it.py::test_racy: failed after 2 executions: assertion",
+]
+
+
+def test_with_xdist(run_apart: Run) -> None:
+    result = run_apart(TESTS, "-n", "2")
+    assert sorted(summary_of(result)[:-1]) == SUMMARY
+    assert summary_of(result)[-1].startswith("4 tests explored: ")
+    result.stdout.fnmatch_lines_random(
+        [
+            "E       assert 1 == 2",
+            "Replay: pytest test_it.py::test_racy --treadle-replay t1_*",
+            "Replay: pytest test_it.py::test_deadlock --treadle-replay t1_*",
+            "FAILED test_it.py::test_deadlock - deadlock: main waits for *",
+            "*2 failed, 1 passed, 1 incomplete in *",
+        ]
+    )
+    assert result.ret == 1
+
+
+def test_with_junit(run: Run, pytester: pytest.Pytester) -> None:
+    run(TESTS, "--junit-xml=report.xml")
+    found = {}
+    for case in ElementTree.parse(pytester.path / "report.xml").iter("testcase"):
+        said = case.find("properties/property[@name='treadle']")
+        assert said is not None
+        found[case.get("name")] = said.get("value"), case.find("failure") is not None
+    assert {f"test_it.py::{name}: {said}" for name, (said, _) in found.items()} == set(SUMMARY)
+    assert [name for name, (_, failed) in found.items() if failed] == ["test_racy", "test_deadlock"]
+
+
+def test_errors_of_fixtures_with_junit(run: Run, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.fixture
+        def broken():
+            raise RuntimeError
+
+        @pytest.mark.treadle
+        def test_it(broken): pass
+        """
+    run(source, "--junit-xml=report.xml")
+    suite = ElementTree.parse(pytester.path / "report.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
+
+
+COVERED = """
+    def work(box):
+        before = len(box)
+        if before > 100:
+            print("never")
+        helper(box)
+        box.append(before)
+
+    def helper(box):
+        box.append(0)
+        return len(box)
+
+    def unused():
+        return 3
+    """
+COVERING = """
+from covered import work
+
+@pytest.mark.treadle
+def test_it():
+    box = []
+    def target():
+        box.append(1)
+        work(box)
+        box.append(2)
+    threads = [threading.Thread(target=target) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(box) == 8
+"""
+
+
+@pytest.mark.parametrize("core", ["ctrace", "sysmon"])
+def test_with_coverage(
+    run_apart: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, core: str
+) -> None:
+    if core == "sysmon" and sys.version_info < (3, 12):
+        pytest.skip("sys.monitoring is new in Python 3.12")
+    monkeypatch.setenv("COVERAGE_CORE", core)
+    pytester.makepyfile(covered=COVERED)
+    pytester.makepyprojecttoml(
+        "[tool.coverage.run]\nbranch = true\nconcurrency = ['thread', 'greenlet']\n"
+        if core == "ctrace"
+        else ""
+    )
+    result = run_apart(COVERING, "--cov=covered", "--cov=test_it", "--cov-report=term-missing")
+    result.assert_outcomes(passed=1)
+    lines = {line.split()[0]: line for line in result.outlines if "%" in line}
+    assert lines["covered.py"].endswith("4, 13")
+    assert lines["test_it.py"].endswith(" 10, 13-14, 18-22")  # of the preamble, nothing is used
+    assert "concurrency" not in result.stdout.str()
+
+
+def test_coverage_that_does_not_know_greenlets_is_noted(run_apart: Run) -> None:
+    result = run_apart(TESTS, "--cov=test_it", "-k", "fine or large")
+    text = " ".join(result.outlines)
+    assert text.count('note: add concurrency = ["thread", "greenlet"] to [tool.coverage.run]') == 1
+
+
+def test_a_directory_that_cannot_be_written_to(run: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / ".treadle").write_text("in the way, even of root")
+    result = run(TESTS, "-k", "racy")
+    assert verdict_of(result) == "failed after 2 executions: assertion"
+    assert (pytester.path / ".treadle").read_text() == "in the way, even of root"
+
+
+def test_two_runs_at_once(pytester: pytest.Pytester) -> None:
+    write(pytester, TESTS)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "test_it.py"]
+    runs = [
+        subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for one in runs:
+        out, _ = one.communicate(timeout=60)
+        assert "2 failed, 1 passed, 1 incomplete in" in out
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "racy")
+    assert verdict_of(result) == "failed as in an earlier run: assertion"
+
+
+def test_without_the_cache_and_without_capture(run: Run) -> None:
+    for off in ("cacheprovider", "capture", "logging", "terminal", "tmpdir"):
+        result = run(TESTS, "-p", f"no:{off}", "-k", "racy or large")
+        assert result.ret == 1
+
+
+# Terminals
+
+
+def test_a_live_line_on_terminals(pytester: pytest.Pytester) -> None:
+    write(pytester, SLOW)
+    text = run_on_terminal(pytester.path)
+    assert "\\x1b7 " in ascii(text)
+    assert " executions, " in text
+    assert "/s, depth " in text
+    assert "1 passed" in text
+
+
+def test_no_live_line_if_quiet(pytester: pytest.Pytester) -> None:
+    write(pytester, SLOW)
+    assert "depth" not in run_on_terminal(pytester.path, "-q")
+
+
+def test_no_live_line_in_pipes(run_apart: Run) -> None:
+    text = run_apart(SLOW).stdout.str()
+    assert "depth" not in text
+    assert "\x1b" not in text
+
+
+SLOW = """
+@pytest.mark.treadle(max_executions=None)
+def test_it():
+    counter = Counter()
+    run(*[counter.increment] * 4)
+"""
+"""A test with 576 executions, which take half a second."""
+
+
+def run_on_terminal(directory: Path, *args: str) -> str:
+    """Run pytest on a pseudo-terminal, and return what it writes."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *args]
+    with subprocess.Popen(command, cwd=directory, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        found = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other side was closed
+                break
+            if not piece:
+                break
+            found += piece
+        process.wait(60)
+    os.close(ours)
+    return found.decode()
+
+
+# Interrupts
+
+
+def test_an_interrupt_ends_the_run_in_order(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it=PREAMBLE
+        + """
+import pathlib
+
+@pytest.fixture(scope="module")
+def module():
+    yield
+    print("module torn down")
+
+@pytest.mark.treadle(max_executions=None, timeout=None)
+def test_it(module):
+    pathlib.Path("started").touch()
+    counter = Counter()
+    run(*[counter.increment] * 7)
+
+def test_never():
+    print("never")
+"""
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-s"]
+    with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, text=True) as process:
+        started = pytester.path / "started"
+        while not started.exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert "KeyboardInterrupt" in out
+    assert "module torn down" in out
+    assert "never" not in out
+
+
+# What a suite without Treadle tests pays
+
+
+def test_a_suite_without_treadle_tests_does_not_import_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_plain="""
+        import sys
+
+        def test_it():
+            assert "_treadle_pytest" in sys.modules
+            assert [name for name in sys.modules if name.partition(".")[0] == "treadle"] == []
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-n", "1").assert_outcomes(passed=1)
+
+
+def test_output_sections_stay_apart(run: Run) -> None:
+    result = run(TESTS, "-k", "racy", "--show-capture=no")
+    assert section_of(result, "Treadle")[0].startswith("Assertion failed in main")
