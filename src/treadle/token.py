@@ -167,7 +167,9 @@ def _deeds(trace: Trace | None) -> Iterator[str]:
             mode = mode_of(access)
             if mode not in _NO_ACCESS:
                 names = processes if mode in (Mode.SPAWN, Mode.JOIN) else locations
-                words.append(f"{mode.name} {names[location_of(access)]}")
+                # Whether a write looks at what was there is no matter of the schedule.
+                name = Mode.WRITE.name if mode is Mode.STORE else mode.name
+                words.append(f"{name} {names[location_of(access)]}")
         yield "\n".join(words)
 
 
