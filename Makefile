@@ -6,7 +6,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE_TOOLS := $(VENV)/.site-tools
 CORE := events trace program result replay explore model
-THREADS := tests/plugin tests/threads tests/cpython tests/test_thread_examples.py
+THREADS := tests/threads tests/cpython tests/test_thread_examples.py
+APART := tests/plugin $(THREADS)
+ELSEWHERE := tests/plugin/test_fixtures.py $(THREADS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast litmus bench speed compiled mutation docs outputs format clean
@@ -33,11 +35,11 @@ test: $(SITE_TOOLS)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest -n 2 -m "not slow" $(THREADS:%=--ignore=%) \
+	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
-	@for part in $(THREADS); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
+	@for part in $(APART); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
 	@$(BIN)/pytest -n 2 -m "slow and not minutes"
-	@THREADS="$(THREADS)" sh scripts/other-pythons.sh
+	@TESTS="$(ELSEWHERE)" sh scripts/other-pythons.sh
 
 fast: $(INSTALLED)  ## the tests that take seconds
 	@$(BIN)/pytest -m "not slow"

@@ -27,7 +27,7 @@ for version in 3.11 3.12 3.13; do
         touch "$venv/.installed"
     fi
     echo "Python $version:"
-    for part in ${THREADS:-tests}; do # together they are slower: each loads modules of its own
+    for part in ${TESTS:-tests}; do # together they are slower: each loads modules of its own
         "$venv/bin/pytest" -n 2 -m "not slow" -p no:cacheprovider "$part" || failed=1
     done
 done

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from treadle import cli
 
 sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
 
@@ -35,3 +39,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("minutes")]
+
+
+@pytest.fixture
+def command_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
+    """Run the command in this process; return status, stdout and stderr."""
+
+    def run(*arguments: str) -> tuple[Any, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(arguments)
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return run

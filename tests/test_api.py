@@ -300,15 +300,27 @@ def test_check_accepts_what_was_not_covered_only_if_it_is_not_strict() -> None:
 
 
 def test_check_shrinks_what_it_shows() -> None:
-    def test() -> None:
-        assert treadle.choose([1, 2]) + treadle.choose([1, 2]) < 3
+    def lost_update() -> treadle.model.Program:
+        program = treadle.model.Program(x=0)
 
-    lengths = []
-    for shrink in (True, False):
+        def increment(s: Any) -> Any:
+            value = s.x
+            yield
+            s.x = value + 1
+            yield
+            assert s.x >= 2
+
+        for name in "pq":
+            program.process(increment, name=name)
+        return program
+
+    def schedule(shrink: bool) -> str:
         with pytest.raises(treadle.CheckFailed) as raised:
-            treadle.check(shrink=shrink, schedule="newest")(test)()
-        lengths.append(len(raised.value.result.failures[0].schedule))
-    assert lengths[0] <= lengths[1]
+            treadle.check(shrink=shrink, algorithm="random", seed=1)(lost_update)()
+        return str(raised.value.result.failures[0].schedule)
+
+    assert schedule(shrink=False) == "p*2 q p q*2"
+    assert schedule(shrink=True) == "p*3"
 
 
 def test_check_passes_its_options_on() -> None:

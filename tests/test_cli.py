@@ -132,17 +132,10 @@ def models(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def call(models, capsys):
-    """Run the command in this process; return status, stdout and stderr."""
+def call(models, command_line):
+    """The command line, in the directory of the models."""
     assert Path.cwd() == models
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments)
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return run
+    return command_line
 
 
 def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -642,11 +635,20 @@ def bad_files(models):
         (["run", "functions.py::process"], "'process' is a process, not a program: add it to"),
         (["run", "models.py::safe", "--algorithm", "best"], "'best' is not one of 'exhaustive', "),
         (["run", "models.py::safe", "--schedule", "x"], "'x' is not one of 'stay', 'oldest', "),
-        (["run", "models.py::safe", "--max-executions", "-3"], "must be a number above 0, not -3"),
-        (["run", "models.py::safe", "--max-steps", "0"], "max_steps must be a number above 0"),
-        (["run", "models.py::safe", "--timeout", "-1"], "timeout must be a number above 0"),
+        (
+            ["run", "models.py::safe", "--max-executions", "-3"],
+            "a whole number above 0, .*-3",
+        ),
+        (
+            ["run", "models.py::safe", "--max-steps", "0"],
+            "max_steps must be a whole number",
+        ),
+        (
+            ["run", "models.py::safe", "--timeout", "-1"],
+            "must be a number of seconds above 0",
+        ),
         (["run", "models.py::safe", "--timeout", "x"], "'x' is not a valid float.*run --help"),
-        (["run", "models.py::safe", "--depth", "0"], "depth must be 1 or more, not 0"),
+        (["run", "models.py::safe", "--depth", "0"], "depth must be a whole number above 0, not 0"),
         (["run"], r"Missing argument 'FILE.py\[::NAME\]'"),
         (["run", "models.py::safe", "--fast"], "No such option '?--fast'?"),
         (["rum"], r"No such command 'rum'.*\(see 'treadle --help'\)"),

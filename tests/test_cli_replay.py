@@ -80,17 +80,10 @@ def bank(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
-def call(bank, capsys) -> Call:
-    """Run the command in this process; return status, stdout and stderr."""
+def call(bank, command_line) -> Call:
+    """The command line, in the directory of the bank."""
     assert bank.exists()
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments)
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return run
+    return command_line
 
 
 def command(*arguments: str, typed: str = "", **environment: str) -> tuple[int, str]:

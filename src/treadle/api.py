@@ -46,6 +46,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 
 _Known = TypeVar("_Known")
 
+DECORATED = "__treadle__"
+"""The attribute of tests decorated with `check` that holds what they ask for."""
+
 SAMPLES = 1000
 """Executions of a sampling algorithm that was given no budget."""
 
@@ -304,7 +307,7 @@ def check(
                 raise CheckFailed(result)
             return result
 
-        explored.__treadle__ = for_plugin  # type: ignore[attr-defined]
+        setattr(explored, DECORATED, for_plugin)
         return explored
 
     return decorate
@@ -314,7 +317,7 @@ def _shrink_first(result: Result) -> None:
     """Make the failure that is shown as simple as it gets."""
     from treadle.shrink import shrink
 
-    if result.failures and result.failures[0].schedule:
+    if result.failures:
         result.failures[0] = shrink(result.failures[0]).failure
 
 
@@ -342,6 +345,17 @@ def called_plainly() -> Iterator[None]:
         yield
     finally:
         _plain -= 1
+
+
+def _without_check(test: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a decorated test as it is without `check`."""
+
+    @functools.wraps(test)
+    def plain() -> Any:
+        with called_plainly():
+            return test()
+
+    return plain
 
 
 class CheckFailed(AssertionError):
@@ -381,6 +395,8 @@ def _opened(
             f"that uses threads, or a treadle.model.Program"
         )
     refuse_other_functions(test)
+    if hasattr(test, DECORATED):
+        test = _without_check(test)
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),

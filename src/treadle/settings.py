@@ -82,7 +82,7 @@ class Settings:
     database: str | None = ".treadle"
     """Directory of failing schedules, relative to the project's; None for none."""
 
-    def changed(self, values: Mapping[str, object], where: str) -> Settings:
+    def changed(self, values: Mapping[str, object], where: str = "") -> Settings:
         """Return these settings with other values; `where` names their origin in errors."""
         read: dict[str, Any] = {name: _read(name, value, where) for name, value in values.items()}
         return dataclasses.replace(self, **read)
@@ -90,6 +90,10 @@ class Settings:
     def for_exploring(self) -> dict[str, Any]:
         """Return the arguments of `treadle.explore` that they stand for."""
         return {name: getattr(self, name) for name in _CHECKS if name not in _NOT_FOR_EXPLORING}
+
+    def for_threads(self) -> dict[str, Any]:
+        """Return those of them that decide how a test with threads is run."""
+        return {name: getattr(self, name) for name in _FOR_THREADS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,17 @@ class Project:
         return settings.changed(
             self.profiles.get(name, {}), f"{self.file}: [tool.treadle.profiles.{name}]"
         )
+
+
+def for_command_line(path: Path, profile: str | None = None) -> Settings:
+    """Return the settings for one program in a directory, explored by hand.
+
+    No profile unless one is named: a budget that nobody asked for would be a surprise.
+    """
+    project = project_of(path)
+    if profile or os.environ.get(PROFILE_VARIABLE):
+        return project.settings(profile)
+    return Settings().changed(project.values, f"{project.file}: [tool.treadle]")
 
 
 def for_directory(path: Path, profile: str | None = None) -> Settings:
@@ -171,13 +186,14 @@ def _table(value: object, where: str) -> Mapping[str, Any]:
 
 def _read(name: str, value: object, where: str) -> object:
     """Return a value as `Settings` holds it; `false` stands for none where there may be none."""
+    where = f"{where}: " if where else ""
     if name not in _CHECKS:
         close = difflib.get_close_matches(name, _CHECKS, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_CHECKS)}"
-        raise TreadleError(f"{where}: unknown setting {name!r}: {hint}")
+        raise TreadleError(f"{where}unknown setting {name!r}: {hint}")
     expected, is_right = _CHECKS[name]
     if not is_right(value):
-        raise TreadleError(f"{where}: {name} must be {expected}, not {value!r}")
+        raise TreadleError(f"{where}{name} must be {expected}, not {value!r}")
     if name == "instrument":
         assert isinstance(value, Iterable)
         return tuple(value)
@@ -245,4 +261,5 @@ _CHECKS: dict[str, _Check] = {
 }
 """What each setting must be, in words and as a predicate."""
 _CAN_BE_NONE = frozenset({"max_executions", "timeout", "watchdog", "database"})
+_FOR_THREADS = ("granularity", "instrument", "thread_exceptions", "watchdog")
 _NOT_FOR_EXPLORING = frozenset({"strict", "shrink", "database"})

@@ -99,8 +99,8 @@ def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMP
     if program is None:
         raise TreadleError("only a failure that an exploration or a replay found can be shrunk")
     before = cost_of(failure.schedule.upto(failure.step + 1))
-    if failure.kind not in _SHRINKABLE:
-        return Shrunk(failure, before, before, 0, is_smallest=False)
+    if failure.kind not in _SHRINKABLE or not failure.schedule:
+        return Shrunk(failure, before, before, 0, is_smallest=not failure.schedule)
     limit = 2 * before[1] + 100
     attempts = min(attempts, max(_FEWEST_ATTEMPTS, _MOST_STEPS // limit))
     trials = Trials(failure, program, attempts=attempts, seconds=seconds, limit=limit)

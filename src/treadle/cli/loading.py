@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from treadle.api import as_program
+from treadle.api import DECORATED, as_program
 from treadle.errors import TreadleError
 from treadle.model import Program as ModelProgram
 from treadle.program import Program
@@ -40,11 +40,33 @@ class Target:
             raise type(error)(_located(str(error), error, self.path)) from error
 
 
-def load(text: str, **options: Any) -> Target:
-    """Import the file of `FILE.py::name`, or `FILE.py`, and return the program in it.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the command line names, before it is a program."""
 
-    The options are those of threads: `granularity`, `instrument`, `thread_exceptions`.
-    """
+    path: Path
+    name: str
+    test: Any
+
+    @property
+    def asks_for(self) -> dict[str, Any]:
+        """What the test itself asks for, if it is decorated with `check`."""
+        return dict(getattr(self.test, DECORATED, {}))
+
+    def opened(self, **options: Any) -> Target:
+        """Make a program of it; the options are those of threads, as in `treadle.explore`."""
+        with _user_code(self.path, f"{self.name!r} of {self.path} raises"):
+            program = as_program(self.test, **options)
+        return Target(self.path, self.name, program)
+
+
+def load(text: str, **options: Any) -> Target:
+    """Import a file and return the program in it: `find` and `opened` in one."""
+    return find(text).opened(**options)
+
+
+def find(text: str) -> Found:
+    """Import the file of `FILE.py::name`, or `FILE.py`, and return what it names."""
     file, _, name = text.partition("::")
     path = Path(file)
     _check_file(path, text)
@@ -52,9 +74,7 @@ def load(text: str, **options: Any) -> Target:
     name = name or _only_program(module, path)
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
-    with _user_code(path, f"{name!r} of {path} raises"):
-        program = as_program(getattr(module, name), **options)
-    return Target(path, name, program)
+    return Found(path, name, getattr(module, name))
 
 
 def _check_file(path: Path, text: str) -> None:

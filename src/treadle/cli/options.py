@@ -10,13 +10,16 @@ import click
 
 from treadle.api import ALGORITHMS
 from treadle.cli.completion import complete_target
-from treadle.cli.loading import Target
+from treadle.cli.loading import Found, Target
 from treadle.database import DIRECTORY, Database
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.schedule import SCHEDULES
 from treadle.memory import Memory
+from treadle.settings import Settings, for_command_line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+_DEFAULT = click.core.ParameterSource.DEFAULT
 
 ALGORITHM = click.Choice(list(ALGORITHMS))
 
@@ -35,6 +38,10 @@ locals_option = click.option(
     "show_locals",
     is_flag=True,
     help="Show the local variables at the point of failure.",
+)
+
+profile_option = click.option(
+    "--profile", metavar="NAME", help="Settings to use: dev (quick), ci (exhaustive), or your own."
 )
 
 _SEARCH_OPTIONS = (
@@ -93,6 +100,21 @@ _DATABASE_OPTIONS = (
     ),
     click.option("--no-database", is_flag=True, help="Keep no failing schedules, and try none."),
 )
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return those options of the present command that were given, not left at their default."""
+    source = click.get_current_context().get_parameter_source
+    return {name: value for name, value in options.items() if source(name) != _DEFAULT}
+
+
+def settings_for(found: Found, profile: str | None, options: dict[str, Any]) -> Settings:
+    """Return how to explore something: the command line wins, then the test, then the project."""
+    asked = found.asks_for
+    profile = profile or asked.pop("profile", None)
+    settings = for_command_line(found.path.resolve().parent, profile)
+    settings = settings.changed(asked, f"{found.path}::{found.name}")
+    return settings.changed(options)
 
 
 def database_options(command: Command) -> Command:

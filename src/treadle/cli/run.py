@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,18 @@ import click
 from rich.console import Console
 
 from treadle.api import explore
-from treadle.cli.loading import Target, load
+from treadle.cli.loading import Target, find
 from treadle.cli.options import (
     ALGORITHM,
     database_options,
+    given,
     json_option,
     locals_option,
     memory_of,
+    profile_option,
     report_option,
     search_options,
+    settings_for,
     target_argument,
     thread_options,
 )
@@ -32,6 +35,7 @@ from treadle.report.json import result_as_dict
 from treadle.report.live import LiveLine, progress_in_words
 from treadle.report.text import result_in_words, verdict_in_words
 from treadle.result import Result
+from treadle.settings import Settings
 from treadle.shrink import ATTEMPTS, Shrunk, shrink
 
 _FEWEST_ATTEMPTS = 100
@@ -40,6 +44,7 @@ _FEWEST_ATTEMPTS = 100
 
 @click.command()
 @target_argument
+@profile_option
 @click.option("--algorithm", type=ALGORITHM, default="optimal", show_default=True)
 @search_options
 @thread_options
@@ -47,7 +52,6 @@ _FEWEST_ATTEMPTS = 100
 @click.option("--keep-going", is_flag=True, help="Find all failures, not only the first.")
 @click.option(
     "--shrink/--no-shrink",
-    "is_shrinking",
     default=True,
     help="Look for the same failure with fewer context switches.  [default: shrink]",
 )
@@ -62,16 +66,19 @@ def run(
     report: Path | None,
     quiet: bool,
     show_locals: bool,
-    granularity: str,
-    instrument: tuple[str, ...],
+    profile: str | None,
     database: Path,
     no_database: bool,
+    keep_going: bool,
     **options: Any,
 ) -> int:
     """Explore a program: find a failing interleaving, or prove that there is none.
 
     NAME is a function of the file without parameters that uses threads, or a treadle.model.Program,
     or a function that returns one; it can be left out if the file has only one.
+
+    Options that are not given are those of the test (`@treadle.check`), else those of
+    [tool.treadle] in pyproject.toml, with those of the profile, if one is named.
 
     What failed in an earlier run is tried first; a failure is shrunk, and printed with a token that
     replays it.
@@ -90,12 +97,16 @@ def run(
     Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget
     before the space was covered.
     """
-    chosen = load(target, granularity=granularity, instrument=instrument)
+    found = find(target)
+    settings = settings_for(found, profile, given(options))
+    if keep_going:
+        settings = replace(settings, stop_on_failure=False)
+    chosen = found.opened(**settings.for_threads())
     memory = None if no_database else memory_of(chosen, database)
     live = LiveLine(Console(stderr=True, quiet=quiet))
     try:
         with chosen.running():
-            checked = _check(chosen, memory, live, **options)
+            checked = _check(chosen, memory, live, settings)
             _show(checked, chosen, as_json=as_json, quiet=quiet, show_locals=show_locals)
             if report is not None:
                 write_report(report, chosen, checked.result)
@@ -118,23 +129,15 @@ class _Checked:
     shrunk: list[Shrunk] = field(default_factory=list)
 
 
-def _check(
-    target: Target,
-    memory: Memory | None,
-    live: LiveLine,
-    *,
-    keep_going: bool,
-    is_shrinking: bool,
-    **options: Any,
-) -> _Checked:
+def _check(target: Target, memory: Memory | None, live: LiveLine, settings: Settings) -> _Checked:
     """Try what failed before, or explore; then shrink and keep what failed."""
-    if memory is not None and not keep_going:
-        known = memory.result_of(target.program, options["algorithm"], races=options["races"])
+    if memory is not None and settings.stop_on_failure:
+        known = memory.result_of(target.program, settings.algorithm, races=settings.races)
         if known is not None:
             return _Checked(known)
-    result = explore(target.program, stop_on_failure=not keep_going, listener=live, **options)
+    result = explore(target.program, listener=live, **settings.for_exploring())
     checked = _Checked(result)
-    if is_shrinking:
+    if settings.shrink:
         _shrink_all(checked)
     if memory is not None and not all(memory.keep(failure) for failure in result.failures):
         result.notes.append(f"{memory.database.directory} cannot be written: nothing was kept")

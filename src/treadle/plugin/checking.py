@@ -130,7 +130,7 @@ class Check:
         if not result.failures:
             return Checked(verdict, skipped=self._skipped(result))
         failure, remark = result.failures[0], ""
-        if self._settings.shrink and failure.schedule:
+        if self._settings.shrink:
             shrunk = shrink(failure)
             failure = shrunk.failure
             if shrunk.after < shrunk.before:

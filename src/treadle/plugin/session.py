@@ -134,9 +134,9 @@ class Session:
 
     def _in_words(self, failure: Failure) -> str:
         """Return the report of a failure without the traceback, which pytest shows itself."""
-        shown = dataclasses.replace(failure, exception=None)
         marks = marks_for(getattr(sys.__stdout__, "encoding", None))  # now, output is captured
-        return plain(lines_of(shown, locals=self._config.getoption("treadle_locals"), marks=marks))
+        with_locals = self._config.getoption("treadle_locals")
+        return plain(lines_of(failure, locals=with_locals, marks=marks, traceback=False))
 
     def _error_of(self, failure: Failure) -> BaseException:
         """Return what pytest is to show for a failure."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from treadle.cause import Cause
 from treadle.errors import ScheduleMismatch
+from treadle.libraries import is_of_the_user
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
@@ -59,11 +60,13 @@ def lines_of(
     locals: bool = False,  # noqa: A002  (as pytest calls it)
     rows: int | None = ROWS,
     marks: Marks | None = None,
+    traceback: bool = True,
 ) -> list[Line]:
     """Return the report of a failure, in lines of at most `width` columns.
 
-    `locals` adds the local variables; `rows` is how long an execution may be to be shown in full,
-    None for any; `marks` are the characters to draw with, by default what the output can express.
+    `locals` adds the local variables; the traceback can be left out; `rows` is how long an
+    execution may be to be shown in full, None for any; `marks` are the characters to draw with, by
+    default what the output can express.
     """
     steps = _steps(failure)
     cast = Cast(steps, failure.waits)
@@ -82,7 +85,7 @@ def lines_of(
         _cause_in_lines(failure, cause, cast, width) if cause else [],
         wrapped(_GRANULARITY.get(failure.granularity, ""), width=width),
         _locals_in_lines(failure, cast, width) if locals else [],
-        _traceback_in_lines(failure),
+        _traceback_in_lines(failure) if traceback else [],
     ]
     return _joined(parts)
 
@@ -130,8 +133,11 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
 
 
 def _place(failure: Failure, steps: Sequence[StepRecord]) -> str:
-    """Return where the exception was raised, or else where the failing step stands."""
-    place = place_of_exception(failure.exception, is_foreign) if failure.exception else None
+    """Return where in the user's code the exception came from, or where the failing step stands."""
+    place = None
+    if failure.exception is not None:
+        place = place_of_exception(failure.exception, lambda file: not is_of_the_user(file))
+        place = place or place_of_exception(failure.exception, is_foreign)
     return place_in_words(place) or (steps[-1].where if steps else "")
 
 

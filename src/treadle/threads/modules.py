@@ -14,14 +14,13 @@ import dataclasses
 import functools
 import importlib
 import sys
-import sysconfig
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from treadle.events import Codes
+from treadle.libraries import is_of_the_user
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.collector import referrers
@@ -30,12 +29,6 @@ from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
 from treadle.threads.shared import ATOMS, CellTable, Children, Shared, Table
 
-_LIBRARIES = tuple(
-    f"{Path(sysconfig.get_paths()[name]).resolve()}/"
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-_PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
-_OWN = f"{Path(__file__).resolve().parents[1]}/"
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
 _CALLED_AS_METHODS = ("copy", "operator")
@@ -101,15 +94,6 @@ def _content(variable: Any, label: str) -> Children:
 
 
 shared.register(Variable, VariableTable, _content)
-
-
-@functools.cache
-def _is_of_the_user(file: str) -> bool:
-    """Tell whether a file belongs to no library; asking the disk about each is dear."""
-    path = Path(file).resolve()
-    if _PACKAGE_FOLDERS.intersection(path.parts):
-        return False
-    return not str(path).startswith((*_LIBRARIES, _OWN))
 
 
 def _modules_of(value: Any) -> Iterator[str]:
@@ -289,7 +273,7 @@ class Instrumentation:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or name.partition(".")[0] == "treadle":
             return name == "__main__"
-        return _is_of_the_user(file)
+        return is_of_the_user(file)
 
     # Functions
 

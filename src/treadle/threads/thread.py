@@ -270,7 +270,8 @@ def _init(
     if me is None:
         _thread_init(self, group, target, name, args, kwargs, daemon=daemon)
         return
-    assert group is None, "group argument must be None for now"
+    if group is not None:  # no `assert`: pytest would add to what it says
+        raise AssertionError("group argument must be None for now")
     number = me.scratch["threads"] = me.scratch.get("threads", 0) + 1
     self._target = target
     if name:
@@ -441,7 +442,8 @@ def _is_alive(self: Any) -> bool:
     me = control.current()
     if me is None:
         return _thread_is_alive(self)
-    assert self._initialized, "Thread.__init__() not called"
+    if not self._initialized:
+        raise AssertionError("Thread.__init__() not called")
     target = task_of(self)
     if target is me:
         return True
