@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import ALGORITHMS
-from treadle.events import Codes, Mode, location_of, mode_of
+from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.explore.algorithm import ENDED
 from treadle.explore.budget import Budget
 from treadle.explore.schedule import SCHEDULES
@@ -21,7 +21,7 @@ from treadle.model import Program
 from treadle.program import Restart, Run
 from treadle.result import Result
 
-WRITES = {Mode.WRITE, Mode.TAKE, Mode.SPARE}
+WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}
 NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP}
 
@@ -47,15 +47,15 @@ class TooMany(Exception):
     """The program has more interleavings than the caller wants to see."""
 
 
-def brute_force(program: Program, limit: int) -> Everything:
+def brute_force(program: Program, limit: int, order: type[Dependence] | None = None) -> Everything:
     """Run every interleaving; raise `TooMany` beyond `limit` of them."""
     everything = Everything()
-    dependence = Dependence(program)
+    dependence = (order or Dependence)(program)
     for run, steps in interleavings(program):
         everything.interleavings += 1
         if everything.interleavings > limit:
             raise TooMany
-        everything.classes.add(dependence.class_of(steps))
+        everything.classes.add(dependence.class_of(steps + dependence.waiting(run)))
         everything.final_states.add(run.fingerprint())
         everything.failures |= failures_of(run)
     return everything
@@ -104,13 +104,18 @@ class Dependence:
         self._program = program
         self._known: dict[tuple[Step, Step], bool] = {}
 
+    def waiting(self, run: Run) -> list[Step]:
+        """Return what stands for processes that wait at the end: nothing."""
+        del run
+        return []
+
     def class_of(self, steps: list[Step]) -> TraceClass:
         """Return the happens-before relation of an execution."""
         clocks: list[dict[str, int]] = []
         for index, step in enumerate(steps):
             clock: dict[str, int] = {}
             for earlier in range(index):
-                if self.ordered(steps[earlier], step):
+                if self.in_order(steps, earlier, index):
                     for process, count in clocks[earlier].items():
                         clock[process] = max(count, clock.get(process, 0))
             clock[step[0]] = clock.get(step[0], 0) + 1
@@ -119,6 +124,10 @@ class Dependence:
             ((process, clock[process]), tuple(sorted(clock.items())))
             for (process, _), clock in zip(steps, clocks, strict=True)
         )
+
+    def in_order(self, steps: list[Step], first: int, second: int) -> bool:
+        """Tell whether two steps of an execution, by index, are ordered by happens-before."""
+        return self.ordered(steps[first], steps[second])
 
     def ordered(self, first: Step, second: Step) -> bool:
         """Tell whether two steps, in this order, are ordered by happens-before."""
@@ -160,6 +169,77 @@ class Dependence:
         return False
 
 
+class Observed(Dependence):
+    """The same modulo observability: two steps that overwrite are ordered if somebody looks."""
+
+    def waiting(self, run: Run) -> list[Step]:
+        """Return the reads of conditions that processes wait for at the end."""
+        vocabulary = self._program.vocabulary
+        return [
+            (
+                f"{vocabulary.process_names[process]} waits",
+                tuple(
+                    code(location, Mode.READ)
+                    for location in sorted(
+                        vocabulary.awaited_locations(vocabulary.footprint(codes))
+                    )
+                ),
+            )
+            for process, codes in run.blocked()
+        ]
+
+    def in_order(self, steps: list[Step], first: int, second: int) -> bool:
+        """Tell whether two steps are ordered, whoever looks or because somebody does."""
+        if self.ordered(steps[first], steps[second]):
+            return True
+        both = self.overwritten(steps[first]) & self.overwritten(steps[second])
+        return any(self._is_looked_at(location, steps[second + 1 :]) for location in both)
+
+    def _conflict(self, a: int, b: int) -> bool:
+        raise AssertionError("decided step by step")
+
+    def _ordered(self, first: Step, second: Step) -> bool:
+        if first[0] == second[0]:
+            return True
+        both = self.overwritten(first) & self.overwritten(second)
+        plain = [
+            (step[0], tuple(a for a in step[1] if not is_access_of(a, both)))
+            for step in (first, second)
+        ]
+        return Dependence(self._program).ordered(*plain)
+
+    def _is_looked_at(self, location: int, later: list[Step]) -> bool:
+        """Tell whether the first step that accesses a location looks at it."""
+        for step in later:
+            if any(is_access_of(access, {location}) for access in step[1]):
+                return location not in self.overwritten(step)
+        return False
+
+    def overwritten(self, step: Step) -> set[int]:
+        """Return the locations that a step overwrites without having looked at them."""
+        modes = [mode_of(access) for access in step[1]]
+        if not {
+            Mode.READ,
+            Mode.WRITE,
+            Mode.STORE,
+            Mode.ADD,
+            Mode.GIVE,
+            Mode.SPAWN,
+            Mode.JOIN,
+        } >= set(modes):
+            return set()
+        first: dict[int, Mode] = {}
+        for access, mode in zip(step[1], modes, strict=True):
+            if mode not in NO_ACCESS:
+                first.setdefault(location_of(access), mode)
+        return {location for location, mode in first.items() if mode is Mode.STORE}
+
+
+def is_access_of(access: int, locations: set[int]) -> bool:
+    """Tell whether an access code is one of these locations."""
+    return mode_of(access) not in NO_ACCESS and location_of(access) in locations
+
+
 @dataclass
 class Explored:
     """What an exploration completed."""
@@ -173,11 +253,11 @@ class Explored:
 
 def explored(
     program: Program, algorithm: str, schedule: str = "stay", budget: Budget | None = None,
-    **options: Any,
+    order: type[Dependence] = Dependence, **options: Any,
 ) -> Explored:  # fmt: skip
     """Explore a program to its end, and note what every complete execution did."""
     names = program.vocabulary.process_names
-    dependence = Dependence(program)
+    dependence = order(program)
     found = Explored(Result("", ""))
 
     class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
@@ -187,7 +267,7 @@ def explored(
             if outcome == ENDED:
                 trace = self.search.trace
                 steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
-                found.classes.append(dependence.class_of(list(steps)))
+                found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))
                 found.final_states.add(run.fingerprint())
                 found.failures.update(failures_of(run))
             super().analyse(run, outcome)

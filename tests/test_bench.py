@@ -260,7 +260,7 @@ def test_a_terminal_shows_progress_and_keeps_the_output_clean(cache: Path) -> No
         ({"executions": 5}, "completed 5 executions, the exact number is 4"),
         ({"executions": 5, "complete": False}, "completed 5 executions, the exact number is 4"),
         ({"executions": 3, "complete": False}, ""),
-        ({"blocked": 1}, "blocked 1 executions, which optimal-DPOR never does"),
+        ({"blocked": 1}, "blocked 1 executions, which optimal never does"),
         ({"blocked": 1, "algorithm": "source"}, ""),
         (
             {"executions": 5, "algorithm": "classic"},

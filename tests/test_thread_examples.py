@@ -38,6 +38,9 @@ VERDICTS: list[Verdict] = [
     ("leaked_semaphore::returning", set(), 2),
     ("reader_writer_lock::uncounted_leaving", {"assertion", "deadlock", "exception"}, 144),
     ("reader_writer_lock::counted_leaving", set(), 14),
+    ("idempotent::cache", set(), 75),
+    ("idempotent::counter", set(), 24),
+    ("idempotent::producer_consumer", set(), 24),
 ]
 
 with_verdict = with_each(VERDICTS)
@@ -48,6 +51,35 @@ with_verdict = with_each(VERDICTS)
 def test_verdict(example: str, kinds: set[str], classes: int, algorithm: str) -> None:
     result = check_verdict(function_of(THREADS, example), algorithm, kinds, classes)
     assert algorithm != "optimal" or result.blocked == 0
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["observers", "context", "optimal-context", "optimal-context-observers"]
+)
+@with_verdict
+def test_fewer_executions_find_the_same(
+    example: str, kinds: set[str], classes: int, algorithm: str
+) -> None:
+    result = treadle.explore(function_of(THREADS, example), algorithm, stop_on_failure=False)
+    assert result.complete
+    assert set(result.failure_kinds) == kinds
+    assert result.executions <= classes
+
+
+@pytest.mark.parametrize(
+    ("example", "observers", "context", "both"),
+    [("cache", 72, 21, 15), ("counter", 4, 5, 1), ("producer_consumer", 13, 24, 13)],
+)
+def test_idempotent_writes(example: str, observers: int, context: int, both: int) -> None:
+    expected = {
+        "observers": observers,
+        "context": context,
+        "optimal-context": context,
+        "optimal-context-observers": both,
+    }
+    function = function_of(THREADS, f"idempotent::{example}")
+    found = {name: treadle.explore(function, name).executions for name in expected}
+    assert found == expected
 
 
 @with_verdict

@@ -13,9 +13,13 @@ from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.explore.algorithm import Algorithm
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.classic import Classic
+from treadle.explore.context import Context
 from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
 from treadle.explore.exhaustive import Exhaustive
+from treadle.explore.observers import Observers
 from treadle.explore.optimal import Optimal
+from treadle.explore.optimal_context import OptimalContext
+from treadle.explore.optimal_context_observers import OptimalContextObservers
 from treadle.explore.progress import Listener
 from treadle.explore.sampling import Pct, RandomWalk
 from treadle.explore.schedule import SCHEDULES
@@ -36,6 +40,10 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "classic": Classic,
     "source": Source,
     "optimal": Optimal,
+    "observers": Observers,
+    "context": Context,
+    "optimal-context": OptimalContext,
+    "optimal-context-observers": OptimalContextObservers,
     "eager": Eager,
     "eager-short": EagerShort,
     "eager-adaptive": EagerAdaptive,
@@ -113,6 +121,11 @@ def explore(
     """
     chosen = _lookup("algorithm", algorithm, ALGORITHMS)
     choose = _lookup("schedule", schedule, SCHEDULES)
+    if races and not chosen.sees_every_order:
+        raise TreadleError(
+            f"races=True needs an algorithm that sees every order, which {algorithm} leaves out "
+            f"where nobody can tell: use optimal"
+        )
     if not isinstance(depth, int) or depth < 1:
         raise TreadleError(f"depth must be 1 or more, not {depth!r}")
     if not chosen.covers and max_executions is None and timeout is None:

@@ -45,6 +45,8 @@ class Mode(IntEnum):
     """No access: says that what the step accesses depends on the values that it reads in it."""
     SWAP = 12
     """No access: names the value that a compare-and-swap of the step compared with."""
+    STORE = 13
+    """A write that replaces what is there without looking at it."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -55,6 +57,7 @@ _CLASS_OF_MODE = {
     Mode.NEED: _READER,
     Mode.AWAIT: _READER,
     Mode.WRITE: _WRITER,
+    Mode.STORE: _WRITER,
     Mode.TAKE: _WRITER,
     Mode.SPARE: _WRITER,
     Mode.ADD: _ADDER,

@@ -190,6 +190,17 @@ class Run(Protocol):
         """Return a comparable value of the whole state: shared state and every continuation."""
         ...
 
+    def watched_step(self, process: int) -> tuple[Codes, object]:
+        """Take a step; return what it accessed, and what it saw that `effect` does not show."""
+        ...
+
+    def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
+        """Return a comparable value of part of the state: continuations, and values of locations.
+
+        What cannot be compared is equal to nothing, not even to itself.
+        """
+        ...
+
     def close(self) -> None:
         """End the run; frees what its processes hold."""
         ...

@@ -37,6 +37,9 @@ def bits(mask: int) -> list[int]:
 class Trace:
     """The execution under exploration."""
 
+    judges = True
+    """Whether races are wanted, and not only the order."""
+
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._footprint = vocabulary.footprint
@@ -138,7 +141,7 @@ class Trace:
                 races.append((event, index))
                 known |= before[event]
                 dependent &= ~known
-            if footprint.guarded:
+            if footprint.guarded and self.judges:
                 candidates = races[first_race:]
                 del races[first_race:]
                 self._judge(candidates, index, base)

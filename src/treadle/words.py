@@ -18,6 +18,7 @@ Place = tuple[str, int]
 OPERATIONS = {
     Mode.READ: "read",
     Mode.WRITE: "write",
+    Mode.STORE: "write",
     Mode.ADD: "add to",
     Mode.TAKE: "acquire",
     Mode.SPARE: "acquire",

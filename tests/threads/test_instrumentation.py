@@ -705,13 +705,13 @@ def test_locations(obj: Any, use: Any, expected: set[str]) -> None:
 
 SEEN: list[tuple[Any, str, str]] = [
     (Obj(n=1), "x.n", "READ"),
-    (Obj(n=1), "x.n = 2", "WRITE"),
-    (Obj(n=1), "x.n += 2", "READ WRITE"),
+    (Obj(n=1), "x.n = 2", "STORE"),
+    (Obj(n=1), "x.n += 2", "READ STORE"),
     (Obj(n=1), "del x.n", "WRITE"),
-    (Obj(n=1), "x.n, y = 1, 2", "WRITE"),
-    (Obj(n=1), "for x.n in [1]: pass", "WRITE"),
+    (Obj(n=1), "x.n, y = 1, 2", "STORE"),
+    (Obj(n=1), "for x.n in [1]: pass", "STORE"),
     (Obj(n=1), "getattr(x, 'n')", "READ"),
-    (Obj(n=1), "setattr(x, 'n', 2)", "WRITE"),
+    (Obj(n=1), "setattr(x, 'n', 2)", "STORE"),
     (Obj(n=1), "hasattr(x, 'n')", "READ"),
     (Obj(n=1), "vars(x)['n'] = 5", "WRITE"),
     (Obj(n=1), "x.__dict__.update(n=5)", "WRITE"),

@@ -16,9 +16,13 @@ class Benchmark:
     name: str
     make: Callable[[int], Program]
     classes: Callable[[int], int]
-    """The exact number of happens-before classes: what every algorithm completes."""
+    """The exact number of happens-before classes: what algorithms that see each order complete."""
     largest: int | None = None
     """The largest parameter for which the program is defined."""
+    fewer: Mapping[str, Callable[[int], int]] = field(default_factory=dict)
+    """What algorithms complete that need not see each order, where that is known exactly."""
+    schedule: str = ""
+    """The default schedule with which the paper's counts come out, if they depend on it."""
     smallest: int = 1
 
     def check(self, n: int) -> None:
@@ -43,6 +47,10 @@ class Printed:
     memory: str = ""
     nodes: int | None = None
     """Nodes of the largest wakeup tree."""
+    executions: int | None = None
+    """Complete executions."""
+    blocked: int | None = None
+    """Blocked executions, if the paper counts them apart."""
     dependency_checks: int | None = None
     race_checks: int | None = None
     unsatisfiable: int | None = None
@@ -59,6 +67,8 @@ class Row:
     """By algorithm."""
     on_demand: bool = False
     """Whether the row takes too long to be run unless it is asked for."""
+    unfinished: frozenset[str] = frozenset()
+    """Algorithms that the paper did not see finish, and that are run only when asked for."""
 
     @property
     def name(self) -> str:
@@ -67,9 +77,14 @@ class Row:
 
     @property
     def expected(self) -> int:
-        """The exact number of complete executions: the paper's, or the closed form."""
+        """The exact number of classes: the paper's, or the closed form."""
         optimal = self.printed.get("optimal", Printed()).explored
         return self.benchmark.classes(self.n) if optimal is None else optimal
+
+    def fewer(self, algorithm: str) -> int | None:
+        """Return the exact number of executions of an algorithm that need not see each order."""
+        known = self.benchmark.fewer.get(algorithm)
+        return None if known is None else known(self.n)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,11 @@ def _add_row(
     by_algorithm = {cell.measured.algorithm: cell for cell in cells}
     ours, theirs = [], []
     for column, algorithm in columns:
-        cell = by_algorithm[algorithm]
-        ours.append(Text(column.ours(cell), style="bold red" if cell.deviation else ""))
+        cell = by_algorithm.get(algorithm)
+        if cell is None:
+            ours.append(Text(_NOTHING))
+        else:
+            ours.append(Text(column.ours(cell), style="bold red" if cell.deviation else ""))
         theirs.append(column.theirs(row, row.printed.get(algorithm, Printed())))
     printed.add_row(row.name, "ours", *ours)
     printed.add_row("", "paper", *theirs, style="dim", end_section=True)
@@ -151,12 +154,27 @@ def _number(value: int | None) -> str:
     return _NOTHING if value is None else f"{value:,}"
 
 
+def _complete(executions: str, blocked: int | None) -> str:
+    return f"{executions}\n+{blocked:,}" if blocked else executions
+
+
+def _executions(cell: MeasuredRow) -> str:
+    measured = cell.measured
+    complete = f"{'' if measured.complete else '> '}{measured.executions:,}"
+    return _complete(complete, measured.blocked)
+
+
 def _their_blocked(row: Row, printed: Printed) -> str:
     return _number(None if printed.explored is None else printed.explored - row.expected)
 
 
 _COLUMNS = {
     "explored": _Column("Explored", _explored, lambda _, printed: _number(printed.explored)),
+    "executions": _Column(
+        "Complete\n+ blocked",
+        _executions,
+        lambda _, printed: _complete(_number(printed.executions), printed.blocked),
+    ),
     "blocked": _Column("Blocked", lambda cell: f"{cell.measured.blocked:,}", _their_blocked),
     "time": _Column("Time", _time, lambda _, printed: printed.time or _NOTHING),
     "nodes": _Column("Nodes", _nodes, lambda _, printed: _number(printed.nodes)),

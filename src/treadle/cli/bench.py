@@ -45,9 +45,8 @@ _PIPE_WIDTH = 180
 @click.option(
     "--schedule",
     type=click.Choice(list(SCHEDULES)),
-    default="stay",
-    show_default=True,
-    help="Which process runs where the algorithm leaves it open.",
+    help="Which process runs where the algorithm leaves it open.  [default: stay, or the one with "
+    "which the paper's counts come out]",
 )
 @click.option(
     "--row-timeout",
@@ -71,7 +70,7 @@ def bench(
     programs: tuple[str, ...],
     sizes: tuple[int, ...],
     algorithms: tuple[str, ...],
-    schedule: str,
+    schedule: str | None,
     row_timeout: float,
     learn: bool,
     as_json: bool,
@@ -107,7 +106,7 @@ class _Session:
 
     paper: Paper
     algorithms: tuple[str, ...]
-    schedule: str
+    schedule: str | None
     row_timeout: float
     learn: bool
     history: History = field(default_factory=lambda: History(default_path()))
@@ -126,7 +125,7 @@ class _Session:
         console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
         console.print(
             f"{self.paper.title}\nExplored = complete + blocked; one number alone: none was "
-            f"blocked. Time is CPU time, schedule {self.schedule!r}.",
+            f"blocked. Time is CPU time, schedule {self.schedule or 'stay'!r}{self._exceptions()}.",
             soft_wrap=True,
         )
         for table, measured in self._measured(tables):
@@ -139,26 +138,35 @@ class _Session:
     def _measured(
         self, tables: Sequence[PaperTable]
     ) -> Iterator[tuple[PaperTable, Iterator[MeasuredRow]]]:
-        total = sum(len(table.rows) * len(self._algorithms_of(table)) for table in tables)
+        total = sum(len(self._algorithms_of(table, row)) for table in tables for row in table.rows)
         numbers = (f"row {number} of {total}" for number in range(1, total + 1))
         for table in tables:
             yield table, self._measured_rows(table, numbers)
 
     def _measured_rows(self, table: PaperTable, numbers: Iterator[str]) -> Iterator[MeasuredRow]:
         for row in table.rows:
-            for algorithm in self._algorithms_of(table):
+            for algorithm in self._algorithms_of(table, row):
                 yield self._measured_row(row, algorithm, next(numbers))
 
-    def _algorithms_of(self, table: PaperTable) -> Sequence[str]:
-        return list(dict.fromkeys(self.algorithms)) or table.algorithms
+    def _algorithms_of(self, table: PaperTable, row: Row) -> list[str]:
+        if self.algorithms:
+            return list(dict.fromkeys(self.algorithms))
+        return [name for name in table.algorithms if name not in row.unfinished]
+
+    def _exceptions(self) -> str:
+        """Name the programs that are run with another schedule."""
+        known = self.paper.benchmarks.values()
+        named = [f"{b.schedule!r} for {b.name}" for b in known if b.schedule and not self.schedule]
+        return f" ({', '.join(named)})" if named else ""
 
     def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
+        schedule = self.schedule or row.benchmark.schedule or "stay"
         task = Task(
             self.paper.name,
             row.benchmark.name,
             row.n,
             algorithm,
-            self.schedule,
+            schedule,
             self.row_timeout,
             self.learn,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from treadle.events import Footprint
 from treadle.program import Run
+from treadle.trace import Trace
 
 if TYPE_CHECKING:
     from treadle.explore.search import Search
@@ -30,6 +31,10 @@ class Algorithm(ABC):
 
     covers: ClassVar[bool] = True
     """Whether the search is complete when `backtrack` finds nothing more to do."""
+    sees_every_order: ClassVar[bool] = True
+    """Whether all orders of dependent steps are seen, and not only what they lead to."""
+    trace_type: ClassVar[type[Trace]] = Trace
+    """How the happens-before order is built."""
 
     def __init__(self, search: Search) -> None:
         self.search = search

@@ -42,6 +42,8 @@ class Optimal(Algorithm):
         self._next_sleep: Sleep | None = None
         self._next_wut: Tree | None = None
         self.nodes = self.peak_nodes = 0
+        self.order = self.search.trace
+        """The events that masks of `_insert` and `_leaf` refer to."""
 
     # Exploration phase
 
@@ -155,7 +157,7 @@ class Optimal(Algorithm):
         Goes down the tree along the smallest sequence that is consistent with `v` (`u ~ v`): the
         first branch whose next step is an initial of what is left of `v`, or independent of it.
         """
-        trace = self.search.trace
+        trace = self.order
         before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
         while True:
             for branch in tree:
@@ -198,7 +200,7 @@ class Optimal(Algorithm):
 
     def _leaf(self, steps: int, last: int) -> Branch:
         """Return the events of a mask as a branch, `last` at the end."""
-        trace = self.search.trace
+        trace = self.order
         rest = steps & ~(1 << last)
         events = bits(rest)
         if rest != steps:

@@ -30,7 +30,6 @@ from treadle.explore.races import data_races
 from treadle.explore.schedule import Chooser, stay
 from treadle.program import CannotStepError, Ending, Program, Run
 from treadle.result import Failure, Result, Schedule, without_addresses
-from treadle.trace import Trace
 
 Closed = TypeVar("Closed", bound=tuple[int, int] | tuple[int, int, Footprint])
 
@@ -62,7 +61,7 @@ class Search:
         listener: Listener | None = None,
     ) -> None:
         self.program = program
-        self.trace = Trace(program.vocabulary)
+        self.trace = algorithm.trace_type(program.vocabulary)
         self.choose = choose
         self.budget = budget
         self.seed = seed
@@ -189,6 +188,11 @@ class Search:
         """Look at an execution that ended with `outcome`; for those who derive from this class."""
 
     # What algorithms ask for
+
+    @property
+    def new(self) -> int:
+        """Index of the first event that this execution did not share with the previous one."""
+        return self._new
 
     def reversals(
         self, run: Run, is_planned: Callable[[int, int], bool] | None = None

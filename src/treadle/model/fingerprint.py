@@ -1,7 +1,9 @@
 """Comparable values of states: shared data, and the continuation of every process.
 
 Equal states have equal fingerprints whatever the addresses of their objects; a state between two
-steps is its shared values plus, for each process, the position and the locals of its generator.
+steps is its shared values plus, for each process, the position and the locals of its generator, and
+what is on the stack of its frame. What cannot be looked into is equal to nothing: states that are
+taken for equal are not explored twice, so a wrong "equal" would hide a bug.
 """
 
 from __future__ import annotations
@@ -15,6 +17,13 @@ _Seen = dict[int, tuple[int, Any]]
 """Objects met so far, by address, with their number; kept alive so that addresses stay unique."""
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), type, range)
+_EXACT = frozenset(_ATOMS) - {float, complex}
+_C_MADE = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.BuiltinFunctionType,
+)
 
 
 def freeze(value: Any, seen: _Seen | None = None) -> object:
@@ -24,22 +33,43 @@ def freeze(value: Any, seen: _Seen | None = None) -> object:
     True
     >>> freeze([1]) == freeze((1,))
     False
+    >>> freeze(object()) == freeze(object())
+    False
     """
-    if isinstance(value, _ATOMS):
-        return (type(value).__name__, value)
+    kind = type(value)
+    if kind in _EXACT:
+        return (kind.__name__, value)
+    if kind is float or kind is complex:
+        return (kind.__name__, repr(value))  # 0.0 and -0.0 are equal, and not the same
     seen = {} if seen is None else seen
     if id(value) in seen:
         return ("seen", seen[id(value)][0])
     seen[id(value)] = (len(seen), value)
     if hasattr(value, "fingerprint_of"):
-        return (type(value).__name__, freeze(value.fingerprint_of(), seen))
+        return (kind.__name__, freeze(value.fingerprint_of(), seen))
+    content = _freeze_content(value, seen)
+    if content is None:
+        return _freeze_object(value, seen)
+    attributes = getattr(value, "__dict__", None)
+    return (*content, freeze(attributes, seen)) if attributes else content
+
+
+def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
+    """Return what a value of a built-in class, or of one derived from it, consists of."""
+    name = type(value).__qualname__
+    if isinstance(value, type):
+        return (name, value)
+    if isinstance(value, _ATOMS):
+        is_float = isinstance(value, float | complex)
+        return (name, repr(value) if is_float else value)
     if isinstance(value, list | tuple | deque):
-        return (type(value).__name__, tuple(freeze(item, seen) for item in value))
+        return (name, tuple([freeze(item, seen) for item in value]), getattr(value, "maxlen", None))
     if isinstance(value, dict):
-        return ("dict", tuple((freeze(k, seen), freeze(v, seen)) for k, v in value.items()))
+        items = tuple([(freeze(k, seen), freeze(v, seen)) for k, v in value.items()])
+        return (name, items, freeze(getattr(value, "default_factory", None), seen))
     if isinstance(value, set | frozenset):
-        return (type(value).__name__, frozenset(freeze(item) for item in value))
-    return _freeze_object(value, seen)
+        return (name, frozenset(freeze(item) for item in value))
+    return None
 
 
 class _Incomparable:
@@ -56,20 +86,42 @@ def _freeze_object(value: Any, seen: _Seen) -> object:
     if isinstance(value, types.GeneratorType):
         return ("generator", *_frames(value, seen))
     if _is_builtin_iterator(value):
-        return ("iterator", freeze(value.__reduce__(), seen))
+        return ("iterator", type(value).__name__, freeze(value.__reduce__(), seen))
     if isinstance(value, types.ModuleType):
         return ("module", value.__name__)
     if isinstance(value, types.BuiltinFunctionType):
         return ("builtin", value.__qualname__, freeze(value.__self__, seen))
+    if isinstance(value, types.CellType):
+        return ("cell", *_contents(value, seen))
     if isinstance(value, types.FunctionType):
-        cells = tuple(freeze(cell.cell_contents, seen) for cell in value.__closure__ or ())
-        return ("function", value.__code__, cells, freeze(value.__defaults__, seen))
+        cells = tuple([_contents(cell, seen) for cell in value.__closure__ or ()])
+        defaults = freeze((value.__defaults__, value.__kwdefaults__), seen)
+        return ("function", value.__code__, cells, defaults)
     if isinstance(value, types.MethodType):
         return ("method", freeze(value.__func__, seen), freeze(value.__self__, seen))
+    if not _is_made_in_python(type(value)):
+        return (type(value).__qualname__, _Incomparable())
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     parts = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     parts.update(getattr(value, "__dict__", {}))
     return (type(value).__qualname__, freeze(parts, seen) if parts else _Incomparable())
+
+
+def _contents(cell: types.CellType, seen: _Seen) -> tuple[object, ...]:
+    try:
+        return (freeze(cell.cell_contents, seen),)
+    except ValueError:
+        return ()
+
+
+def _is_made_in_python(kind: type) -> bool:
+    """Tell whether all that an object of a class is made of is in its attributes."""
+    return not any(
+        isinstance(member, _C_MADE)
+        for base in kind.__mro__
+        if base is not object
+        for member in vars(base).values()
+    )
 
 
 def _is_builtin_iterator(value: object) -> bool:
@@ -82,15 +134,45 @@ def _is_builtin_iterator(value: object) -> bool:
 
 
 def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
-    """Return position and locals of a generator, and of those that it delegates to."""
+    """Return position, locals and stack of a generator, and of those that it delegates to."""
     if not isinstance(generator, types.GeneratorType):
         return (freeze(generator, seen),)
     frame = generator.gi_frame
     if frame is None:
         return ("ended",)
-    loops = [item for item in gc.get_referents(generator) if _is_builtin_iterator(item)]
-    local = freeze(dict(frame.f_locals), seen)
-    # Where its loops stand is on the stack of the frame, not in a local.
-    here = (generator.gi_code, frame.f_lasti, local, freeze(loops, seen))
+    variables = dict(frame.f_locals)
     inner = generator.gi_yieldfrom
+    stack = [item for item in _stack(generator, frame, variables) if item is not inner]
+    here = (
+        generator.gi_code,
+        frame.f_lasti,
+        freeze(variables, seen),
+        tuple([freeze(item, seen) for item in stack]),
+    )
     return (here,) if inner is None else (here, *_frames(inner, seen))
+
+
+def _stack(
+    generator: types.GeneratorType[Any, Any, Any], frame: Any, variables: dict[str, Any]
+) -> list[Any]:
+    """Return what is on the stack of a suspended generator: loops, half-evaluated expressions.
+
+    The garbage collector knows it: what a generator refers to are its names, code and function, the
+    variables, and then the stack.
+    """
+    left_out = [
+        generator.__name__, generator.__qualname__, generator.gi_code, generator.gi_code,
+        frame.f_globals, frame.f_builtins, *variables.values(),
+    ]  # fmt: skip
+    stack: list[Any] = []
+    for item in gc.get_referents(generator):
+        position = next((i for i, known in enumerate(left_out) if known is item), None)
+        if position is not None:
+            del left_out[position]
+        elif not isinstance(item, types.FrameType) and not _is_function_of(item, generator):
+            stack.append(item)
+    return stack
+
+
+def _is_function_of(item: object, generator: types.GeneratorType[Any, Any, Any]) -> bool:
+    return isinstance(item, types.FunctionType) and item.__code__ is generator.gi_code

@@ -152,7 +152,7 @@ class Mailbox:
 
     def fingerprint_of(self) -> object:
         """Return the messages, for the state's fingerprint."""
-        return [message for _, message in self._messages]
+        return self._name, [message for _, message in self._messages]
 
 
 class _Receive(Operation):
@@ -186,6 +186,10 @@ class _Receive(Operation):
     def describe(self) -> str:
         """Name the mailbox."""
         return f"a message in {self._box._name}"
+
+    def asked(self) -> object:
+        """Return the mailbox's name and which messages are wanted."""
+        return self._box._name, self._match
 
 
 class _Timed(Operation):
@@ -222,6 +226,10 @@ class _Timed(Operation):
     def describe(self) -> str:
         """Name the mailbox."""
         return f"a message in {self._box._name}, or a time-out"
+
+    def asked(self) -> object:
+        """Return the mailbox's name and which messages are wanted."""
+        return self._box._name, self._match
 
 
 def _name_of_match(match: Match | None) -> Hashable | None:

@@ -49,6 +49,10 @@ class Operation(ABC):
         """Return the processes that hold what is waited for."""
         return []
 
+    def asked(self) -> object:
+        """Return what tells the operation from others of its class; for comparing states."""
+        return self.describe()
+
 
 class Join(Operation):
     """Wait for the end of a process."""
@@ -120,6 +124,10 @@ class Until(Operation):
         _, reads = self._run.observe(self._process, self._condition)
         names = dict.fromkeys(self._run.location_name(location_of(access)) for access in reads)
         return f"a condition on {', '.join(names) or 'nothing shared'}"
+
+    def asked(self) -> object:
+        """Return the condition."""
+        return self._condition
 
 
 class Raised:

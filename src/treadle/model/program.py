@@ -78,6 +78,8 @@ class Program:
     def _declare(self, shared: dict[str, Any]) -> None:
         """Number the locations of everything that is shared."""
         self.scalars: dict[str, int] = {}
+        self.cells: dict[int, tuple[str, int | None]] = {}
+        """Locations of scalars and of array elements: name and index."""
         self._initial: list[tuple[str, Any]] = []
         self._builders: list[tuple[str, Callable[[ModelRun], Any]]] = []
         self._kinds: dict[str, Kind] = {}
@@ -95,6 +97,7 @@ class Program:
                 )
             else:
                 self.scalars[name] = self.vocabulary.location(name, name)
+                self.cells[self.scalars[name]] = name, None
                 self.vocabulary.plain.add(self.scalars[name])
                 self._initial.append((f"_v_{name}", value))
         objects = [name for name in shared if name not in self.scalars]
@@ -115,6 +118,7 @@ class Program:
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
         self.vocabulary.plain.update(locations)
         first = locations[0] if locations else 0
+        self.cells.update((first + i, (name, i)) for i in range(len(value)))
         return lambda run: run.bind_array(name, first, list(value))
 
     @overload
@@ -234,6 +238,17 @@ class Program:
     def shared_values(self, state: State) -> dict[str, Any]:
         """Return the shared values by name, without accessing them."""
         return {name: getattr(state, f"_v_{name}") for name in self._kinds}
+
+    def values_at(self, state: State, locations: Sequence[int]) -> list[Any]:
+        """Return the values of some locations, or all shared values if one is no cell."""
+        values = []
+        for location in locations:
+            name, index = self.cells.get(location, ("", None))
+            if name not in self._kinds:
+                return [self.shared_values(state)]
+            value = getattr(state, f"_v_{name}")
+            values.append(value if index is None else value._values[index])
+        return values
 
     def _begins_with_yield(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]

@@ -483,16 +483,36 @@ class ModelRun:
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""
-        processes: dict[str, object] = {}
-        for number in self._created():
-            generator = self._generator(number)
-            # An operation that takes two steps has two halves at one position.
-            half = type(self._announced.get(number)).__name__
-            processes[self.name_of(number)] = generator and (freeze(generator), half)
+        processes = {self.name_of(number): self._continuation(number) for number in self._created()}
         # Not its text, in which an address may stand.
         crashed = {(self.name_of(crash.process), type(crash.exception)) for crash in self.crashes}
         return (
             freeze(self.program.shared_values(self._state)),
             frozenset(processes.items()),
             frozenset(crashed),
+        )
+
+    def _continuation(self, process: int) -> object:
+        """Return a comparable value of where a process stands, and of what it will go on with."""
+        generator = self._generator(process)
+        operation = self._announced.get(process)
+        # An operation that takes two steps has two halves at one position.
+        announced = operation and (type(operation).__name__, freeze(operation.asked()))
+        return generator and (freeze(generator), announced)
+
+    def watched_step(self, process: int) -> tuple[Codes, object]:
+        """Let a process take one step; what it saw and remembers is in its continuation."""
+        return self.step(process), None
+
+    def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
+        """Return a comparable value of continuations and of the values of locations."""
+        crashes = [
+            (crash.process, type(crash.exception), str(crash.exception))
+            for crash in self.crashes
+            if crash.process in processes
+        ]
+        return (
+            tuple([self._continuation(process) for process in processes]),
+            tuple([freeze(value) for value in self.program.values_at(self._state, locations)]),
+            tuple(crashes),
         )

@@ -56,7 +56,7 @@ class Array:
         self._values[index] = value
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4 | 1)
+        self._append(self._first + index << 4 | Mode.STORE)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -72,7 +72,7 @@ class Array:
 
     def fingerprint_of(self) -> object:
         """Return the values, for the state's fingerprint."""
-        return self._values
+        return self._name, self._values
 
 
 def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
@@ -151,7 +151,7 @@ class Dict:
 
     def fingerprint_of(self) -> object:
         """Return the items, for the state's fingerprint."""
-        return self._values
+        return self._name, self._values
 
 
 class Counter:
@@ -208,7 +208,7 @@ class Counter:
 
     def fingerprint_of(self) -> object:
         """Return the value, for the state's fingerprint."""
-        return self._value
+        return self._location, self._value
 
 
 class State:
@@ -296,7 +296,7 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    @{name}.setter",
             f"    def {name}(self, value):",
             f"        self._v_{name} = value",
-            f"        self._append({code(location, Mode.WRITE)})",
+            f"        self._append({code(location, Mode.STORE)})",
         ]
     for name in objects:
         lines += [

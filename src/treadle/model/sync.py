@@ -99,7 +99,7 @@ class Lock(Operation):
 
     def fingerprint_of(self) -> object:
         """Return the holder, for the state's fingerprint."""
-        return self._owner
+        return self._name, self._owner
 
 
 class RLock(Lock):
@@ -147,7 +147,7 @@ class RLock(Lock):
 
     def fingerprint_of(self) -> object:
         """Return holder and depth, for the state's fingerprint."""
-        return (self._owner, self._depth)
+        return self._name, (self._owner, self._depth)
 
 
 class Semaphore(Operation):
@@ -208,7 +208,7 @@ class Semaphore(Operation):
 
     def fingerprint_of(self) -> object:
         """Return the number of units, for the state's fingerprint."""
-        return self._units
+        return self._name, self._units
 
 
 class Condition:
@@ -272,7 +272,7 @@ class Condition:
 
     def fingerprint_of(self) -> object:
         """Return who waits and who was woken, for the state's fingerprint."""
-        return (tuple(self._waiting), frozenset(self._signals))
+        return self._name, (tuple(self._waiting), frozenset(self._signals))
 
 
 class _Wait(Operation):

@@ -15,7 +15,7 @@ Finding = tuple[str, str]
 """Kind and message of a failure: what algorithms have to agree on."""
 
 _COMPARABLE = ("assertion", "exception", "deadlock")
-_HEADER = ("algorithm", "executions", "blocked", "events", "time", "failures", "complete")
+_HEADER = ("algorithm", "executions", "blocked", "events", "time", "failed", "covers")
 
 
 def finding_of(failure: Failure) -> Finding:

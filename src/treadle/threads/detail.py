@@ -147,7 +147,7 @@ class RecordingScheduler(Scheduler):
                 continue
             name = self._vocabulary.location_names[location_of(access)]
             known = UNKNOWN
-            if deed is not None and mode in (Mode.READ, Mode.WRITE):
+            if deed is not None and mode in (Mode.READ, Mode.WRITE, Mode.STORE):
                 known = deed.value
             yield Access(OPERATIONS[mode], name, "" if known is UNKNOWN else self._say(known))
 
@@ -187,7 +187,7 @@ def _keep(value: Any, label: str) -> None:
 
 
 def _is_summary(codes: list[int]) -> bool:
-    return all(mode_of(access) in (Mode.READ, Mode.WRITE, Mode.ADD) for access in codes)
+    return all(mode_of(access) in (Mode.READ, Mode.WRITE, Mode.STORE, Mode.ADD) for access in codes)
 
 
 def _calling(frame: types.FrameType | None) -> tuple[list[types.FrameType], Place | None]:

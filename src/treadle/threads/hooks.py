@@ -174,7 +174,7 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
     ):
         if value.__class__ not in ATOMS:
             hand_out(value, f"{table.label}.{name}")
-        codes = table.writes[name]
+        codes = table.stores[name]
         if codes:
             announce(codes)
 
@@ -206,7 +206,7 @@ def store_cell(value: Any, cell: Any) -> None:
     if table is not None:
         if value.__class__ not in ATOMS:
             hand_out(value, table.label)
-        codes = table.writes["cell"]
+        codes = table.stores["cell"]
         if codes:
             announce(codes)
 

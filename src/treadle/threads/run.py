@@ -10,6 +10,7 @@ from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
+from treadle.threads.effect import Incomparable, effect, seen_by
 from treadle.threads.scheduler import is_ready
 from treadle.threads.state import fingerprint
 from treadle.threads.task import Operation, Task
@@ -127,6 +128,17 @@ class ThreadRun:
     def fingerprint(self) -> object:
         """Return a comparable value of the state."""
         return fingerprint(self)
+
+    def watched_step(self, process: int) -> tuple[Codes, object]:
+        """Let a task take one step; return what it accessed, and what it saw."""
+        announced = self._task(process).doing
+        seen = seen_by(self, announced) if isinstance(announced, tuple) else Incomparable()
+        codes = self.step(process)
+        return codes, seen if codes == announced else Incomparable()
+
+    def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
+        """Return which threads have ended, and how, and the values of locations."""
+        return effect(self, processes, locations)
 
     def keep_standing(self) -> None:
         """Remember how the run stands: its threads are about to be unwound for another run."""

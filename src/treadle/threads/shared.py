@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.events import Codes, Mode, Vocabulary, code, location_of
 from treadle.threads.naming import name_of
 
 Feature = tuple[str, Hashable]
@@ -58,6 +58,8 @@ class Shared:
         """The same, whatever the sort."""
         self.learned: set[Feature] = set()
         """What this execution has shown beyond that."""
+        self.cells: dict[int, tuple[Hashable, Any]] = {}
+        """Locations of attributes and variables: the key of what holds them, and the name."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
         self._rows: dict[Hashable, list[Table]] = {}
@@ -202,7 +204,7 @@ class Shared:
 class Table(dict[Any, Codes]):
     """The locations of one published object: codes of reading an attribute, item or key."""
 
-    __slots__ = ("key", "kind", "label", "shared", "sort", "writes")
+    __slots__ = ("key", "kind", "label", "shared", "sort", "stores", "writes")
 
     counts = False
     """Whether `begin` has to look at the object in every execution."""
@@ -216,6 +218,9 @@ class Table(dict[Any, Codes]):
         self.label = label
         self.sort = sort
         self.writes: dict[Any, Codes] = _Writes(self)
+        """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
+        self.stores: dict[Any, Codes] = _Stores(self)
+        """Codes of assigning."""
 
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
@@ -230,10 +235,17 @@ class Table(dict[Any, Codes]):
         """Forget codes that depend on what was learned."""
         self.clear()
         self.writes.clear()
+        self.stores.clear()
 
     def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of one location of the object; its name follows the object's."""
         return code(self.shared.data_location((self.key, what), self.label + name), mode)
+
+    def cell_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of a location that holds one value: an attribute or a variable."""
+        access = self.at(what, mode, name)
+        self.shared.cells[location_of(access)] = self.key, what
+        return access
 
     def sync_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of a location of the object that synchronises, and holds no data."""
@@ -266,6 +278,20 @@ class _Writes(dict[Any, Codes]):
         return codes
 
 
+class _Stores(_Writes):
+    """The codes of assigning: of what can be told to be replaced, without a look at it."""
+
+    __slots__ = ()
+
+    def __missing__(self, what: Any) -> Codes:
+        cells = self.table.shared.cells
+        codes = self[what] = tuple(
+            code(location_of(access), Mode.STORE) if location_of(access) in cells else access
+            for access in self.table.writes[what]
+        )
+        return codes
+
+
 class ObjectTable(Table):
     """Attributes of an instance."""
 
@@ -276,7 +302,7 @@ class ObjectTable(Table):
         shared = self.shared
         codes = []
         if shared.happens(self.sort, what):
-            codes.append(self.at(what, Mode.READ, f".{what}"))
+            codes.append(self.cell_at(what, Mode.READ, f".{what}"))
         for owner in self.kind.__mro__:
             if shared.happens(*class_feature(owner, what)):
                 codes.append(class_attribute(shared, owner, what, Mode.READ))
@@ -292,7 +318,7 @@ class ObjectTable(Table):
         """Return the codes of really storing an attribute."""
         if not self.shared.note(self.sort, what):
             return ()
-        return (self.at(what, Mode.WRITE, f".{what}"),)
+        return (self.cell_at(what, Mode.WRITE, f".{what}"),)
 
 
 def _has_own_setattr(kind: type) -> bool:
@@ -365,13 +391,13 @@ class CellTable(Table):
         """Return the variable's location, if it is assigned."""
         if not self.shared.happens(self.sort, "assigned"):
             return ()
-        return (self.at("cell", Mode.READ),)
+        return (self.cell_at("cell", Mode.READ),)
 
     def write(self, what: Any) -> Codes:
         """Return the variable's location."""
         if not self.shared.note(self.sort, "assigned"):
             return ()
-        return (self.at("cell", Mode.WRITE),)
+        return (self.cell_at("cell", Mode.WRITE),)
 
 
 # What an object refers to

@@ -26,7 +26,7 @@ _IDLE = 1000
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
-_WRITES = frozenset({Mode.WRITE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
+_WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
 
 class Spin(Operation):

@@ -1,0 +1,159 @@
+"""Optimal-DPOR with done sets in place of sleep sets (seed 000, algorithm 1, the code in black).
+
+For every prefix `E` of the current execution there is `done(E)`, the processes whose exploration
+from `E` is over, with the step that each took, and the wakeup tree `wut(E)`. A sequence `v` is
+redundant after `E'` if `E' = w.w'` such that a process of `done(w)` is a weak initial of `w'.v`:
+what is equivalent to `E'.v` was explored after `w` then. Sleep sets say the same as long as it is
+known at once whether two steps are dependent; with observers it is not.
+
+All questions about a planned sequence are put to `order`, a trace of its own that holds the
+sequence, from the first prefix with something done on, as if it had been executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from treadle.events import Footprint
+from treadle.explore.blocking import altered_reversals, everything_after, probed_reversals
+from treadle.explore.optimal import Optimal
+from treadle.explore.steps import Step
+from treadle.explore.wakeup import Branch
+from treadle.program import CannotStepError, Run
+from treadle.trace import bits
+
+Done = dict[int, Footprint]
+
+
+class DoneSets(Optimal):
+    """Optimal-DPOR that looks for redundancy in the done sets of all prefixes.
+
+    `sleep[d]` of the base class is `done(E)` for the prefix `E` of length `d`.
+    """
+
+    def prepare(self) -> None:
+        """Begin with nothing done and nothing planned."""
+        super().prepare()
+        self.order = self.trace_type(self.search.trace.vocabulary)
+        self.order.judges = False
+
+    # Exploration phase
+
+    def follow(self, run: Run) -> int:
+        """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
+        tree, self._next_wut = self._next_wut, None
+        done, self._next_sleep = self._next_sleep, None
+        while tree:
+            branch = tree.pop(0)
+            self.nodes -= len(branch.processes)
+            siblings = tree
+            for process, planned in zip(branch.processes, branch.footprints, strict=True):
+                self.wut.append(siblings)
+                self.sleep.append(done)
+                siblings, done = [], None
+                if not self.take(run, process, planned):
+                    return len(self.search.trace) - 1
+                if self.is_stopped:
+                    return -1
+            tree = branch.children
+        return -1
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a planned step must not be taken after all."""
+        return False
+
+    def take(self, run: Run, process: int, planned: Footprint) -> bool:
+        """Take a planned step; tell whether it was as planned."""
+        if not run.is_enabled(process):
+            raise CannotStepError(process)
+        footprint = self.search.trace.append(process, run.step(process))
+        # One of the planned steps is the end of a reversed race: it reads other values.
+        return footprint is planned or footprint.own == planned.own
+
+    # Race detection phase
+
+    def imagined(self, run: Run, after: list[int]) -> Iterator[tuple[int, int, int]]:
+        """Yield `e`, `w` and `e'` of the races whose second event is another one if it comes first.
+
+        That event is in the trace while its race is handled, not longer.
+        """
+        trace = self.search.trace
+        closed = [race for race in trace.altered if race[1] >= self.new(run)]
+        for e, w, lasts, _ in altered_reversals(trace, closed, after):
+            yield e, w, lasts[0]
+        if self.is_probing(run):
+            for e, w, lasts, _ in probed_reversals(trace, run, after, self.search.probe):
+                yield e, w, lasts[0]
+
+    def is_probing(self, run: Run) -> bool:
+        """Tell whether there are steps of which only a run can tell what they would do."""
+        return bool(self.search.trace.undecided or run.blocked())
+
+    def new(self, run: Run) -> int:
+        """Return the index of the first event whose races were not handled before."""
+        return 0 if self.is_probing(run) else self.search.new
+
+    def steps(self, events: Iterable[int]) -> list[Step]:
+        """Return events of the execution as steps."""
+        trace = self.search.trace
+        return [(trace.processes[event], trace.footprints[event]) for event in events]
+
+    def notdep(self, e: int, after: list[int]) -> int:
+        """Return `notdep(e, E)`: what comes after `e` and does not happen after it."""
+        return everything_after(self.search.trace, e) & ~after[e]
+
+    def plan(self, e: int, v: Sequence[Step], keep: int = -1) -> None:
+        """Insert `v` into the wakeup tree of `pre(E, e)`, unless it is redundant.
+
+        `keep` has the positions in `v` of the steps that have to be planned; what it takes to see
+        that the plan is not redundant is added.
+        """
+        start = self._imagine(e, v)
+        mask = (1 << len(self.order)) - (1 << e - start)
+        needed = (keep << e - start) & mask
+        for depth in range(start, e + 1):
+            for process, step in (self.sleep[depth] or {}).items():
+                woken = self._what_wakes(process, step, -1 << depth - start)
+                if not woken:
+                    return
+                if not woken & (needed | ~mask):
+                    needed |= self.order.before[(woken & -woken).bit_length() - 1] & mask
+        tree = self.wut[e]
+        if tree:
+            self._insert(tree, mask, needed, -1)
+        else:
+            self.wut[e] = [self._leaf(needed, -1)]
+
+    def _imagine(self, e: int, v: Sequence[Step]) -> int:
+        """Make `order` hold `w'.v`, from the first prefix `w` on with something done."""
+        trace, order = self.search.trace, self.order
+        start = next((depth for depth in range(e) if self.sleep[depth]), e)
+        order.truncate(0)
+        order.processes = trace.processes[start:e] + [process for process, _ in v]
+        order.footprints = trace.footprints[start:e] + [step for _, step in v]
+        order.codes = [step.codes for step in order.footprints]
+        order.extend()
+        return start
+
+    def _what_wakes(self, process: int, step: Footprint, within: int) -> int:
+        """Return the imagined events because of which a done process is no weak initial."""
+        order = self.order
+        mine = order.of_process[process] & within
+        if mine:
+            first = (mine & -mine).bit_length() - 1
+            return order.before[first] & within & ~(1 << first)
+        return order.conflicting(step) & within
+
+    def _leaf(self, steps: int, last: int) -> Branch:
+        """Return the imagined events of a mask as a branch, in their order."""
+        del last
+        events = bits(steps)
+        self.nodes += len(events)
+        self.peak_nodes = max(self.peak_nodes, self.nodes)
+        order = self.order
+        return Branch(
+            tuple([order.processes[event] for event in events]),
+            tuple([order.footprints[event] for event in events]),
+            [],
+        )

@@ -1,0 +1,87 @@
+"""Optimal-DPOR with observers, ODPOR-ob (seed 000, section 4.1 and figure 5).
+
+The happens-before order is that of `observation`: writes that nobody looks at later are not
+ordered. A race between two of them that somebody does look at is reversed together with the last
+observer, for without it the two would not be ordered, and the reversal redundant.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from treadle.events import Footprint
+from treadle.explore.blocking import everything_after
+from treadle.explore.done import DoneSets
+from treadle.explore.observation import ObservedTrace
+from treadle.explore.steps import Step
+from treadle.program import Run
+from treadle.trace import Trace, bits
+
+
+class Observers(DoneSets):
+    """One execution per happens-before class modulo observability."""
+
+    sees_every_order: ClassVar[bool] = False
+    trace_type: ClassVar[type[Trace]] = ObservedTrace
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races of the execution that has just ended (figure 5)."""
+        del outcome
+        trace = self.observed
+        trace.await_end(run.blocked())
+        trace.extend()
+        after = trace.after()
+        new = self.new(run)
+        for e, last in list(trace.races):
+            observers = trace.observers(e, last)
+            if max(last, *observers) < new if observers else last < new:
+                continue
+            self.reverse_observed(e, last, observers, after)
+        for e, w, last in self.imagined(run, after):
+            self.plan(e, self.steps([*bits(w), last]))
+
+    def reverse_observed(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+        """Plan `v`: the race reversed, and observed if it was (lines 3 to 10)."""
+        notdep = self.notdep(e, after)
+        waiting = self.observed.waiting(e, last)
+        unobserving = self.unobserving(e, last, observers, after)
+        if observers:
+            o, can_look = self.looking(e, last, unobserving, observers[-1])
+        elif waiting is not None:
+            o, can_look = waiting, False
+        else:
+            self.plan(e, self.steps([*bits(notdep & ~(1 << last)), last]))
+            return
+        v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
+        self.plan(e, [*v, o], -1 if can_look else (1 << len(v)) - 1)
+
+    @property
+    def observed(self) -> ObservedTrace:
+        """The execution with its order modulo observability."""
+        assert isinstance(self.search.trace, ObservedTrace)
+        return self.search.trace
+
+    def unobserving(self, e: int, last: int, observers: list[int], after: list[int]) -> int:
+        """Return `notdep(e, E)` and `notobs(e, e', E)`: what does not come after an observer."""
+        mask = everything_after(self.search.trace, e) & ~(1 << last)
+        for o in observers:
+            mask &= ~(after[o] | 1 << o)
+        return mask
+
+    def looking(self, e: int, last: int, unobserving: int, o: int) -> tuple[Step, bool]:
+        """Return what an observer does when the race is reversed, and whether it can do so.
+
+        It cannot if its process waits for a value that is not there then. The race is observed all
+        the same: by somebody who goes on waiting.
+        """
+        trace = self.search.trace
+        footprint: Footprint | None = trace.footprints[o]
+        if trace.footprints[o].guarded:
+            ance = unobserving & trace.before[last]
+            events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
+            footprint = self.search.probe(
+                [trace.processes[event] for event in events],
+                [trace.codes[event] for event in events],
+                trace.processes[o],
+            )
+        return (trace.processes[o], footprint or trace.footprints[o]), footprint is not None

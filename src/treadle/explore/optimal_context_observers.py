@@ -1,0 +1,124 @@
+"""Optimal context-sensitive DPOR with observers, ODPOR-cs-ob (seed 000, section 4, algorithm 2).
+
+The union of `observers` and `optimal-context`, and two refinements:
+
+- The check of a race that is observed has the observers follow in both orders (section 4.3). The
+  paper then asks only whether they do the same, every one of them, and leaves what the two steps
+  wrote out of the comparison. That is not sound: who looks at it later, behind an observer, is no
+  observer, and the two prunings that would have to cover for each other can both take place
+  (docs/soundness.md has the program). So here what was written is compared too, unless the
+  execution is over then and nobody can look any more.
+- A don't-do sequence `u.p.v` is passed on as `u.v` if `p` has nothing to do with `u`, or nothing
+  but writes that a later step of `v` overwrites before anybody looks (section 4.4, line 62).
+"""
+
+from __future__ import annotations
+
+from treadle.events import Footprint
+from treadle.explore.contexts import Reordering
+from treadle.explore.dontdo import DontDo
+from treadle.explore.observation import ObservedTrace
+from treadle.explore.observers import Observers
+from treadle.explore.optimal_context import OptimalContext
+from treadle.explore.steps import Steps
+from treadle.program import Run
+from treadle.trace import bits
+
+
+class OptimalContextObservers(OptimalContext, Observers):
+    """ODPOR with don't-do sets over happens-before modulo observability."""
+
+    def detect_races(self, run: Run) -> None:
+        """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
+        trace = self.observed
+        trace.await_end(run.blocked())
+        trace.extend()
+        after = trace.after()
+        new = self.new(run)
+        for e, last in list(trace.races):
+            observers = trace.observers(e, last)
+            if max([last, *observers]) < new:
+                continue
+            if observers:
+                self._reverse_and_check(e, last, observers, after)
+            elif trace.waiting(e, last):
+                self.reverse_observed(e, last, [], after)
+            else:
+                self.reverse_race(e, last, self.notdep(e, after))
+        for e, w, last in self.imagined(run, after):
+            self.reverse_race(e, last, w)
+
+    def _reverse_and_check(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+        """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
+        trace = self.observed
+        unobserving = self.unobserving(e, last, observers, after)
+        end, can_look = self.looking(e, last, unobserving, observers[-1])
+        seen = 0
+        for o in observers:
+            seen |= trace.before[o]
+        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
+        taken = sum(1 << event for event in [*ance, e, last, *observers])
+        between = bits(seen & ~taken & -1 << e)
+        *others, o = observers
+        self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end, can_look)
+        if can_look and self.contexts.can_agree(e, last, *between, *observers):
+            rest = [*between, o, *others]
+            reordering = Reordering(
+                prefix=[*range(e), *ance],
+                usual=[e, last, *rest],
+                other=[last, e, *rest],
+                indifferent=frozenset(between),
+                unobserved=self._written_by_both(e, last),
+            )
+            dont = self.contexts.agree(reordering)
+            if dont is not None:
+                self.forbid(e, [*self.steps(ance), *dont])
+
+    def _written_by_both(self, e: int, last: int) -> frozenset[int]:
+        trace = self.observed
+        keys = trace.overwrites(trace.footprints[e]) & trace.overwrites(trace.footprints[last])
+        return frozenset(key >> 2 for key in keys)
+
+    # Inheritance
+
+    def inherited(self, dnd: DontDo, process: int, footprint: Footprint) -> DontDo:
+        """Return what the next state inherits of a don't-do set (lines 61 and 62)."""
+        passed = []
+        for sequence in dnd:
+            rest = _without(sequence, process, footprint, self.observed)
+            if rest:
+                passed.append(rest)
+        return passed
+
+
+def _without(sequence: Steps, process: int, step: Footprint, trace: ObservedTrace) -> Steps | None:
+    """Return what is left of a sequence behind a step; None if it means nothing there."""
+    position = next((i for i, (p, _) in enumerate(sequence) if p == process), None)
+    if position is None:
+        is_apart = all(_shared_writes(step, other, trace) is not None for _, other in sequence)
+        return sequence if is_apart else None
+    rest = sequence[position + 1 :]
+    for _, other in sequence[:position]:
+        written = _shared_writes(step, other, trace)
+        if written is None or not all(_is_overwritten(key, rest, trace) for key in written):
+            return None
+    return (*sequence[:position], *rest)
+
+
+def _shared_writes(
+    step: Footprint, other: Footprint, trace: ObservedTrace
+) -> frozenset[int] | None:
+    """Return the writer keys of what two steps both overwrite; None if they are dependent."""
+    both = trace.overwrites(step) & trace.overwrites(other)
+    conflicts = step.conflict_set if not both else step.conflict_set - both
+    return both if conflicts.isdisjoint(other.own) else None
+
+
+def _is_overwritten(key: int, rest: Steps, trace: ObservedTrace) -> bool:
+    """Tell whether a location is overwritten before anybody looks at it."""
+    for _, step in rest:
+        if key in trace.overwrites(step):
+            return True
+        if any(own & ~3 == key & ~3 for own in step.own):
+            return False
+    return False

@@ -1,0 +1,108 @@
+"""What a step of a thread sees and leaves behind, as far as two orders can be compared by it.
+
+The frames of a suspended thread do not show what is on their stacks. But a thread is deterministic:
+where it stands after some steps follows from where it stood before and from the values that these
+steps returned to it. So a read's effect is the value that it returns, whatever the thread does with
+it. Compared are values of attributes, closure variables and globals; what a step touches besides
+them (a lock, the content of a container, a class) is equal to nothing.
+
+A published object is compared by its name, which is the same in every execution, because what it
+holds has locations of its own; an object that cannot be named is equal to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treadle.events import Codes, Mode, location_of, mode_of
+from treadle.result import error_in_words
+from treadle.threads.rewrite import Variable
+from treadle.threads.shared import CellTable, ObjectTable, Table
+
+if TYPE_CHECKING:
+    from treadle.threads.run import ThreadRun
+
+_PLAIN = (int, str, bytes, bool, type(None))
+
+
+class Incomparable:
+    """Equal to nothing, not even to itself."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def seen_by(run: ThreadRun, codes: Codes) -> object:
+    """Return what a step that is about to make these accesses will see."""
+    if any(mode_of(access) not in (Mode.READ, Mode.WRITE, Mode.STORE) for access in codes):
+        return Incomparable()
+    return values_at(run, [location_of(a) for a in codes if mode_of(a) is Mode.READ])
+
+
+def effect(run: ThreadRun, processes: Sequence[int], locations: Sequence[int]) -> object:
+    """Return which threads have ended, and how, and the values of locations."""
+    alive = run.scheduler.alive
+    crashes = [
+        (crash.process, type(crash.exception), error_in_words(crash.exception))
+        for crash in run.crashes
+        if crash.process in processes
+    ]
+    return [process in alive for process in processes], crashes, values_at(run, locations)
+
+
+def values_at(run: ThreadRun, locations: Iterable[int]) -> list[object]:
+    """Return the comparable values of locations."""
+    wanted = sorted(set(locations))
+    cells = run.program.shared.cells
+    if not wanted:
+        return []
+    holders = {table.key: value for value, table in _holders(run)}
+    values: list[object] = []
+    for location in wanted:
+        key, name = cells.get(location, (None, None))
+        found = _value(holders[key], name) if key in holders else [Incomparable()]
+        values.append(_comparable(run, found[0]) if found else "unbound")
+    return values
+
+
+def _holders(run: ThreadRun) -> Iterator[tuple[Any, Table]]:
+    """Yield the published objects whose values can be compared, with their tables."""
+    shared = run.program.shared
+    for value in shared.objects():
+        table = shared.published.get(id(value))
+        if table is not None and (isinstance(table, CellTable) or type(table) is ObjectTable):
+            yield value, table
+
+
+def _value(holder: Any, name: Any) -> list[Any]:
+    """Return what a cell holds, nothing if it is unbound."""
+    if isinstance(holder, types.CellType):
+        try:
+            return [holder.cell_contents]
+        except ValueError:
+            return []
+    if isinstance(holder, Variable):
+        holder, name = sys.modules.get(holder.module), holder.name
+    try:
+        attributes = object.__getattribute__(holder, "__dict__")
+    except AttributeError:
+        return [Incomparable()]
+    return [attributes[name]] if name in attributes else []
+
+
+def _comparable(run: ThreadRun, value: Any) -> object:
+    """Return what a value is compared by."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return kind, value
+    if kind is float or kind is complex:
+        return kind, repr(value)
+    if kind is tuple:
+        return kind, [_comparable(run, item) for item in value]
+    table = run.program.shared.published.get(id(value))
+    return Incomparable() if table is None else ("object", table.key)
