@@ -272,9 +272,9 @@ class Result:
     probes: int = 0
     """Runs made only to learn whether a blocked step would be enabled in another order."""
     race_checks: int = 0
-    """Pairs of events that were looked at for a race; `source` and the eager algorithms count."""
+    """Pairs of events that were looked at for a race."""
     dependency_checks: int = 0
-    """Pairs of steps of which it was asked whether they are dependent; counted like that too."""
+    """Pairs of steps of which it was asked whether they are dependent, sleep sets included."""
     unsatisfiable: int = 0
     """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
