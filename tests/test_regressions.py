@@ -197,3 +197,26 @@ def test_a_step_that_differs_when_it_is_replayed_is_reported(algorithm: str) -> 
         ("nondeterminism", "p")
     ]
     assert not result.complete
+
+
+def ring(n: int) -> Program:
+    """Each process copies an element to the next one: all orders but the two that go round."""
+    program = Program("ring", x=list(range(n)))
+
+    def copy(s: Any, i: int) -> Any:
+        yield
+        s.x[(i + 1) % n] = s.x[i]
+
+    for i in range(n):
+        program.process(copy, i)
+    return program
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["source", "optimal", "observers", "optimal-context", "optimal-context-observers"]
+)
+def test_races_of_the_shared_prefix_are_handled_again_if_they_rested_on_later_events(
+    algorithm: str,
+) -> None:
+    result = treadle.explore(ring(10), algorithm)
+    assert (result.executions, result.blocked, result.complete) == (2**10 - 2, 0, True)

@@ -6,6 +6,9 @@ redundant after `E'` if `E' = w.w'` such that a process of `done(w)` is a weak i
 what is equivalent to `E'.v` was explored after `w` then. Sleep sets say the same as long as it is
 known at once whether two steps are dependent; with observers it is not.
 
+All races of an execution are handled, also those that it shares with the previous one: whether a
+sequence is redundant may depend on all that comes after the race.
+
 All questions about a planned sequence are put to `order`, a trace of its own that holds the
 sequence, from the first prefix with something done on, as if it had been executed.
 """
@@ -79,20 +82,11 @@ class DoneSets(Optimal):
         That event is in the trace while its race is handled, not longer.
         """
         trace = self.search.trace
-        closed = [race for race in trace.altered if race[1] >= self.new(run)]
-        for e, w, lasts, _ in altered_reversals(trace, closed, after):
+        for e, w, lasts, _ in altered_reversals(trace, list(trace.altered), after):
             yield e, w, lasts[0]
-        if self.is_probing(run):
+        if trace.undecided or run.blocked():  # only a run can tell what a step would do
             for e, w, lasts, _ in probed_reversals(trace, run, after, self.search.probe):
                 yield e, w, lasts[0]
-
-    def is_probing(self, run: Run) -> bool:
-        """Tell whether there are steps of which only a run can tell what they would do."""
-        return bool(self.search.trace.undecided or run.blocked())
-
-    def new(self, run: Run) -> int:
-        """Return the index of the first event whose races were not handled before."""
-        return 0 if self.is_probing(run) else self.search.new
 
     def steps(self, events: Iterable[int]) -> list[Step]:
         """Return events of the execution as steps."""
@@ -121,7 +115,7 @@ class DoneSets(Optimal):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & mask
         tree = self.wut[e]
         if tree:
-            self._insert(tree, mask, needed, -1)
+            self._insert(tree, mask, needed, -1, mask)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
 

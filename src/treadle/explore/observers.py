@@ -31,12 +31,8 @@ class Observers(DoneSets):
         trace.await_end(run.blocked())
         trace.extend()
         after = trace.after()
-        new = self.new(run)
         for e, last in list(trace.races):
-            observers = trace.observers(e, last)
-            if max(last, *observers) < new if observers else last < new:
-                continue
-            self.reverse_observed(e, last, observers, after)
+            self.reverse_observed(e, last, trace.observers(e, last), after)
         for e, w, last in self.imagined(run, after):
             self.plan(e, self.steps([*bits(w), last]))
 

@@ -18,11 +18,16 @@ Two departures from the letter of the paper, both covered by its specification o
 - The inserted leaf is not all of `v`, only the part that matters: `e'` with what happens before it,
   plus what makes each sleeping process, and each branch passed on the way, no weak initial of it.
   That is a leaf consistent with `v`, disjoint from `sleep(E')`, and much smaller.
-- Races are handled when their second event is new; those in the prefix that the execution shares
-  with the previous one were handled then. (Not so where steps have to be probed, see `blocking`.)
+- Races are handled when their second event `e'` is new. Those in the prefix that the execution
+  shares with the previous one were handled then, and that stands if it was *settled* by what comes
+  before `e'`. If it rested on events after `e'`, which were others then, they are handled again: a
+  sleeping process that was a weak initial of the old `v` may be none of the new one. (Where steps
+  have to be probed, see `blocking`, all races are handled again.)
 """
 
 from __future__ import annotations
+
+import sys
 
 from treadle.errors import TreadleBug
 from treadle.events import Footprint
@@ -30,6 +35,8 @@ from treadle.explore.algorithm import Algorithm, Sleep
 from treadle.explore.wakeup import Branch, Tree
 from treadle.program import CannotStepError, Run
 from treadle.trace import bits
+
+_NOTHING = sys.maxsize
 
 
 class Optimal(Algorithm):
@@ -44,6 +51,8 @@ class Optimal(Algorithm):
         self.nodes = self.peak_nodes = 0
         self.order = self.search.trace
         """The events that masks of `_insert` and `_leaf` refer to."""
+        self._unsettled = _NOTHING
+        """The first second event of a race whose handling rested on later events."""
 
     # Exploration phase
 
@@ -103,11 +112,14 @@ class Optimal(Algorithm):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended."""
         del outcome
-        for e, w, lasts, _ in self.search.reversals(run):
-            self._reverse(e, w, lasts)
+        since, self._unsettled = self._unsettled, _NOTHING
+        for e, w, lasts, seen in self.search.reversals(run, since=since):
+            self._reverse(e, w, lasts, seen)
 
-    def _reverse(self, e: int, w: int, lasts: list[int]) -> None:
+    def _reverse(self, e: int, w: int, lasts: list[int], seen: int) -> None:
         """Make sure that `v = w.e'` will be explored after `pre(E, e)`, for each `e'` of `lasts`.
+
+        `seen` are the events before `e'` if that is an imagined one, else -1.
 
         What the sleeping processes have to do with `w` is the same for all. One that occurs in `w`
         was woken there, so it is no initial of `w`; one that is independent of `w` makes those `v`
@@ -127,17 +139,23 @@ class Optimal(Algorithm):
             else:
                 independent.append((q, dependent))
         for last in lasts:
-            v = w | 1 << last
+            bit = 1 << last
+            solid = bit - 1 if seen < 0 else seen
+            v = w | bit
             keep = before[last] & v
-            if not self._is_redundant(independent, last, keep):
+            settled = not self._is_redundant(independent, last, keep)
+            if settled:
                 for dependent, needed in woken:
+                    settled = settled and bool(dependent & solid)
                     if not dependent & keep:
                         keep |= needed
                 tree = self.wut[e]
                 if tree is None:
                     self.wut[e] = [self._leaf(keep, last)]
                 else:
-                    self._insert(tree, v, keep, last)
+                    settled = self._insert(tree, v, keep, last, solid | bit) and settled
+            if not settled:
+                self._unsettled = min(self._unsettled, solid.bit_length())
 
     def _is_redundant(self, independent: list[tuple[int, int]], last: int, needed: int) -> bool:
         """Tell whether a sleeper that `w` leaves asleep is a weak initial of `w.e'`.
@@ -151,12 +169,14 @@ class Optimal(Algorithm):
                 return True
         return False
 
-    def _insert(self, tree: Tree, v: int, keep: int, last: int) -> None:
+    def _insert(self, tree: Tree, v: int, keep: int, last: int, solid: int) -> bool:
         """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`.
 
         Goes down the tree along the smallest sequence that is consistent with `v` (`u ~ v`): the
         first branch whose next step is an initial of what is left of `v`, or independent of it.
+        Returns whether the events of `solid` alone lead to the same.
         """
+        settled = True
         trace = self.order
         before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
         while True:
@@ -166,6 +186,7 @@ class Optimal(Algorithm):
                     mine = of_process[q] & v
                     if mine:
                         first = mine & -mine
+                        settled = settled and bool(first & solid)
                         needed = before[first.bit_length() - 1] & v
                         if needed == first:
                             v ^= first
@@ -180,6 +201,7 @@ class Optimal(Algorithm):
                         if not dependent & keep:
                             keep |= needed
                         break
+                    settled = settled and bool(dependent & solid)
                     if dependent:
                         if not dependent & keep:
                             keep |= before[(dependent & -dependent).bit_length() - 1] & v
@@ -189,14 +211,14 @@ class Optimal(Algorithm):
                     break  # consistent with the first step at least
             else:
                 tree.append(self._leaf(v & keep, last))
-                return
+                return settled
             if position < len(branch.processes):
                 branch.split(position)
                 branch.children.append(self._leaf(v & keep, last))
-                return
+                return settled
             tree = branch.children
             if not tree:
-                return  # a leaf that is consistent with v
+                return settled  # a leaf that is consistent with v
 
     def _leaf(self, steps: int, last: int) -> Branch:
         """Return the events of a mask as a branch, `last` at the end."""

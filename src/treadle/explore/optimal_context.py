@@ -25,8 +25,7 @@ class OptimalContext(DontDoSets):
         trace = self.search.trace
         trace.extend()
         after = trace.after()
-        new = self.new(run)
-        for e, last in [race for race in trace.races if race[1] >= new]:
+        for e, last in list(trace.races):
             self.reverse_race(e, last, self.notdep(e, after))
         for e, w, last in self.imagined(run, after):
             self.reverse_race(e, last, w)

@@ -34,11 +34,8 @@ class OptimalContextObservers(OptimalContext, Observers):
         trace.await_end(run.blocked())
         trace.extend()
         after = trace.after()
-        new = self.new(run)
         for e, last in list(trace.races):
             observers = trace.observers(e, last)
-            if max([last, *observers]) < new:
-                continue
             if observers:
                 self._reverse_and_check(e, last, observers, after)
             elif trace.waiting(e, last):

@@ -189,19 +189,18 @@ class Search:
 
     # What algorithms ask for
 
-    @property
-    def new(self) -> int:
-        """Index of the first event that this execution did not share with the previous one."""
-        return self._new
-
     def reversals(
-        self, run: Run, is_planned: Callable[[int, int], bool] | None = None
+        self,
+        run: Run,
+        is_planned: Callable[[int, int], bool] | None = None,
+        since: int | None = None,
     ) -> Iterator[Reversal]:
         """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
 
         Races for which `is_planned` are left out: the algorithm has planned both orders.
 
-        Races of the unchanged part were handled before. Where steps have to be probed, what they do
+        Races of the unchanged part were handled before, unless `since` says from which second event
+        on they have to be handled again. Where steps have to be probed, what they do
         may depend on the new part, and nothing that rests on the order of the old one holds: then
         all races are handled again.
         """
@@ -209,7 +208,7 @@ class Search:
         self._count_checks(len(trace.before), len(trace))
         trace.extend()
         probing = bool(trace.undecided or run.blocked())
-        new = 0 if probing else self._new
+        new = 0 if probing else self._new if since is None else min(since, self._new)
         by_first: dict[int, list[int]] = {}
         for e, last in _closed_since(trace.races, new):
             if is_planned is None or not is_planned(e, last):
