@@ -117,6 +117,25 @@ def test_a_damaged_database_is_no_obstacle(run: Run, pytester: pytest.Pytester) 
     assert verdict_of(run(FAILS)) == "failed after 2 executions: assertion"
 
 
+def test_budgets_are_not_kept(run: Run, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.treadle(max_steps={steps})
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment)
+        """
+    assert verdict_of(run(source.format(steps=3))) == "failed in the first execution: budget"
+    assert kept_in(pytester.path / ".treadle") == []
+    assert verdict_of(run(source.format(steps=1000))) == "verified, 4 executions"
+
+
+def test_what_was_found_with_other_options_waits(run: Run) -> None:
+    run(FAILS)
+    other = run(FAILS, "--treadle-granularity=gil")
+    assert not verdict_of(other).startswith("failed as in an earlier run")
+    assert verdict_of(run(FAILS)) == "failed as in an earlier run: assertion"
+
+
 def kept_in(directory: Path) -> list[Path]:
     return sorted(directory.glob("failures/*/*.json"))
 

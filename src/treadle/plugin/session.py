@@ -14,6 +14,7 @@ import pytest
 from treadle.api import refuse_other_functions
 from treadle.database import Database
 from treadle.errors import TreadleError
+from treadle.memory import Memory
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
 from treadle.plugin.live import live_tail
@@ -112,12 +113,13 @@ class Session:
         function = inspect.unwrap(item.function)
         if inspect.iscoroutinefunction(function):
             refuse_other_functions(function)
-        directory = settings.database
+        memory = None
+        if settings.database:
+            memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
         check = Check(
             repeated,
             settings,
-            name=item.nodeid,
-            database=Database(self._config.rootpath / directory) if directory else None,
+            memory=memory,
             listener=live_tail(self._config),
             in_words=self._in_words,
         )
