@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from running_pytest import Run, verdict_of
+from running_pytest import Run, summary_of, verdict_of
 
 
 def test_function_fixtures_are_made_anew_and_torn_down_in_every_execution(run: Run) -> None:
@@ -114,6 +114,63 @@ def test_wider_fixtures_asked_for_by_an_execution_are_set_up_outside_of_control(
     )
     result.assert_outcomes(passed=2)
     assert verdict_of(result) == "verified, 2 executions"
+
+
+def test_wider_fixtures_are_set_up_even_if_the_test_catches_everything(run: Run) -> None:
+    result = run(
+        """
+        @pytest.fixture(scope="module")
+        def wide():
+            return [threading.current_thread()]
+
+        @pytest.mark.treadle
+        def test_it(request):
+            try:
+                wide = request.getfixturevalue("wide")
+            except Exception:
+                return
+            counter = Counter()
+            run(counter.increment, counter.increment)
+
+        @pytest.fixture(scope="module")
+        def other():
+            return 2
+
+        @pytest.mark.treadle
+        def test_in_thread(request):
+            def increment():
+                try:
+                    found.append(request.getfixturevalue("other"))
+                except Exception:
+                    pass
+
+            counter, found = Counter(), []
+            run(increment)
+            run(counter.increment, counter.increment)
+            assert found == [2]
+        """
+    )
+    result.assert_outcomes(passed=2)
+    assert summary_of(result)[:2] == [
+        "test_it.py::test_it: verified, 4 executions",
+        "test_it.py::test_in_thread: verified, 4 executions",
+    ]
+
+
+def test_subtests_of_pytest_are_refused(run: Run) -> None:
+    pytest.importorskip("_pytest.subtests")
+    result = run(
+        """
+        @pytest.mark.treadle
+        def test_it(subtests):
+            with subtests.test():
+                assert 0
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["treadle: error: the fixture 'subtests' reports failures past Treadle, so it*"]
+    )
 
 
 def test_builtin_fixtures(run: Run) -> None:

@@ -17,8 +17,9 @@ from treadle.errors import TreadleError
 from treadle.memory import Memory
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
+from treadle.plugin.executions import SKIPS
 from treadle.plugin.live import live_tail
-from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
+from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
 from treadle.report.failure import lines_of
@@ -145,6 +146,8 @@ class Session:
         error = failure.exception
         if error is None:
             return found_of(failure)
+        if isinstance(error, SKIPS):  # in another thread: what skips the test is no failure
+            error = skipped_by_thread(failure.process, error)
         if not self._config.getoption("fulltrace"):
             cut_to_user(error)
         return error
