@@ -60,6 +60,8 @@ class RepeatedItem:
         """Finalizers that are for the end, not for every execution."""
         self._needed: Any = None
         """The fixture of a wider scope that was set up last because an execution asked for it."""
+        self._properties: list[tuple[str, object]] = []
+        """What was recorded for reports before the first execution."""
         self._directories = _Directories(item.config)
 
     # Once
@@ -74,6 +76,7 @@ class RepeatedItem:
         finally:
             item.fixturenames = names
             self._keep_finalizers()
+            self._properties = list(item.user_properties)
 
     def set_up_wider(self, needed: WiderFixture) -> None:
         """Set up a fixture of a wider scope that an execution asked for."""
@@ -142,7 +145,7 @@ class RepeatedItem:
         self._begun.append(fixture)
 
     def _begin(self) -> None:
-        """Forget the execution before: its fixtures, its instance, its temporary directory."""
+        """Forget the execution before: its fixtures, its instance, what it left behind."""
         item = self.item
         if self._is_running:  # it was abandoned
             with contextlib.suppress(Exception):
@@ -153,6 +156,7 @@ class RepeatedItem:
             if fixture.scope != "function"
         ]
         self.failed_in = "setup"
+        item.user_properties[:] = self._properties
         self._directories.forget(item.funcargs.get("tmp_path"))
         item.stash[tmppath_result_key] = {"call": False}
         item._initrequest()

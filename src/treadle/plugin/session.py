@@ -15,6 +15,7 @@ from treadle.api import refuse_other_functions
 from treadle.database import Database
 from treadle.errors import TreadleError
 from treadle.memory import Memory
+from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
 from treadle.plugin.executions import SKIPS
@@ -103,9 +104,11 @@ class Session:
             cut_to_user(checked.skipped)
             raise checked.skipped
         item.user_properties.append(("treadle", str(checked.verdict)))
-        if checked.failure is not None:
+        if expects_failure(item):
+            judge_expected(checked)
+        elif checked.failure is not None:
             raise self._error_of(checked.failure)
-        if settings.strict and checked.verdict.outcome == "incomplete":
+        elif settings.strict and checked.verdict.outcome == "incomplete":
             raise not_covered(checked.verdict)
 
     def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
@@ -179,6 +182,14 @@ class Session:
                 amend(report, item, call.excinfo.value, words)
                 report.when = "call" if checked is None else checked.phase
         return report
+
+
+def judge_expected(checked: Checked) -> None:
+    """Judge a test that `unittest.expectedFailure` marks: some execution is to fail."""
+    __tracebackhide__ = True
+    if checked.failure is not None:
+        pytest.xfail(str(checked.failure.message))
+    pytest.fail(f"unexpected success: {checked.verdict}", pytrace=False)
 
 
 def options_of(item: pytest.Function) -> dict[str, object]:
