@@ -194,6 +194,22 @@ def test_pdb_stops_where_the_test_failed(pytester: pytest.Pytester) -> None:
     assert "1 failed" in text
 
 
+def test_pdb_stops_when_fixtures_have_been_torn_down(pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.fixture
+        def state():
+            state = ["set up"]
+            yield state
+            state.append("torn down")
+
+        @pytest.mark.treadle
+        def test_it(state):
+            assert state == []
+        """
+    text = debug(pytester, source, "p 'state', state\nquit\n", "--pdb")
+    assert "(Pdb) ('state', ['set up', 'torn down'])" in text
+
+
 def debug(pytester: pytest.Pytester, source: str, commands: str, *args: str) -> str:
     """Run pytest with a debugger that gets these commands, and return what is printed."""
     write(pytester, source)

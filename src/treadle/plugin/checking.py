@@ -21,6 +21,7 @@ from treadle.plugin.executions import Executions, Left
 from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
 from treadle.replay import Replayed
+from treadle.report.line import plain, wrapped
 from treadle.result import Failure, Result
 from treadle.settings import Settings
 from treadle.shrink import shrink
@@ -133,7 +134,7 @@ class Check:
 
     def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
         """Put a failure into words; then run it once more with its output shown."""
-        token, report = failure.token, ""
+        token, report, remark = failure.token, "", plain(wrapped(remark))
         if failure.schedule or failure.exception is None:
             report = self._in_words(failure)  # else it has nothing to do with interleavings
         again = None

@@ -117,6 +117,12 @@ class Session:
         function = inspect.unwrap(item.function)
         if inspect.iscoroutinefunction(function):
             refuse_other_functions(function)
+        if getattr(item.obj, "is_hypothesis_test", False):
+            raise TreadleError(
+                "Hypothesis draws new values in each execution: leave out the mark or decorator of "
+                "the test; in it, call a function that is decorated with @treadle.check(), so that "
+                "each example is explored by itself"
+            )
         memory = None
         if settings.database:
             memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
