@@ -7,6 +7,7 @@ module is not part of the package because importing `treadle.x` imports all of T
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,10 +22,15 @@ _MARKER = (
 
 
 def _or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return how to read an option that can be lifted with `none`; False, as in settings."""
+    """Return how to read a budget that can be lifted with `none`; False, as in settings."""
 
     def read(text: str) -> Any:
-        return False if text == "none" else kind(text)
+        if text == "none":
+            return False
+        budget = kind(text)
+        if not budget > 0:
+            raise ArgumentTypeError(f"{text} is not above 0; `none` lifts the limit")
+        return budget
 
     read.__name__ = kind.__name__  # argparse names it in its error
     return read

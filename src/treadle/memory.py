@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treadle.api import differing_options, rerun
-from treadle.database import Database
+from treadle.database import Database, RecordedStep
 from treadle.errors import ScheduleMismatch, TreadleError
 from treadle.program import Program
+from treadle.replay import Replayed
 from treadle.result import Failure, Result
 from treadle.token import read_token
 
@@ -23,27 +24,47 @@ class Memory:
     database: Database
     test: str
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is known of the test."""
+        return not self.database.load(self.test)
+
+    def steps(self, token: str) -> list[RecordedStep]:
+        """Return what the steps of a kept failure did."""
+        return self.database.steps(self.test, token)
+
     def result_of(self, program: Program, algorithm: str, *, races: bool) -> Result | None:
-        """Replay what failed before; return the first that still fails as a result.
+        """Return the first recorded failure that still shows, as a result; see `failure_of`."""
+        failure = self.failure_of(program, races=races)
+        return None if failure is None else _as_result(program, algorithm, failure)
+
+    def failure_of(self, program: Program, *, races: bool) -> Failure | None:
+        """Replay what failed before; return the first failure that shows.
 
         What does not fail any more is forgotten. What was found with other options is passed over.
         """
         for token in self.database.load(self.test):
             try:
                 recipe = read_token(token)
-                if differing_options(program, recipe) or (recipe.kind == "race" and not races):
-                    continue
-                recorded = self.database.steps(self.test, token)
-                replayed = rerun(program, token, recorded=recorded)
-            except TreadleError:
+            except TreadleError:  # of another version
                 self.database.discard(self.test, token)
                 continue
-            if not replayed.is_same:
+            if differing_options(program, recipe) or (recipe.kind == "race" and not races):
+                continue
+            replayed = self._replayed(program, token) if recipe.kind in _REPLAYABLE else None
+            if replayed is None or not replayed.is_same:
                 self.database.discard(self.test, token)
-            if replayed.failure is not None:
-                return _as_result(program, algorithm, replayed.failure)
+            if replayed is not None and replayed.failure is not None:
+                return replayed.failure
         program.know(())
         return None
+
+    def _replayed(self, program: Program, token: str) -> Replayed | None:
+        """Run a recorded schedule; None if the test has changed so much that it does not fit."""
+        try:
+            return rerun(program, token, recorded=self.steps(token))
+        except ScheduleMismatch:
+            return None
 
     def keep(self, failure: Failure) -> bool:
         """Keep a failure for the next run; tell whether that was possible."""

@@ -99,6 +99,9 @@ def place_of_frame(
 _CODE = (type, types.FunctionType, types.ModuleType)
 """Classes of values that are no data: their names say enough."""
 
+_RUNNERS = ("treadle.api", "treadle.plugin", "_pytest", "pluggy", "unittest")
+"""Modules, and packages, that run tests: users do not want to see their variables."""
+
 
 def frames_in_words(
     process: str,
@@ -120,8 +123,13 @@ def frames_in_words(
             ),
         )
         for frame, line in frames
-        if not is_foreign(frame.f_code.co_filename)
+        if not is_foreign(frame.f_code.co_filename) and not _is_of_runner(frame)
     ]
+
+
+def _is_of_runner(frame: types.FrameType) -> bool:
+    module = f"{frame.f_globals.get('__name__')}."
+    return module.startswith(tuple(f"{runner}." for runner in _RUNNERS))
 
 
 def frames_of_traceback(error: BaseException) -> list[tuple[types.FrameType, int]]:

@@ -110,8 +110,8 @@ def test_test_cases_of_unittest(run: Run) -> None:
             @unittest.expectedFailure
             @pytest.mark.treadle
             def test_expected(self):
-                run(self.counter.increment)
-                self.fail()
+                run(self.counter.increment, self.counter.increment)
+                self.assertEqual(self.counter.value, 2)
 
             @unittest.expectedFailure
             @pytest.mark.treadle
@@ -119,17 +119,18 @@ def test_test_cases_of_unittest(run: Run) -> None:
                 run(self.counter.increment)
         """
     )
-    result.assert_outcomes(passed=3, failed=3, skipped=1)
+    result.assert_outcomes(passed=2, failed=3, skipped=1, xfailed=1)
     assert summary_of(result) == [
         "test_it.py::CounterTest::test_bad_subtest: failed after 1 execution: assertion",
-        "test_it.py::CounterTest::test_expected: verified, 1 execution",
+        "test_it.py::CounterTest::test_expected: xfailed after 2 executions: assertion",
         "test_it.py::CounterTest::test_locked: verified, 2 executions",
         "test_it.py::CounterTest::test_racy: failed after 2 executions: assertion",
         "test_it.py::CounterTest::test_subtests: verified, 1 execution",
-        "test_it.py::CounterTest::test_unexpected: failed after 1 execution: assertion",
-        "6 tests explored: 3 failed, 3 verified",
+        "test_it.py::CounterTest::test_unexpected: verified, 1 execution",
+        "6 tests explored: 2 failed, 1 xfailed, 3 verified",
     ]
     result.stdout.fnmatch_lines(["E       AssertionError: 1 != 2"])
+    result.stdout.fnmatch_lines(["unexpected success: verified, 1 execution"])
 
 
 def test_a_failing_set_up_of_a_test_case(run: Run) -> None:

@@ -116,6 +116,42 @@ def test_wider_fixtures_asked_for_by_an_execution_are_set_up_outside_of_control(
     assert verdict_of(result) == "verified, 2 executions"
 
 
+def test_wider_fixtures_are_set_up_even_if_the_test_catches_everything(run: Run) -> None:
+    result = run(
+        """
+        @pytest.fixture(scope="module")
+        def wide():
+            return [threading.current_thread()]
+
+        @pytest.mark.treadle
+        def test_it(request):
+            try:
+                wide = request.getfixturevalue("wide")
+            except Exception:
+                return
+            counter = Counter()
+            run(counter.increment, counter.increment)
+        """
+    )
+    assert verdict_of(result) == "verified, 4 executions"
+
+
+def test_subtests_of_pytest_are_refused(run: Run) -> None:
+    pytest.importorskip("_pytest.subtests")
+    result = run(
+        """
+        @pytest.mark.treadle
+        def test_it(subtests):
+            with subtests.test():
+                assert 0
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["treadle: error: the fixture 'subtests' reports failures past Treadle, so it*"]
+    )
+
+
 def test_builtin_fixtures(run: Run) -> None:
     result = run(
         """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from running_pytest import Run, section_of, summary_of, verdict_of
@@ -139,7 +141,8 @@ def test_instrumented_packages_of_the_project(run: Run, pytester: pytest.Pyteste
         (["--treadle-algorithm=best"], "*the command line: algorithm must be one of exhaustive,*"),
         (["--treadle-profile=x"], "*unknown profile 'x': choose one of ci, dev*"),
         (["--treadle-max-executions=many"], "*invalid int value: 'many'*"),
-        (["--treadle-max-executions=0"], "*max_executions must be a whole number above 0*"),
+        (["--treadle-max-executions=0"], "*: 0 is not above 0; `none` lifts the limit"),
+        (["--treadle-timeout=-1"], "*: -1 is not above 0; `none` lifts the limit"),
         (["--treadle-granularity=x"], "*invalid choice: 'x'*"),
     ],
 )
@@ -187,6 +190,21 @@ def test_locals(run: Run) -> None:
     for arguments, shown in (([], False), (["--treadle-locals"], True)):
         report = section_of(run(source, "--tb=short", *arguments), "Treadle")
         assert any("peculiar = 'a value'" in line for line in report) == shown
+
+
+def test_locals_are_those_of_the_test_only(run: Run) -> None:
+    source = """
+        class ItTest(unittest.TestCase):
+            @treadle.check()
+            def test_it(self):
+                counter = Counter()
+                run(counter.increment, counter.increment)
+                self.assertEqual(counter.value, 2)
+        """
+    report = section_of(run(source, "--treadle-locals"), "Treadle")
+    start = report.index("Local variables at that point:")
+    functions = [line.split()[0] for line in report[start:] if re.match(r" {4}\w+\(\) at", line)]
+    assert functions == ["test_it()"]
 
 
 def test_help(run: Run) -> None:

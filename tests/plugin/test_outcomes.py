@@ -168,6 +168,22 @@ def test_skips(run: Run) -> None:
     ]
 
 
+def test_a_thread_cannot_skip_the_test(run: Run) -> None:
+    result = run(
+        """
+        @pytest.mark.treadle
+        @pytest.mark.parametrize("skip", [pytest.skip, unittest.TestCase().skipTest])
+        def test_it(skip):
+            def skipping():
+                skip("inside")
+            run(skipping)
+        """
+    )
+    result.assert_outcomes(failed=2)
+    said = "*AssertionError: the thread main.1 ended by skipping the test (inside): only*"
+    result.stdout.fnmatch_lines([said, said])
+
+
 def test_expected_failures(run: Run) -> None:
     result = run(
         """

@@ -117,6 +117,25 @@ def test_a_damaged_database_is_no_obstacle(run: Run, pytester: pytest.Pytester) 
     assert verdict_of(run(FAILS)) == "failed after 2 executions: assertion"
 
 
+def test_budgets_are_not_kept(run: Run, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.treadle(max_steps={steps})
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment)
+        """
+    assert verdict_of(run(source.format(steps=3))) == "failed in the first execution: budget"
+    assert kept_in(pytester.path / ".treadle") == []
+    assert verdict_of(run(source.format(steps=1000))) == "verified, 4 executions"
+
+
+def test_what_was_found_with_other_options_waits(run: Run) -> None:
+    run(FAILS)
+    other = run(FAILS, "--treadle-granularity=gil")
+    assert not verdict_of(other).startswith("failed as in an earlier run")
+    assert verdict_of(run(FAILS)) == "failed as in an earlier run: assertion"
+
+
 def kept_in(directory: Path) -> list[Path]:
     return sorted(directory.glob("failures/*/*.json"))
 
@@ -173,6 +192,22 @@ def test_pdb_stops_where_the_test_failed(pytester: pytest.Pytester) -> None:
     text = debug(pytester, source, "p 'value', counter.value\nquit\n", "--pdb")
     assert "-> assert counter.value == 1\n(Pdb) ('value', 2)" in text
     assert "1 failed" in text
+
+
+def test_pdb_stops_when_fixtures_have_been_torn_down(pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.fixture
+        def state():
+            state = ["set up"]
+            yield state
+            state.append("torn down")
+
+        @pytest.mark.treadle
+        def test_it(state):
+            assert state == []
+        """
+    text = debug(pytester, source, "p 'state', state\nquit\n", "--pdb")
+    assert "(Pdb) ('state', ['set up', 'torn down'])" in text
 
 
 def debug(pytester: pytest.Pytester, source: str, commands: str, *args: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from running_pytest import Run
+from running_pytest import Run, section_of
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -153,6 +153,21 @@ def test_reports_fit_in_80_columns() -> None:
         report, _, _ = text.partition("= treadle =")
         wide = [line for line in report.splitlines() if len(line) > 80]
         assert [line for line in wide if not line.startswith("Replay: pytest ")] == []
+
+
+def test_remarks_fit_in_80_columns(run: Run) -> None:
+    source = """
+        @pytest.mark.treadle(algorithm="random", seed=1)
+        def test_it():
+            counter = Counter()
+            run(*[lambda: [counter.increment() for _ in range(4)]] * 4)
+            assert counter.value == 16
+        """
+    lines = section_of(run(source), "Treadle")
+    start = next(at for at, line in enumerate(lines) if line.startswith("This interleaving was"))
+    remark = lines[start : lines.index("", start)]
+    assert len(" ".join(remark)) > 80
+    assert max(map(len, remark)) <= 80
 
 
 def normal(text: str) -> str:

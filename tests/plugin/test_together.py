@@ -78,6 +78,75 @@ def test_with_junit(run: Run, pytester: pytest.Pytester) -> None:
     assert [name for name, (_, failed) in found.items() if failed] == ["test_racy", "test_deadlock"]
 
 
+def test_properties_in_junit_are_those_of_one_execution(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it(record_property):
+            counter = Counter()
+            run(counter.increment, counter.increment)
+            record_property("colour", "blue")
+        """
+    run(source, "--junit-xml=report.xml", "-o", "junit_family=xunit1")
+    found = ElementTree.parse(pytester.path / "report.xml").iter("property")
+    assert [(one.get("name"), one.get("value")) for one in found] == [
+        ("colour", "blue"),
+        ("treadle", "verified, 4 executions"),
+    ]
+
+
+def test_with_hypothesis(run: Run) -> None:
+    result = run(
+        """
+        from hypothesis import given, settings, strategies
+
+        def lost(count):
+            counter = Counter()
+            run(*[counter.increment] * count)
+            assert counter.value == count
+
+        few = settings(max_examples=4, deadline=None, database=None, derandomize=True)
+
+        @few
+        @given(strategies.integers(1, 2))
+        def test_explored_inside(count):
+            @treadle.check()
+            def explored():
+                lost(count)
+
+            explored()
+
+        @few
+        @given(strategies.just(1))
+        def test_that_passes(count):
+            treadle.check()(lambda: lost(count))()
+
+        @treadle.check()
+        @few
+        @given(strategies.integers(1, 2))
+        def test_decorated(count):
+            lost(count)
+
+        @few
+        @given(strategies.integers(1, 2))
+        @pytest.mark.treadle
+        def test_marked(count):
+            lost(count)
+        """
+    )
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "E*treadle.api.CheckFailed: FAILED: explored*",
+            "*_ test_decorated _*",
+            "treadle: error: Hypothesis draws new values in each execution: leave out the",
+            "*_ test_marked _*",
+            "treadle: error: Hypothesis draws new values in each execution: leave out the",
+        ]
+    )
+
+
 def test_errors_of_fixtures_with_junit(run: Run, pytester: pytest.Pytester) -> None:
     source = """
         @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 
 def run_case(case: unittest.TestCase) -> None:
@@ -14,6 +15,13 @@ def run_case(case: unittest.TestCase) -> None:
     case(outcome)
     if outcome.error is not None:
         raise outcome.error
+
+
+def expects_failure(item: pytest.Item) -> bool:
+    """Tell whether a test is marked with `unittest.expectedFailure`, itself or by its class."""
+    return isinstance(item, TestCaseFunction) and any(
+        getattr(marked, "__unittest_expecting_failure__", False) for marked in (item.obj, item.cls)
+    )
 
 
 class _Outcome(unittest.TestResult):
@@ -42,9 +50,9 @@ class _Outcome(unittest.TestResult):
         """Keep that the test was skipped."""
         self._first(pytest.skip.Exception(reason, _use_item_location=True))
 
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
-        """Keep that a test passed that should have failed."""
-        self._first(AssertionError("unexpected success"))
+    def addExpectedFailure(self, test: unittest.TestCase, err: object) -> None:  # noqa: N802
+        """Keep an expected failure: whether it was expected is judged when all is explored."""
+        self._keep(err)
 
     def _keep(self, err: object) -> None:
         assert isinstance(err, tuple)

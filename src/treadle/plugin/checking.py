@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from treadle.api import as_program, called_plainly, explore, options_of, rerun
-from treadle.database import Database
-from treadle.errors import ScheduleMismatch, TreadleError
+from treadle.errors import ScheduleMismatch
 from treadle.explore.progress import Listener
+from treadle.memory import Memory
 from treadle.plugin.executions import Executions, Left
 from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
-from treadle.program import StepRecord
 from treadle.replay import Replayed
+from treadle.report.line import plain, wrapped
 from treadle.result import Failure, Result
 from treadle.settings import Settings
 from treadle.shrink import shrink
-from treadle.token import Recipe, read_token
+from treadle.token import read_token
 
 Done = TypeVar("Done")
 
@@ -55,15 +55,13 @@ class Check:
         repeated: RepeatedItem,
         settings: Settings,
         *,
-        name: str,
-        database: Database | None,
+        memory: Memory | None,
         listener: Listener | None,
         in_words: Callable[[Failure], str],
     ) -> None:
         self._repeated = repeated
         self._settings = settings
-        self._name = name
-        self._database = database
+        self._memory = memory
         self._listener = listener
         self._in_words = in_words
         self._executions = Executions(repeated)
@@ -95,32 +93,13 @@ class Check:
     # Three ways to a verdict
 
     def _recorded(self) -> Checked | None:
-        """Try the failing interleavings of earlier runs; forget those that do not fail any more."""
-        if self._database is None:
+        """Try the failing interleavings of earlier runs."""
+        memory = self._memory
+        if memory is None or memory.is_empty:
             return None
-        for token in self._database.load(self._name):
-            try:
-                if not self._is_asked_for(read_token(token)):
-                    continue
-                replayed = self._run(token)
-            except WiderFixture:
-                raise
-            except TreadleError:  # the test has changed, or the token is of another version
-                replayed = None
-            if replayed is not None and replayed.failure is not None and replayed.is_same:
-                return self._shown(Verdict.of_recorded(replayed.failure), replayed.failure)
-            self._database.discard(self._name, token)
-        return None
-
-    def _is_asked_for(self, recipe: Recipe) -> bool:
-        """Tell whether an exploration with the present settings could find a recorded failure."""
-        settings, found_with = self._settings, recipe.options
-        return (
-            recipe.granularity in ("", settings.granularity)
-            and found_with.get("instrument", ()) == settings.instrument
-            and found_with.get("thread_exceptions", True) == settings.thread_exceptions
-            and found_with.get("races", False) in (False, settings.races)
-        )
+        program = as_program(self._executions, **self._settings.for_threads())
+        failure = memory.failure_of(program, races=self._settings.races)
+        return None if failure is None else self._shown(Verdict.of_recorded(failure), failure)
 
     def _explored(self) -> Checked:
         result = explore(
@@ -136,8 +115,8 @@ class Check:
             if shrunk.after < shrunk.before:
                 remark = f"This interleaving was {shrunk}."
         shown = self._shown(verdict, failure, remark)
-        if self._database is not None and failure.kind != "nondeterminism":
-            self._database.save(self._name, shown.token, _steps_of(failure))
+        if self._memory is not None:
+            self._memory.keep(failure)
         return shown
 
     def _replayed(self, token: str) -> Checked:
@@ -155,7 +134,7 @@ class Check:
 
     def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
         """Put a failure into words; then run it once more with its output shown."""
-        token, report = failure.token, ""
+        token, report, remark = failure.token, "", plain(wrapped(remark))
         if failure.schedule or failure.exception is None:
             report = self._in_words(failure)  # else it has nothing to do with interleavings
         again = None
@@ -175,7 +154,7 @@ class Check:
 
     def _run(self, token: str, *, shown: bool = False) -> Replayed:
         """Run one interleaving; what it takes to learn about the program is never shown."""
-        recorded = () if self._database is None else self._database.steps(self._name, token)
+        recorded = () if self._memory is None else self._memory.steps(token)
         options = options_of(read_token(token))
         options = {
             name: value for name, value in options.items() if value is not None and name != "races"
@@ -183,10 +162,3 @@ class Check:
         program = as_program(self._executions, **options, watchdog=self._settings.watchdog)
         with self._executions.shown() if shown else contextlib.nullcontext():
             return rerun(program, token, recorded=recorded)
-
-
-def _steps_of(failure: Failure) -> Sequence[StepRecord]:
-    try:
-        return failure.trace
-    except ScheduleMismatch:
-        return ()

@@ -24,6 +24,9 @@ from treadle.errors import TreadleError
 from treadle.plugin.repeated import RepeatedItem
 from treadle.threads.choice import assume
 
+SKIPS = (pytest.skip.Exception, unittest.SkipTest)
+"""What skips a test."""
+
 
 class Left(TreadleError):
     """An execution called `pytest.exit`, which ends everything."""
@@ -80,7 +83,7 @@ class Executions:
         __tracebackhide__ = True
         try:
             return self.repeated.run()
-        except (pytest.skip.Exception, unittest.SkipTest) as reason:
+        except SKIPS as reason:
             self.skipped = reason
             assume(False)
             return None

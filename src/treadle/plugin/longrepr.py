@@ -31,6 +31,14 @@ def found_of(failure: Failure) -> Found:
     return Found(f"{failure.kind}: {failure.message}")
 
 
+def skipped_by_thread(thread: str, skip: BaseException) -> AssertionError:
+    """Return what a test fails with that was skipped by a thread which it had started."""
+    return AssertionError(
+        f"the thread {thread} ended by skipping the test ({skip}): only the test's own thread can "
+        f"do that"
+    ).with_traceback(skip.__traceback__)
+
+
 def not_covered(verdict: Verdict) -> Found:
     """Return what a strict test fails with whose space was not covered."""
     return Found(

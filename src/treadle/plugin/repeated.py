@@ -25,11 +25,15 @@ from _pytest.unittest import TestCaseFunction
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.plugin.cases import run_case
+from treadle.threads import control
 
 Phase = Literal["setup", "call", "teardown"]
 
 _FATAL = (TreadleError, TreadleBug, KeyboardInterrupt)
 """What ends the exploration, not only an execution."""
+
+_SUBTESTS = ("_pytest.subtests", "pytest_subtests.plugin")
+"""Where the fixture `subtests` comes from: pytest 9, or a plugin for older versions."""
 
 
 class WiderFixture(TreadleError):
@@ -56,6 +60,8 @@ class RepeatedItem:
         """Finalizers that are for the end, not for every execution."""
         self._needed: Any = None
         """The fixture of a wider scope that was set up last because an execution asked for it."""
+        self._properties: list[tuple[str, object]] = []
+        """What was recorded for reports before the first execution."""
         self._directories = _Directories(item.config)
 
     # Once
@@ -70,6 +76,7 @@ class RepeatedItem:
         finally:
             item.fixturenames = names
             self._keep_finalizers()
+            self._properties = list(item.user_properties)
 
     def set_up_wider(self, needed: WiderFixture) -> None:
         """Set up a fixture of a wider scope that an execution asked for."""
@@ -123,15 +130,22 @@ class RepeatedItem:
         return returned
 
     def begin_fixture(self, fixture: Any) -> None:
-        """Take note that a fixture is about to be set up; refuse those of wider scopes."""
+        """Take note that a fixture is about to be set up; refuse some."""
         if not self._is_running:
             return
         if fixture.scope != "function":
-            raise WiderFixture(fixture)
+            raise _noted(WiderFixture(fixture))
+        if fixture.argname == "subtests" and fixture.func.__module__ in _SUBTESTS:
+            raise _noted(
+                TreadleError(
+                    "the fixture 'subtests' reports failures past Treadle, so it cannot be used "
+                    "here: assert in the test itself, parametrize it, or use unittest's subTest"
+                )
+            )
         self._begun.append(fixture)
 
     def _begin(self) -> None:
-        """Forget the execution before: its fixtures, its instance, its temporary directory."""
+        """Forget the execution before: its fixtures, its instance, what it left behind."""
         item = self.item
         if self._is_running:  # it was abandoned
             with contextlib.suppress(Exception):
@@ -142,6 +156,7 @@ class RepeatedItem:
             if fixture.scope != "function"
         ]
         self.failed_in = "setup"
+        item.user_properties[:] = self._properties
         self._directories.forget(item.funcargs.get("tmp_path"))
         item.stash[tmppath_result_key] = {"call": False}
         item._initrequest()
@@ -186,6 +201,13 @@ class RepeatedItem:
             error.add_note(f"and then, in the teardown: {type(second).__name__}: {second}")
         except BaseException:  # the execution is being unwound
             return
+
+
+def _noted(error: TreadleError) -> TreadleError:
+    """Return an error that ends the execution even if the test catches it."""
+    if control.current() is not None:
+        control.the_program().scheduler.fatal = error
+    return error
 
 
 class _Directories:

@@ -13,10 +13,13 @@ import pytest
 from treadle.api import refuse_what_does_not_run
 from treadle.database import Database
 from treadle.errors import TreadleError
+from treadle.memory import Memory
+from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
+from treadle.plugin.executions import SKIPS
 from treadle.plugin.live import live_tail
-from treadle.plugin.longrepr import amend, found_of, not_covered, report_of
+from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
 from treadle.report.failure import lines_of
@@ -100,21 +103,30 @@ class Session:
             cut_to_user(checked.skipped)
             raise checked.skipped
         item.user_properties.append(("treadle", str(checked.verdict)))
-        if checked.failure is not None:
+        if expects_failure(item):
+            judge_expected(checked)
+        elif checked.failure is not None:
             raise self._error_of(checked.failure)
-        if settings.strict and checked.verdict.outcome == "incomplete":
+        elif settings.strict and checked.verdict.outcome == "incomplete":
             raise not_covered(checked.verdict)
 
     def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
         __tracebackhide__ = True
         item: pytest.Function = repeated.item
         refuse_what_does_not_run(item.function)
-        directory = settings.database
+        if getattr(item.obj, "is_hypothesis_test", False):
+            raise TreadleError(
+                "Hypothesis draws new values in each execution: leave out the mark or decorator of "
+                "the test; in it, call a function that is decorated with @treadle.check(), so that "
+                "each example is explored by itself"
+            )
+        memory = None
+        if settings.database:
+            memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
         check = Check(
             repeated,
             settings,
-            name=item.nodeid,
-            database=Database(self._config.rootpath / directory) if directory else None,
+            memory=memory,
             listener=live_tail(self._config),
             in_words=self._in_words,
         )
@@ -140,6 +152,8 @@ class Session:
         error = failure.exception
         if error is None:
             return found_of(failure)
+        if isinstance(error, SKIPS):  # in another thread: what skips the test is no failure
+            error = skipped_by_thread(failure.process, error)
         if not self._config.getoption("fulltrace"):
             cut_to_user(error)
         return error
@@ -171,6 +185,14 @@ class Session:
                 amend(report, item, call.excinfo.value, words)
                 report.when = "call" if checked is None else checked.phase
         return report
+
+
+def judge_expected(checked: Checked) -> None:
+    """Judge a test that `unittest.expectedFailure` marks: some execution is to fail."""
+    __tracebackhide__ = True
+    if checked.failure is not None:
+        pytest.xfail(str(checked.failure.message))
+    pytest.fail(f"unexpected success: {checked.verdict}", pytrace=False)
 
 
 def options_of(item: pytest.Function) -> dict[str, object]:
