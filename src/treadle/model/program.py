@@ -98,7 +98,6 @@ class Program:
             else:
                 self.scalars[name] = self.vocabulary.location(name, name)
                 self.cells[self.scalars[name]] = name, None
-                self.vocabulary.plain.add(self.scalars[name])
                 self._initial.append((f"_v_{name}", value))
         objects = [name for name in shared if name not in self.scalars]
         self._state_class = state_class(self.scalars, objects)
@@ -116,7 +115,6 @@ class Program:
             parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
             return lambda run: tuple(part(run) for part in parts)
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
-        self.vocabulary.plain.update(locations)
         first = locations[0] if locations else 0
         self.cells.update((first + i, (name, i)) for i in range(len(value)))
         return lambda run: run.bind_array(name, first, list(value))
