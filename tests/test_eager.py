@@ -208,6 +208,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], str]] = {
         "000 1",
     ),
     "arithmetic is trusted": (("yield; v = s.x; yield; s.y = v + 1", "yield; s.x = 1"), "001"),
+    "so is equality": (("yield; v = s.x; yield; s.y = v == 1", "yield; s.x = 1"), "001"),
     "division is not": (("yield; v = s.x; yield; s.y = 1 // v", "yield; s.x = 1"), "01 0"),
     "a lock that another wants": (
         ("yield s.lock.acquire(); s.lock.release()", "yield s.lock.acquire(); s.lock.release()"),
@@ -327,9 +328,15 @@ class Picky:
     __hash__ = None  # type: ignore[assignment]
 
 
+PICKY = Picky()
+
 # What p does with the value that it read one step earlier, and what q writes. x is 0 before.
 UNFORESEEN = {
     "a sum that raises unless q was first": ("s.y = v + 'b'", "'a'"),
+    "a comparison that raises": ("w = v == 0; s.y = 1", "picky"),
+    "a comparison that raises unless q was first": ("w = v != picky; s.y = 1", "1"),
+    "a truth that raises": ("w = not v; s.y = 1", "picky"),
+    "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
 }
 
 
@@ -344,7 +351,7 @@ def test_a_wrong_guess_is_found_out(what: str, youngest: str, algorithm: str) ->
 
     def make() -> Program:
         sources = [body.replace("; ", "\n") for body in bodies]
-        return program_of(*sources, picky=Picky())
+        return program_of(*sources, picky=PICKY)
 
     everything = treadle.explore(make(), "exhaustive", stop_on_failure=False)
     found = treadle.explore(make(), algorithm, stop_on_failure=False)
