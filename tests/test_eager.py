@@ -208,6 +208,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], str]] = {
         "000 1",
     ),
     "arithmetic is trusted": (("yield; v = s.x; yield; s.y = v + 1", "yield; s.x = 1"), "001"),
+    "so is equality": (("yield; v = s.x; yield; s.y = v == 1", "yield; s.x = 1"), "001"),
     "division is not": (("yield; v = s.x; yield; s.y = 1 // v", "yield; s.x = 1"), "01 0"),
     "a lock that another wants": (
         ("yield s.lock.acquire(); s.lock.release()", "yield s.lock.acquire(); s.lock.release()"),
@@ -308,6 +309,57 @@ def test_arithmetic_that_raises_is_found_out(algorithm: str) -> None:
     assert not differences(algorithm, found, brute_force(late_text(), 100))
     assert {failure.kind for failure in found.result.failures} == {"exception"}
     assert treadle.explore(late_text(), algorithm).failures[0].process == "p"
+
+
+class Picky:
+    """No atom: neither its truth, nor its text, nor a comparison with zero can be had."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("truth")
+
+    def __str__(self) -> str:
+        raise ValueError("text")
+
+    def __eq__(self, other: object) -> bool:
+        if other == 0:
+            raise ValueError("comparison with zero")
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+PICKY = Picky()
+
+# What p does with the value that it read one step earlier, and what q writes. x is 0 before.
+UNFORESEEN = {
+    "a sum that raises unless q was first": ("s.y = v + 'b'", "'a'"),
+    "a comparison that raises": ("w = v == 0; s.y = 1", "picky"),
+    "a comparison that raises unless q was first": ("w = v != picky; s.y = 1", "1"),
+    "a truth that raises": ("w = not v; s.y = 1", "picky"),
+    "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
+}
+
+
+@under_each
+@pytest.mark.parametrize("youngest", ["p", "q"])
+@pytest.mark.parametrize("what", UNFORESEEN)
+def test_a_wrong_guess_is_found_out(what: str, youngest: str, algorithm: str) -> None:
+    use, written = UNFORESEEN[what]
+    bodies = [f"l = []; m = l; yield; v = s.x; yield; {use}", f"yield; s.x = {written}"]
+    if youngest == "p":
+        bodies.reverse()
+
+    def make() -> Program:
+        sources = [body.replace("; ", "\n") for body in bodies]
+        return program_of(*sources, picky=PICKY)
+
+    everything = treadle.explore(make(), "exhaustive", stop_on_failure=False)
+    found = treadle.explore(make(), algorithm, stop_on_failure=False)
+    assert found.complete
+    assert {(f.kind, f.process, f.message) for f in found.failures} == {
+        (f.kind, f.process, f.message) for f in everything.failures
+    }
+    assert not differences(algorithm, explored(make(), algorithm), brute_force(make(), 1000))
 
 
 def opposite_locks() -> Program:

@@ -216,8 +216,6 @@ class Vocabulary:
         self.location_names: list[str] = []
         self.data: set[int] = set()
         """Locations that hold data of the program and synchronise nothing."""
-        self.plain: set[int] = set()
-        """Locations whose writers do not look at what was there, unless they say so."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._footprints: dict[Codes, Footprint] = {}
@@ -260,11 +258,7 @@ class Vocabulary:
         found = self._reading.get(footprint.codes)
         if found is None:
             swaps = any(mode_of(access) is Mode.SWAP for access in footprint.codes)
-            codes = tuple(
-                access
-                for access in footprint.codes
-                if mode_of(access) is not Mode.WRITE or location_of(access) not in self.plain
-            )
+            codes = tuple(access for access in footprint.codes if mode_of(access) is not Mode.STORE)
             found = self._reading[footprint.codes] = footprint if swaps else self.footprint(codes)
         return found
 

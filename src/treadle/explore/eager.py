@@ -100,14 +100,25 @@ class Eager(Algorithm):
         self.in_plan += [True] * len(events)
         differing = run.replay(processes, codes, len(events))
         if differing >= 0:
-            self._doubt(run)
+            self._doubt(run, section)
             return section.start + shared + differing
         self._sleep = section.sleep_after
         return -1
 
-    def _doubt(self, run: Run) -> None:
-        """Begin anew if a step was not as planned because of an exception that nobody foresaw."""
-        if run.crashes and self.search.program.foresee_less():
+    def _doubt(self, run: Run, section: Section) -> None:
+        """Begin anew if a step was not as planned because of an exception that nobody foresaw.
+
+        It was raised in one of the two orders. If the steps that the section was made of do no
+        longer what they did, the program is not deterministic, and no plan is to blame.
+        """
+        program, trace = self.search.program, self.search.trace
+        processes = trace.processes[: section.start] + section.processes
+        codes = trace.codes[: section.start] + section.codes
+        recorded = program.start()
+        repeats = recorded.replay(processes, codes, len(codes)) < 0
+        crashed = bool(run.crashes or recorded.crashes)
+        recorded.close()
+        if repeats and crashed and program.foresee_less():
             run.close()
             raise Restart
 

@@ -70,7 +70,7 @@ class Program:
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
-        self.trusts_arithmetic = True
+        self.trusts_operations = True
         self._declare(shared)
 
     # Declaring
@@ -98,7 +98,6 @@ class Program:
             else:
                 self.scalars[name] = self.vocabulary.location(name, name)
                 self.cells[self.scalars[name]] = name, None
-                self.vocabulary.plain.add(self.scalars[name])
                 self._initial.append((f"_v_{name}", value))
         objects = [name for name in shared if name not in self.scalars]
         self._state_class = state_class(self.scalars, objects)
@@ -116,7 +115,6 @@ class Program:
             parts = [self._builder(f"{name}[{i}]", item) for i, item in enumerate(value)]
             return lambda run: tuple(part(run) for part in parts)
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
-        self.vocabulary.plain.update(locations)
         first = locations[0] if locations else 0
         self.cells.update((first + i, (name, i)) for i in range(len(value)))
         return lambda run: run.bind_array(name, first, list(value))
@@ -188,8 +186,8 @@ class Program:
         return ""
 
     def foresee_less(self) -> bool:
-        """Stop to trust arithmetic not to raise; return whether it was trusted till now."""
-        trusted, self.trusts_arithmetic = self.trusts_arithmetic, False
+        """Trust no operation not to raise any more; return whether some were trusted till now."""
+        trusted, self.trusts_operations = self.trusts_operations, False
         return trusted
 
     def controlled(self) -> contextlib.nullcontext[None]:
