@@ -504,7 +504,7 @@ def complete(bank, monkeypatch) -> Callable[..., list[str]]:
 
 def test_completion(complete):
     assert complete("re") == ["plain,replay"]
-    assert complete("run", "x.py", "--algorithm", "o") == ["plain,optimal"]
+    assert complete("run", "x.py", "--algorithm", "so") == ["plain,source"]
     assert complete("run", "ba") == ["file,ba"]
     # Bash takes the colons for a word of their own.
     assert complete("run", "bank.py", "::") == ["plain,test_deposits", "plain,test_stuck"]

@@ -670,9 +670,9 @@ def test_algorithms_that_agree():
         """
         bank.py
 
-        algorithm  executions  blocked  events    time  failures  complete
-        source             12        0       0  0.00 s         1  yes
-        optimal             8        0       0  0.00 s         1  yes
+        algorithm  executions  blocked  events    time  failed  covers
+        source             12        0       0  0.00 s       1  yes
+        optimal             8        0       0  0.00 s       1  yes
 
         All 2 algorithms that covered the space agree:
           assertion: audit: AssertionError: 1 of 2 deposits is lost

@@ -56,7 +56,7 @@ def check_first_failure_replays(test: Callable[[], Any], kinds: set[str]) -> Non
     assert {failure.kind for failure in failures} <= kinds
     assert bool(failures) == bool(kinds)
     for failure in failures[:1]:
-        replayed = treadle.replay(test, str(failure.schedule))
+        replayed = treadle.replay(test, failure.token)
         assert replayed is not None
         assert replayed.kind == failure.kind
         assert replayed.message == failure.message

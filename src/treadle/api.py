@@ -30,6 +30,7 @@ from treadle.model import Program as ModelProgram
 from treadle.program import Program, Restart
 from treadle.replay import Replayed, run_again
 from treadle.result import Failure, Result, Schedule
+from treadle.threads.control import is_exploring
 from treadle.threads.host import WATCHDOG
 from treadle.threads.program import ThreadProgram
 from treadle.token import Recipe, is_token, read_token
@@ -310,7 +311,7 @@ def check(
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
         def explored(*args: Any, **kwargs: Any) -> Any:
-            if _plain:
+            if _plain or is_exploring():
                 return test(*args, **kwargs)
             result = explore(_bound(test, args, kwargs), **options)
             if shrink is not False:
@@ -360,17 +361,6 @@ def called_plainly() -> Iterator[None]:
         _plain -= 1
 
 
-def _without_check(test: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a decorated test as it is without `check`."""
-
-    @functools.wraps(test)
-    def plain() -> Any:
-        with called_plainly():
-            return test()
-
-    return plain
-
-
 class CheckFailed(AssertionError):
     """Raised by a test decorated with `check`; prints as a report of its first failure."""
 
@@ -408,8 +398,6 @@ def _opened(
             f"that uses threads, or a treadle.model.Program"
         )
     refuse_other_functions(test)
-    if hasattr(test, DECORATED):
-        test = _without_check(test)
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),
@@ -419,31 +407,55 @@ def _opened(
         patience=watchdog,
     )
     with threads.controlled():
-        if not isinstance(threads.try_out(), ModelProgram):
+        returned = threads.try_out()
+        _refuse_what_was_not_run(returned)
+        if not isinstance(returned, ModelProgram):
             yield threads
             return
-    model = test()  # not under control this time
+    with called_plainly():
+        model = test()  # not under control this time
     assert isinstance(model, ModelProgram)
     yield model
 
 
 def refuse_other_functions(test: Callable[..., object]) -> None:
     """Refuse functions that are no test, saying why."""
-    if inspect.iscoroutinefunction(test):
-        raise TreadleError(
-            "coroutine functions are not supported yet: asyncio will be; give a plain function"
-        )
-    if inspect.isgeneratorfunction(test):
-        name = getattr(test, "__name__", "it")
-        raise TreadleError(
-            f"{name!r} is a process, not a program: add it to a treadle.model.Program"
-        )
+    refuse_what_does_not_run(test)
     try:
         inspect.signature(test).bind()
     except TypeError:
         raise TreadleError(
             "the test must take no arguments: give a function without parameters"
         ) from None
+
+
+def refuse_what_does_not_run(test: Callable[..., object]) -> None:
+    """Refuse what only makes an object when it is called: its code would never run."""
+    name = getattr(test, "__name__", "it")
+    function = inspect.unwrap(test)
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TreadleError(
+            "coroutine functions are not supported yet: asyncio will be; give a plain function"
+        )
+    if inspect.isgeneratorfunction(function):
+        raise TreadleError(
+            f"{name!r} is a process, not a program: add it to a treadle.model.Program"
+        )
+    if isinstance(function, type):
+        raise TreadleError(
+            f"{name!r} is a class: give a function; pytest runs the methods of classes"
+        )
+
+
+def _refuse_what_was_not_run(returned: object) -> None:
+    """Refuse a test that returned something that has yet to be run."""
+    if inspect.iscoroutine(returned):
+        returned.close()
+    elif not inspect.isgenerator(returned) and not inspect.isasyncgen(returned):
+        return
+    raise TreadleError(
+        f"the test returned a {type(returned).__name__}, which nobody ran: run it in the test"
+    )
 
 
 def _lookup(what: str, name: str, known: dict[str, _Known]) -> _Known:

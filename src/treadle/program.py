@@ -238,6 +238,10 @@ class Program(Protocol):
         """Return what users should know about the executions so far."""
         ...
 
+    def not_repeated(self) -> str:
+        """Return what an execution changed and the same schedule did not change again, if known."""
+        ...
+
     def foresee_less(self) -> bool:
         """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -175,9 +176,30 @@ def test_state_that_outlives_an_execution_is_nondeterminism() -> None:
 
     result = treadle.explore(forgetful)
     assert [failure.kind for failure in result.failures] == ["nondeterminism"]
-    message = str(result.failures[0])
-    assert "step" in message
-    assert "main" in message
+    message = result.failures[0].message
+    assert re.match(r"the first execution changed .*Box\.(other|value), and no later one", message)
+
+
+memo: dict[str, int] = {}
+
+
+class Single:
+    made: Single | None = None
+
+
+def test_what_only_the_first_execution_does_is_nondeterminism() -> None:
+    def fill() -> None:
+        if "key" not in memo:
+            memo["key"] = 1
+
+    def make() -> None:
+        if Single.made is None:
+            Single.made = Single()
+
+    for function, name in ((fill, "a dict memo"), (make, r".*Single\.made")):
+        result = treadle.explore(lambda function=function: run(function, function))  # type: ignore[misc]
+        assert [failure.kind for failure in result.failures] == ["nondeterminism"]
+        assert re.match(f"the first execution changed {name}, ", result.failures[0].message)
 
 
 def test_the_wall_clock_is_no_nondeterminism() -> None:

@@ -291,6 +291,34 @@ def test_a_slow_machine_is_no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert treadle.explore(test).ok
 
 
+def test_a_test_that_catches_everything_and_goes_on() -> None:
+    def test() -> None:
+        errors = []
+        for _ in range(2):
+            counter = Counter()
+            try:
+                count_with_two_threads(counter)
+                assert counter.value == 2
+            except BaseException as error:
+                errors.append(error)
+        assert not errors
+
+    def count_with_two_threads(counter: Counter) -> None:
+        def increment() -> None:
+            counter.value += 1
+
+        threads = [threading.Thread(target=increment) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    (failure,) = treadle.explore(test).failures
+    shrunk = treadle.shrink(failure)
+    assert shrunk.after == (7, 18)
+    assert shrunk.is_smallest
+
+
 def test_exploring_in_another_thread() -> None:
     results = []
     thread = threading.Thread(target=lambda: results.append(treadle.explore(racy)))

@@ -160,6 +160,9 @@ class Search:
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
         trace = self.trace
+        if changed := self.program.not_repeated():
+            self._report_leftovers(changed)
+            return False
         run = self.program.start()
         differing = run.replay(trace.processes, trace.codes, len(trace))
         if differing < 0 and len(trace) and _states_differ(run, first):
@@ -305,6 +308,21 @@ class Search:
         where = run.where(process) or "it ended or is blocked"
         self._report_nondeterminism(index, process, where)
         return _DIFFERS
+
+    def _report_leftovers(self, changed: str) -> None:
+        """Report that the first execution of all did something that is not done again."""
+        self._report(
+            Failure(
+                kind="nondeterminism",
+                message=f"the first execution changed {changed}, and no later one does so under "
+                f"the same schedule: state outlives an execution; make it anew at the beginning "
+                f"of the test",
+                step=len(self.trace),
+                schedule=self._schedule(),
+                _program=self.program,
+            )
+        )
+        self.result.stopped_by = "nondeterminism"
 
     def _report_nondeterminism(self, index: int, process: int, where: str) -> None:
         """Report that a process does not do the same under the same schedule."""

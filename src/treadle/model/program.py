@@ -183,6 +183,10 @@ class Program:
         """Return nothing: a model has no surprises."""
         return []
 
+    def not_repeated(self) -> str:
+        """Return nothing: each execution has a state of its own."""
+        return ""
+
     def foresee_less(self) -> bool:
         """Stop to trust arithmetic not to raise; return whether it was trusted till now."""
         trusted, self.trusts_arithmetic = self.trusts_arithmetic, False

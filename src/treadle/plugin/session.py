@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import sys
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
-from treadle.api import refuse_other_functions
+from treadle.api import refuse_what_does_not_run
 from treadle.database import Database
 from treadle.errors import TreadleError
 from treadle.memory import Memory
@@ -114,9 +113,7 @@ class Session:
     def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
         __tracebackhide__ = True
         item: pytest.Function = repeated.item
-        function = inspect.unwrap(item.function)
-        if inspect.iscoroutinefunction(function):
-            refuse_other_functions(function)
+        refuse_what_does_not_run(item.function)
         if getattr(item.obj, "is_hypothesis_test", False):
             raise TreadleError(
                 "Hypothesis draws new values in each execution: leave out the mark or decorator of "

@@ -89,6 +89,7 @@ class ContainerTable(Table):
 
     def learn(self, *what: str) -> bool:
         """Note that these things happen; tell whether all were known."""
+        self.shared.written.add((self.sort, "content"))
         known = [self.shared.note(self.sort, thing) for thing in what]
         return all(known)
 

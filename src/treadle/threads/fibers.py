@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from greenlet import getcurrent, greenlet
+from greenlet import greenlet
 
 from treadle.threads.task import Task
 
@@ -40,10 +40,11 @@ class Fibers:
             scheduler, task = self._job
             scheduler.work_on(task)
 
-    def abandon(self, task: Task) -> None:
-        """Never use the current greenlet again, which runs a task that would not end."""
-        self._fibers.pop(task.number, None)
-        self._abandoned.append(getcurrent())
+    def abandon(self, task: Task, fiber: greenlet) -> None:
+        """Never use a greenlet again, which runs a task that would not end."""
+        if self._fibers.get(task.number) is fiber:
+            del self._fibers[task.number]
+        self._abandoned.append(fiber)
 
     def clear(self) -> None:
         """Let go of all greenlets that are not in use."""

@@ -65,6 +65,8 @@ class ThreadProgram:
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
         self._natural: frozenset[Feature] = frozenset()
+        self._not_repeated: set[Feature] = set()
+        """What the first executions changed, and later ones did not under the same schedule."""
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
     # In control, or not
@@ -72,6 +74,10 @@ class ThreadProgram:
     def foresee_less(self) -> bool:
         """Return False: nothing was guessed."""
         return False
+
+    def not_repeated(self) -> str:
+        """Return what an earlier execution changed and the same schedule does not change again."""
+        return ", ".join(sorted({_in_words(feature) for feature in self._not_repeated}))
 
     @contextmanager
     def controlled(self) -> Iterator[None]:
@@ -138,11 +144,14 @@ class ThreadProgram:
 
         A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
         """
+        written: set[Feature] = set()
         with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
                 returned = self.returned
+                self._not_repeated |= written - self.shared.written
+                written = self.shared.written
                 try:
                     run.close()
                 except Restart:
@@ -220,6 +229,15 @@ class ThreadProgram:
         if isinstance(self.scheduler, RecordingScheduler):
             return self.scheduler.collect
         return control.collect
+
+
+def _in_words(feature: Feature) -> str:
+    """Name what a feature is about, for people."""
+    sort, what = feature
+    kind, _, name = sort.partition(" ")
+    if kind in ("global", "variable"):
+        return name
+    return f"{name or kind}.{what}" if kind == "class" or not name else f"a {sort}"
 
 
 def _as_text(feature: Feature) -> str:

@@ -158,7 +158,8 @@ class Scheduler:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
         self.patience -= 1
         if self.patience <= 0:
-            self.fibers.abandon(me)
+            assert me.fiber is not None
+            self.fibers.abandon(me, me.fiber)
             while True:
                 self.hub.switch()
         if not is_ready(me):
@@ -243,6 +244,8 @@ class Scheduler:
 
     def begin(self, task: Task, parent: Task | None) -> None:
         """Run a new task up to its first announcement; `parent` is the task that starts it."""
+        if self.aborting:  # somebody who caught the exception that unwinds it
+            raise Abort
         self.alive[task.number] = task
         task.parent = parent
         fiber = task.fiber = self.fibers.for_task(self, task)
@@ -342,7 +345,8 @@ class Scheduler:
             if self.on_switch is not None:
                 self.on_switch(None, task)
             fiber.throw(Abort)
-            self.alive.pop(task.number, None)
+            if self.alive.pop(task.number, None) is not None:  # it did not end
+                self.fibers.abandon(task, fiber)
 
 
 def is_ready(task: Task) -> bool:

@@ -60,6 +60,8 @@ class Shared:
         """What this execution has shown beyond that."""
         self.cells: dict[int, tuple[Hashable, Any]] = {}
         """Locations of attributes and variables: the key of what holds them, and the name."""
+        self.written: set[Feature] = set()
+        """What this execution has done to data, as far as it had to be looked up."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
         self._rows: dict[Hashable, list[Table]] = {}
@@ -83,6 +85,7 @@ class Shared:
             del published[id(value)]
         self._kept = []
         self._local_walks.clear()
+        self.written = set()
 
     def clear(self) -> None:
         """Forget all objects."""
@@ -192,6 +195,11 @@ class Shared:
     def happens(self, sort: str, what: Hashable) -> bool:
         """Tell whether something happens to published objects of a sort."""
         return (sort, what) in self.features
+
+    def write(self, sort: str, what: Hashable) -> bool:
+        """Note that data is written; tell whether that was known before this execution."""
+        self.written.add((sort, what))
+        return self.note(sort, what)
 
     def note(self, sort: str, what: Hashable) -> bool:
         """Note that something happens; tell whether that was known before this execution."""
@@ -316,7 +324,7 @@ class ObjectTable(Table):
 
     def stored(self, what: Any) -> Codes:
         """Return the codes of really storing an attribute."""
-        if not self.shared.note(self.sort, what):
+        if not self.shared.write(self.sort, what):
             return ()
         return (self.cell_at(what, Mode.WRITE, f".{what}"),)
 
@@ -371,7 +379,7 @@ class ClassTable(Table):
 
     def write(self, what: Any) -> Codes:
         """Return the location of the class's own attribute."""
-        if not self.shared.note(*class_feature(self.owner, what)):
+        if not self.shared.write(*class_feature(self.owner, what)):
             return ()
         return (class_attribute(self.shared, self.owner, what, Mode.WRITE),)
 
@@ -395,7 +403,7 @@ class CellTable(Table):
 
     def write(self, what: Any) -> Codes:
         """Return the variable's location."""
-        if not self.shared.note(self.sort, "assigned"):
+        if not self.shared.write(self.sort, "assigned"):
             return ()
         return (self.cell_at("cell", Mode.WRITE),)
 

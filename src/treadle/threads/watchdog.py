@@ -152,7 +152,7 @@ class Watchdog:
         if attempts > _ATTEMPTS:
             if not scheduler.aborting:
                 scheduler.fatal = TreadleError(f"{message}; and it swallows every interrupt")
-            scheduler.fibers.abandon(scheduler.me)
+            scheduler.fibers.abandon(scheduler.me, scheduler.me.fiber)
             while True:
                 scheduler.hub.switch()
         raise BlockedOutsideControl(message)
