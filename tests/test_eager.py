@@ -208,6 +208,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], str]] = {
         "000 1",
     ),
     "arithmetic is trusted": (("yield; v = s.x; yield; s.y = v + 1", "yield; s.x = 1"), "001"),
+    "so is equality": (("yield; v = s.x; yield; s.y = v == 1", "yield; s.x = 1"), "001"),
     "division is not": (("yield; v = s.x; yield; s.y = 1 // v", "yield; s.x = 1"), "01 0"),
     "a lock that another wants": (
         ("yield s.lock.acquire(); s.lock.release()", "yield s.lock.acquire(); s.lock.release()"),
@@ -324,12 +325,20 @@ class Picky:
             raise ValueError("comparison with zero")
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def fingerprint_of(self) -> object:
+        """One is like the other."""
+        return ()
 
 
 # What p does with the value that it read one step earlier, and what q writes. x is 0 before.
 UNFORESEEN = {
     "a sum that raises unless q was first": ("s.y = v + 'b'", "'a'"),
+    "a comparison that raises": ("w = v == 0; s.y = 1", "picky"),
+    "a comparison that raises unless q was first": ("w = v != picky; s.y = 1", "1"),
+    "a truth that raises": ("w = not v; s.y = 1", "picky"),
+    "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
 }
 
 

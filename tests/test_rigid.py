@@ -116,7 +116,10 @@ SNIPPETS = [
     # An operation that may raise.
     ("o", "yield", "v = 1 / (1 + s.x)", "s.y = 1"),
     ("o", "yield", "v = s.x < 1", "s.y = 1"),
-    (".", "yield", "v = s.x == 1", "s.y = 1"),
+    ("o", "yield", "v = s.x == 1", "s.y = 1"),
+    ("o", "yield", "v = not s.x", "s.y = 1"),
+    ("o", "yield", "v = f'{s.x}'", "s.y = 1"),
+    (".", "yield", "v = s.x is None", "s.y = 1"),
     ("o", "yield", "v, w = s.a[0], 1", "(v, w) = (s.x, v)", "s.y = 1"),
     ("o", "yield", "v = -s.x", "s.y = 1"),
     ("o", "yield", "v = int(s.x)", "s.y = 1"),

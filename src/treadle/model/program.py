@@ -70,7 +70,7 @@ class Program:
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
-        self.trusts_arithmetic = True
+        self.trusts_operations = True
         self._declare(shared)
 
     # Declaring
@@ -186,8 +186,8 @@ class Program:
         return ""
 
     def foresee_less(self) -> bool:
-        """Stop to trust arithmetic not to raise; return whether it was trusted till now."""
-        trusted, self.trusts_arithmetic = self.trusts_arithmetic, False
+        """Trust no operation not to raise any more; return whether some were trusted till now."""
+        trusted, self.trusts_operations = self.trusts_operations, False
         return trusted
 
     def controlled(self) -> contextlib.nullcontext[None]:

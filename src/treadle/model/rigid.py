@@ -9,8 +9,8 @@ value (a branch, or an operation on it that may raise), or if its location is co
 
 In the same way it follows values from one step to the next: which earlier steps read something that
 may decide what a step accesses, or whether the process gets there (`foresee`). An addition,
-subtraction or multiplication of a value that an earlier step read is trusted not to raise, until
-one does (`Foresight.doubtful`).
+subtraction or multiplication of a value that an earlier step read is trusted not to raise, and so
+are `==`, `not` and conversion to text, until one does (`Foresight.doubtful`).
 
 Whatever the analysis does not understand makes the step, or the whole process, open, and nothing is
 foreseen of it.
@@ -102,7 +102,7 @@ class Foresight:
     after: Mapping[int, Foreseen]
     """By instruction offset (`f_lasti`) of a suspended generator."""
     doubtful: Mapping[int, frozenset[int]]
-    """By place of a step: more places that are decisive for it if arithmetic raises."""
+    """By place of a step: more places that are decisive for it if what is trusted raises."""
 
 
 def foresee(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Foresight | None:
@@ -157,10 +157,16 @@ class _Path:
     tainted: dict[str, Taint] = field(default_factory=dict)
     decided: Taint = _NOTHING
     doubted: Taint = _NOTHING
-    """What decided too if arithmetic on it can raise."""
+    """What decided too if a trusted operation on it can raise."""
 
     def copy(self) -> _Path:
         return _Path(dict(self.tainted), self.decided, self.doubted)
+
+    def use(self, tainted: Taint, origin: Origin, *, trusted: bool) -> None:
+        """Note an operation that may raise; it is trusted only with what earlier steps read."""
+        self.decided |= tainted & _read_in(origin) if trusted else tainted
+        if trusted:
+            self.doubted |= tainted
 
     def merge(self, other: _Path) -> None:
         for name, taint in other.tainted.items():
@@ -387,13 +393,9 @@ class _Analysis:
             return self._choice(node, origin, path)
         if isinstance(node, ast.Compare):
             return self._compare(node, origin, path)
-        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            return self._risky(node, origin, path)
-        if isinstance(node, ast.Tuple | ast.List | ast.JoinedStr | ast.FormattedValue):
+        if isinstance(node, ast.Tuple | ast.List | ast.JoinedStr):
             return self._parts(node, origin, path)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return self._value(node.operand, origin, path)
-        if isinstance(node, ast.BinOp | ast.UnaryOp):
+        if isinstance(node, ast.BinOp | ast.UnaryOp | ast.FormattedValue):
             return self._risky(node, origin, path)
         raise _OpaqueError
 
@@ -405,11 +407,7 @@ class _Analysis:
     def _risky(self, node: ast.AST, origin: Origin, path: _Path) -> Taint:
         """Evaluate an operation that may raise for some values."""
         tainted = self._parts(node, origin, path)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
-            path.decided |= tainted & _read_in(origin)
-            path.doubted |= tainted
-        else:
-            path.decided |= tainted
+        path.use(tainted, origin, trusted=_seldom_raises(node))
         return tainted
 
     def _choice(self, node: ast.BoolOp | ast.IfExp, origin: Origin, path: _Path) -> Taint:
@@ -436,8 +434,8 @@ class _Analysis:
                 tainted |= _read_in(origin)
             else:
                 tainted |= self._value(operand, origin, path)
-            if not isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
-                path.decided |= tainted
+            if not isinstance(operator, ast.Is | ast.IsNot):
+                path.use(tainted, origin, trusted=isinstance(operator, ast.Eq | ast.NotEq))
         return tainted
 
     def _call(self, node: ast.Call, origin: Origin, path: _Path) -> Taint:
@@ -527,6 +525,15 @@ class _Analysis:
 def _read_in(origin: Origin) -> Taint:
     """Return the taint of what is read in the step that is under way."""
     return frozenset([(origin, False)])
+
+
+def _seldom_raises(node: ast.AST) -> bool:
+    """Tell whether an operation raises for no value that programs usually apply it to."""
+    if isinstance(node, ast.FormattedValue):
+        return node.format_spec is None
+    return isinstance(node, ast.BinOp | ast.UnaryOp) and isinstance(
+        node.op, ast.Add | ast.Sub | ast.Mult | ast.Not
+    )
 
 
 def _evaluated_parts(operand: ast.expr) -> list[ast.expr]:

@@ -443,7 +443,7 @@ class ModelRun:
         if frame is None or not generator.gi_suspended:
             return foresight.at_start
         foreseen = foresight.after.get(frame.f_lasti)
-        if foreseen is None or self.program.trusts_arithmetic:
+        if foreseen is None or self.program.trusts_operations:
             return foreseen
         doubtful = foresight.doubtful.get(foreseen.place, frozenset())
         return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
