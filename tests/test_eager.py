@@ -339,6 +339,7 @@ UNFORESEEN = {
     "a comparison that raises unless q was first": ("w = v != picky; s.y = 1", "1"),
     "a truth that raises": ("w = not v; s.y = 1", "picky"),
     "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
+    "a list that has another name": ("l += [v]; s.y = 1; yield; s.a[m[0]] = 5", "1"),
 }
 
 
