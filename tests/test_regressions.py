@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import treadle
+from brute import brute_force, explored
 from treadle.explore.schedule import SCHEDULES
-from treadle.model import Lock, Mailbox, Program
+from treadle.model import Lock, Mailbox, Program, Semaphore
 
 REDUCING = ("sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive")
 
@@ -220,3 +221,83 @@ def test_races_of_the_shared_prefix_are_handled_again_if_they_rested_on_later_ev
 ) -> None:
     result = treadle.explore(ring(10), algorithm)
     assert (result.executions, result.blocked, result.complete) == (2**10 - 2, 0, True)
+
+
+def signals(*units: int) -> Program:
+    """One process gives units in one step each time; as many others as there are take one each."""
+    program = Program(sem=Semaphore(0))
+
+    @program.process
+    def giver(s: Any) -> Iterator[Any]:
+        for count in units:
+            yield
+            for _ in range(count):
+                s.sem.release()
+
+    def taker(s: Any) -> Iterator[Any]:
+        yield s.sem.acquire()
+
+    for _ in range(sum(units) - 1):
+        program.process(taker)
+    return program
+
+
+def given_and_tried() -> Program:
+    """A step that takes, and brought what it took and left."""
+    program = Program(sem=Semaphore(0))
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield
+        s.sem.release()
+        s.sem.release()
+        s.sem.try_acquire()
+
+    @program.process
+    def q(s: Any) -> Iterator[Any]:
+        yield s.sem.acquire()
+
+    return program
+
+
+def freed_and_tried() -> Program:
+    """A step that takes a lock which it held before: nobody can take it just before that step."""
+    program = Program(lock=Lock())
+
+    @program.process
+    def p(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        yield
+        s.lock.release()
+        s.lock.try_acquire()
+        yield
+        s.lock.release()
+
+    @program.process
+    def q(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        s.lock.release()
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("make", "classes"),
+    [
+        (lambda: signals(2), 1),
+        (lambda: signals(1, 2), 4),
+        (lambda: signals(2, 2), 18),
+        (given_and_tried, 1),
+        (freed_and_tried, 2),
+    ],
+)
+@pytest.mark.parametrize("algorithm", REDUCING)
+def test_a_step_that_gives_more_than_one_unit(
+    make: Callable[[], Program], classes: int, algorithm: str
+) -> None:
+    """That a unit remains does not say that the take was possible before such a step."""
+    found, everything = explored(make(), algorithm), brute_force(make(), 10_000)
+    assert len(everything.classes) == classes
+    assert set(found.classes) == everything.classes
+    assert found.failures == everything.failures == set()
+    assert found.result.complete

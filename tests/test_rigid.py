@@ -113,6 +113,7 @@ SNIPPETS = [
     ("o", "yield", "s.x in s.d"),
     (".", "yield", "'k' in s.d"),
     (".", "yield", "v = s.x", "v = 1", "s.a[v] = 1"),
+    ("o", "l = []", "m = l", "yield", "l += [s.x]", "s.a[m[0]] = 1"),
     # An operation that may raise.
     ("o", "yield", "v = 1 / (1 + s.x)", "s.y = 1"),
     ("o", "yield", "v = s.x < 1", "s.y = 1"),

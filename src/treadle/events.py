@@ -28,7 +28,7 @@ class Mode(IntEnum):
     TAKE = 3
     """Blocking removal of the last unit of a resource: lock, semaphore at 1, head of a queue."""
     SPARE = 4
-    """Blocking removal of a unit when more are there, so a `GIVE` just before was not needed."""
+    """Blocking removal of a unit when more are there, so one `GIVE` just before was not needed."""
     GIVE = 5
     """Return of a unit; two `GIVE`s commute."""
     NEED = 6
@@ -69,6 +69,8 @@ _CONFLICTING = {
     _ADDER: (_READER, _WRITER),
 }
 
+_CHANGES_OF_UNITS = (Mode.TAKE, Mode.SPARE, Mode.GIVE, Mode.WRITE)
+
 Codes = tuple[int, ...]
 """The accesses of one step, in the order in which it made them."""
 
@@ -97,6 +99,7 @@ class Footprint:
 
     __slots__ = (
         "awaits",
+        "brings",
         "codes",
         "conflict_set",
         "conflicts",
@@ -121,6 +124,8 @@ class Footprint:
     conflict_set: frozenset[int]
     takes: tuple[tuple[int, int, bool], ...]
     """For each blocking take: writer key, adder key, and whether units were to spare."""
+    brings: frozenset[int]
+    """Writer keys of resources of which it may have brought all the units that it left."""
     needs: tuple[int, ...]
     """Writer keys of locations that had to be written before this step was enabled."""
     awaits: tuple[int, ...]
@@ -151,6 +156,11 @@ class Footprint:
             for mode in (Mode.TAKE, Mode.SPARE)
             for location in by_mode[mode]
         )
+        self.brings = frozenset(
+            location * 4 + _WRITER
+            for location in dict.fromkeys(by_mode[Mode.GIVE])
+            if self._brings(location)
+        )
         self.needs = tuple(location * 4 + _WRITER for location in by_mode[Mode.NEED])
         self.awaits = tuple(dict.fromkeys(by_mode[Mode.AWAIT]))
         self.watches = tuple(by_mode[Mode.WATCH])
@@ -172,6 +182,12 @@ class Footprint:
             keys.update(dict.fromkeys(links.get(own, ())))
         self.conflicts = tuple(keys)
         self.conflict_set = frozenset(keys)
+
+    def _brings(self, location: int) -> bool:
+        """Tell whether a step gives units back and more, and did not begin with taking one."""
+        modes = [mode_of(access) for access in self.codes if location_of(access) == location]
+        changes = [mode for mode in modes if mode in _CHANGES_OF_UNITS]
+        return len(changes) > 1 and changes[0] not in (Mode.TAKE, Mode.SPARE)
 
     def _lone_swap(self) -> tuple[int, int] | None:
         if len(self.codes) == 2 and mode_of(self.codes[1]) is Mode.SWAP:

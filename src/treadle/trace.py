@@ -209,8 +209,18 @@ class Trace:
                 [*candidates, *retakes, *((event, index) for event in more)]
             )
         else:
-            self.races += candidates
-            self.altered += [(event, index, footprint) for event, _ in retakes]
+            for race in candidates:
+                (self.undecided if self._brought(race[0], footprint) else self.races).append(race)
+            for race in retakes:
+                if self._brought(race[0], footprint):
+                    self.undecided.append(race)
+                else:
+                    self.altered.append((*race, footprint))
+
+    def _brought(self, event: int, footprint: Footprint) -> bool:
+        """Tell whether an event may have brought all the units that a step took one of."""
+        brings = self.footprints[event].brings
+        return bool(brings) and any(taken in brings for taken, _, _ in footprint.takes)
 
     def _judge_swap(self, candidates: list[Race], footprint: Footprint) -> None:
         """Sort the races of a compare-and-swap by what it would do before the other event.
@@ -241,13 +251,15 @@ class Trace:
         """Return the takes that a blocking event may come before, `base` being its past.
 
         The latest one is enough if that made it possible; an event that also needs something to
-        have been sent may have been disabled by any of them.
+        have been sent may have been disabled by any of them. So may one whose units the latest
+        brought along.
         """
         mask = 0
         for taken, _, _ in footprint.takes:
             takes = self.touched[taken]
-            if takes and not footprint.needs:
-                takes = 1 << takes.bit_length() - 1
+            latest = takes.bit_length() - 1
+            if takes and not footprint.needs and taken not in self.footprints[latest].brings:
+                takes = 1 << latest
             mask |= takes
         return bits(mask & ~base & ~self.of_process[process])
 

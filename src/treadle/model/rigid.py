@@ -264,6 +264,9 @@ class _Analysis:
     def _do_augassign(self, statement: ast.AugAssign, state: _State) -> _State:
         load = ast.BinOp(left=statement.target, op=statement.op, right=statement.value)
         self._store(statement.target, state, self._evaluate(load, state))
+        if isinstance(statement.target, ast.Name):
+            # It may change an object in place that has other names: they are not tainted.
+            self._decide(self._evaluate(statement.value, _copy(state)), state)
         return state
 
     def _do_assert(self, statement: ast.Assert, state: _State) -> _State:
