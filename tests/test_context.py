@@ -5,7 +5,10 @@ Counts and trees are the papers', except where a comment says why not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -665,3 +668,168 @@ def test_identity_and_order_of_values_can_be_seen(
     make: Callable[[], Program], algorithm: str
 ) -> None:
     same_as_exhaustive(make, algorithm)
+
+
+# Observers that look at more, or not at all, when they come at another time
+
+ORDERS = list(itertools.permutations(range(3)))
+
+
+def open_observer(order: Sequence[int]) -> Program:
+    """What `c` reads after a depends on a."""
+    program = Program("open_observer", a=0, x=0)
+
+    def a(s: Any) -> Any:
+        yield
+        s.a = 0
+
+    def b(s: Any) -> Any:
+        yield
+        s.a = 2
+        yield
+        s.x = 1
+
+    def c(s: Any) -> Any:
+        yield
+        assert not (s.a == 0 and s.x == 1)
+
+    for index in order:
+        program.process((a, b, c)[index])
+    return program
+
+
+@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_an_open_observer_comes_behind_what_it_was_probed_behind(
+    schedule: str, algorithm: str
+) -> None:
+    for order in ORDERS:
+        same_as_exhaustive(functools.partial(open_observer, order), algorithm, schedule=schedule)
+
+
+def waiting_observer(order: Sequence[int]) -> Program:
+    """`c` waits in vain if `a` is the last."""
+    program = Program("waiting_observer", y=0)
+
+    def a(s: Any) -> Any:
+        yield
+        s.y = 2
+
+    def b(s: Any) -> Any:
+        yield
+        s.y = 0
+        yield
+        s.y = 0
+
+    def c(s: Any) -> Any:
+        yield s.until(lambda: s.y == 0)
+
+    for index in order:
+        program.process((a, b, c)[index])
+    return program
+
+
+@pytest.mark.parametrize("algorithm", FOUR)
+def test_an_observer_that_cannot_look_is_not_planned(algorithm: str) -> None:
+    for order in ORDERS:
+        same_as_exhaustive(functools.partial(waiting_observer, order), algorithm)
+
+
+# Threads
+
+
+class Plain:
+    """Attributes in a dictionary."""
+
+    kind = 1
+    x: Any
+    ok: bool
+
+
+class Other(Plain):
+    """Has another class attribute."""
+
+    kind = 2
+
+
+class WithSlot:
+    """Has a slot."""
+
+    __slots__ = ("v",)
+    v: int
+
+
+class SlotAndMore(WithSlot):
+    """Has a slot and a dictionary."""
+
+
+def in_threads(*bodies: Callable[[], None]) -> None:
+    """Run functions side by side."""
+    threads = [threading.Thread(target=body, name=body.__name__) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def slot_is_assigned() -> None:
+    o = SlotAndMore()
+    o.v = 0
+
+    def p() -> None:
+        o.v = 1
+
+    def q() -> None:
+        o.v = 2
+
+    in_threads(p, q)
+    assert o.v == 2
+
+
+def class_is_assigned() -> None:
+    o = Plain()
+
+    def p() -> None:
+        o.__class__ = Other
+
+    def q() -> None:
+        o.__class__ = Plain
+
+    in_threads(p, q)
+    assert o.kind == 1
+
+
+def class_is_looked_at() -> None:
+    o = Plain()
+
+    def p() -> None:
+        o.__class__ = Other
+
+    def q() -> None:
+        assert o.kind == 1
+
+    in_threads(p, q)
+
+
+def own_tuple() -> None:
+    o = Plain()
+    o.x, o.ok = None, True
+
+    def p() -> None:
+        o.x = (1,)
+
+    def q() -> None:
+        mine = (1, int("0"))[:1]
+        o.x = mine
+        o.ok = o.x is mine
+
+    in_threads(p, q)
+    assert o.ok
+
+
+@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize(
+    "test", [slot_is_assigned, class_is_assigned, class_is_looked_at, own_tuple]
+)
+def test_threads_tell_values_apart(test: Callable[[], None], algorithm: str) -> None:
+    same_as_exhaustive(lambda: test, algorithm)

@@ -119,7 +119,7 @@ class DoneSets(Optimal):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
         if tree:
-            self._insert(tree, mask, needed, -1, mask)
+            self._insert(tree, mask, needed, -1, mask, possible)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
 

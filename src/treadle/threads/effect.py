@@ -6,8 +6,8 @@ steps returned to it. So a read's effect is the value that it returns, whatever 
 it. Compared are values of attributes, closure variables and globals; what a step touches besides
 them (a lock, the content of a container, a class) is equal to nothing.
 
-Only atoms are ever equal: of two tuples or objects that look the same, a thread can see which one it
-has got.
+Only atoms are ever equal: of two tuples or objects that look the same, a thread can see which one
+it has got.
 """
 
 from __future__ import annotations
