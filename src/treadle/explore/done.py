@@ -97,25 +97,29 @@ class DoneSets(Optimal):
         """Return `notdep(e, E)`: what comes after `e` and does not happen after it."""
         return everything_after(self.search.trace, e) & ~after[e]
 
-    def plan(self, e: int, v: Sequence[Step], keep: int = -1) -> None:
+    def plan(
+        self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
+    ) -> None:
         """Insert `v` into the wakeup tree of `pre(E, e)`, unless it is redundant.
 
         `keep` has the positions in `v` of the steps that have to be planned; what it takes to see
-        that the plan is not redundant is added.
+        that the plan is not redundant is added. The last step is not planned if it is not possible:
+        then only what comes before it is.
         """
         start = self._imagine(e, v)
         mask = (1 << len(self.order)) - (1 << e - start)
-        needed = (keep << e - start) & mask
+        possible = mask if is_end_possible else mask & ~(1 << len(self.order) - 1)
+        needed = (keep << e - start) & possible
         for depth in range(start, e + 1):
             for process, step in (self.sleep[depth] or {}).items():
                 woken = self._what_wakes(process, step, -1 << depth - start)
                 if not woken:
                     return
                 if not woken & (needed | ~mask):
-                    needed |= self.order.before[(woken & -woken).bit_length() - 1] & mask
+                    needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
         if tree:
-            self._insert(tree, mask, needed, -1, mask)
+            self._insert(tree, mask, needed, -1, mask, possible)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
 

@@ -128,18 +128,10 @@ class DontDoSets(DoneSets):
             self.detect_races(run)
             trace.truncate(len(trace) - 1)
 
-    def plan_with_future(
-        self,
-        e: int,
-        beginning: list[int],
-        others: int,
-        end: Step | None = None,
-        can_end: bool = True,
-    ) -> None:
+    def plan_with_future(self, e: int, beginning: list[int], others: int) -> None:
         """Plan the reversal of a race that begins like this, with `Ifut(E', v, E)`.
 
-        `others` has the other events that belong to the reversal; `end` is what the last event of
-        the beginning does in it, if not the same, and `can_end` whether it can do it.
+        `others` has the other events that belong to the reversal.
         """
         trace = self.search.trace
         rest = bits(others & ~sum(1 << event for event in beginning))
@@ -149,12 +141,7 @@ class DontDoSets(DoneSets):
         for position, event in enumerate(rest, len(beginning)):
             if trace.before[event] & w == 1 << event and trace.processes[event] not in busy:
                 planned |= 1 << position
-        if not can_end:
-            planned ^= 1 << len(beginning) - 1
-        v = self.steps(beginning)
-        if end is not None:
-            v[-1] = end
-        self.plan(e, v + self.steps(rest), planned)
+        self.plan(e, self.steps([*beginning, *rest]), planned)
 
     @abstractmethod
     def detect_races(self, run: Run) -> None:

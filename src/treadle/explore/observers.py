@@ -49,7 +49,7 @@ class Observers(DoneSets):
             self.plan(e, self.steps([*bits(notdep & ~(1 << last)), last]))
             return
         v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
-        self.plan(e, [*v, o], -1 if can_look else (1 << len(v)) - 1)
+        self.plan(e, [*v, o], is_end_possible=can_look)
 
     @property
     def observed(self) -> ObservedTrace:

@@ -169,12 +169,15 @@ class Optimal(Algorithm):
                 return True
         return False
 
-    def _insert(self, tree: Tree, v: int, keep: int, last: int, solid: int) -> bool:
+    def _insert(
+        self, tree: Tree, v: int, keep: int, last: int, solid: int, possible: int = -1
+    ) -> bool:
         """Insert the part `keep` of `v` into a wakeup tree, unless a leaf is consistent with `v`.
 
         Goes down the tree along the smallest sequence that is consistent with `v` (`u ~ v`): the
         first branch whose next step is an initial of what is left of `v`, or independent of it.
-        Returns whether the events of `solid` alone lead to the same.
+        Returns whether the events of `solid` alone lead to the same. Only `possible` events are
+        inserted; if none of them is left, the tree leads there.
         """
         settled = True
         trace = self.order
@@ -210,11 +213,13 @@ class Optimal(Algorithm):
                 if position:
                     break  # consistent with the first step at least
             else:
-                tree.append(self._leaf(v & keep, last))
+                if v & keep & possible:
+                    tree.append(self._leaf(v & keep & possible, last))
                 return settled
             if position < len(branch.processes):
-                branch.split(position)
-                branch.children.append(self._leaf(v & keep, last))
+                if v & keep & possible:
+                    branch.split(position)
+                    branch.children.append(self._leaf(v & keep & possible, last))
                 return settled
             tree = branch.children
             if not tree:

@@ -57,7 +57,9 @@ class OptimalContextObservers(OptimalContext, Observers):
         taken = sum(1 << event for event in [*ance, e, last, *observers])
         between = bits(seen & ~taken & -1 << e)
         *others, o = observers
-        self.plan_with_future(e, [*ance, last, e, *between, o], unobserving, end, can_look)
+        beginning = [*ance, last, e, *between]
+        rest = bits(unobserving & ~sum(1 << event for event in beginning))
+        self.plan(e, [*self.steps([*beginning, *rest]), end], is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
             rest = [*between, o, *others]
             reordering = Reordering(

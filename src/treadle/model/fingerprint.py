@@ -72,7 +72,7 @@ def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
     return None
 
 
-class _Incomparable:
+class Incomparable:
     """Stands for a value that cannot be looked into: equal to nothing, not even to itself."""
 
     def __eq__(self, other: object) -> bool:
@@ -100,11 +100,11 @@ def _freeze_object(value: Any, seen: _Seen) -> object:
     if isinstance(value, types.MethodType):
         return ("method", freeze(value.__func__, seen), freeze(value.__self__, seen))
     if not _is_made_in_python(type(value)):
-        return (type(value).__qualname__, _Incomparable())
+        return (type(value).__qualname__, Incomparable())
     slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
     parts = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     parts.update(getattr(value, "__dict__", {}))
-    return (type(value).__qualname__, freeze(parts, seen) if parts else _Incomparable())
+    return (type(value).__qualname__, freeze(parts, seen) if parts else Incomparable())
 
 
 def _contents(cell: types.CellType, seen: _Seen) -> tuple[object, ...]:
@@ -142,7 +142,7 @@ def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
         return ("ended",)
     variables = dict(frame.f_locals)
     inner = generator.gi_yieldfrom
-    stack = [item for item in _stack(generator, frame, variables) if item is not inner]
+    stack = [item for item in stack_of(generator, frame, variables) if item is not inner]
     here = (
         generator.gi_code,
         frame.f_lasti,
@@ -152,7 +152,7 @@ def _frames(generator: Any, seen: _Seen) -> tuple[object, ...]:
     return (here,) if inner is None else (here, *_frames(inner, seen))
 
 
-def _stack(
+def stack_of(
     generator: types.GeneratorType[Any, Any, Any], frame: Any, variables: dict[str, Any]
 ) -> list[Any]:
     """Return what is on the stack of a suspended generator: loops, half-evaluated expressions.
@@ -162,7 +162,7 @@ def _stack(
     """
     left_out = [
         generator.__name__, generator.__qualname__, generator.gi_code, generator.gi_code,
-        frame.f_globals, frame.f_builtins, *variables.values(),
+        frame.f_globals, frame.f_builtins, frame.f_locals, *variables.values(),
     ]  # fmt: skip
     stack: list[Any] = []
     for item in gc.get_referents(generator):

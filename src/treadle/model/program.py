@@ -247,7 +247,7 @@ class Program:
         for location in locations:
             name, index = self.cells.get(location, ("", None))
             if name not in self._kinds:
-                return [self.shared_values(state)]
+                return list(self.shared_values(state).values())
             value = getattr(state, f"_v_{name}")
             values.append(value if index is None else value._values[index])
         return values

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
+from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import Foresight, OpenSteps
@@ -512,7 +513,14 @@ class ModelRun:
             if crash.process in processes
         ]
         return (
-            tuple([self._continuation(process) for process in processes]),
-            tuple([freeze(value) for value in self.program.values_at(self._state, locations)]),
+            tuple([self._alike_continuation(process) for process in processes]),
+            tuple([alike(value) for value in self.program.values_at(self._state, locations)]),
             tuple(crashes),
         )
+
+    def _alike_continuation(self, process: int) -> object:
+        """Return where a process stands, equal only if nothing can tell the difference."""
+        generator = self._generator(process)
+        operation = self._announced.get(process)
+        announced = operation and (type(operation).__name__, alike_asked(operation.asked()))
+        return generator and (alike_frames(generator), announced)

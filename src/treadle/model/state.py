@@ -307,7 +307,11 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    def {name}(self, value):",
             f"        refuse_replacement({name!r})",
         ]
-    namespace: dict[str, Any] = {"State": State, "refuse_replacement": _refuse_replacement}
+    namespace: dict[str, Any] = {
+        "__name__": __name__,  # the module of the class
+        "State": State,
+        "refuse_replacement": _refuse_replacement,
+    }
     exec("\n".join(lines), namespace)
     made: type[State] = namespace["ModelState"]
     return made

@@ -6,8 +6,8 @@ steps returned to it. So a read's effect is the value that it returns, whatever 
 it. Compared are values of attributes, closure variables and globals; what a step touches besides
 them (a lock, the content of a container, a class) is equal to nothing.
 
-A published object is compared by its name, which is the same in every execution, because what it
-holds has locations of its own; an object that cannot be named is equal to nothing.
+Only atoms are ever equal: of two tuples or objects that look the same, a thread can see which one
+it has got.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treadle.threads.shared import CellTable, ObjectTable, Table
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun
 
-_PLAIN = (int, str, bytes, bool, type(None))
+_PLAIN = frozenset({int, str, bytes, bool, type(None)})
 
 
 class Incomparable:
@@ -66,7 +66,7 @@ def values_at(run: ThreadRun, locations: Iterable[int]) -> list[object]:
     for location in wanted:
         key, name = cells.get(location, (None, None))
         found = _value(holders[key], name) if key in holders else [Incomparable()]
-        values.append(_comparable(run, found[0]) if found else "unbound")
+        values.append(_comparable(found[0]) if found else "unbound")
     return values
 
 
@@ -88,6 +88,8 @@ def _value(holder: Any, name: Any) -> list[Any]:
             return []
     if isinstance(holder, Variable):
         holder, name = sys.modules.get(holder.module), holder.name
+    if _has_descriptor(type(holder), name):
+        return [Incomparable()]
     try:
         attributes = object.__getattribute__(holder, "__dict__")
     except AttributeError:
@@ -95,14 +97,16 @@ def _value(holder: Any, name: Any) -> list[Any]:
     return [attributes[name]] if name in attributes else []
 
 
-def _comparable(run: ThreadRun, value: Any) -> object:
+def _has_descriptor(kind: type, name: str) -> bool:
+    """Tell whether an attribute is not kept among the others, but in a slot, or computed."""
+    return any(hasattr(type(vars(owner).get(name)), "__set__") for owner in kind.__mro__)
+
+
+def _comparable(value: Any) -> object:
     """Return what a value is compared by."""
-    kind = value.__class__
+    kind = type(value)
     if kind in _PLAIN:
         return kind, value
     if kind is float or kind is complex:
         return kind, repr(value)
-    if kind is tuple:
-        return kind, [_comparable(run, item) for item in value]
-    table = run.program.shared.published.get(id(value))
-    return Incomparable() if table is None else ("object", table.key)
+    return Incomparable()

@@ -300,6 +300,10 @@ class _Stores(_Writes):
         return codes
 
 
+_DECIDING = dict.fromkeys(("__class__", "__dict__"))
+"""Attributes whose values decide what the others are: who reads any of them looks at these."""
+
+
 class ObjectTable(Table):
     """Attributes of an instance."""
 
@@ -309,8 +313,9 @@ class ObjectTable(Table):
         """Return the attribute's location, and those of classes that hold it, if they change."""
         shared = self.shared
         codes = []
-        if shared.happens(self.sort, what):
-            codes.append(self.cell_at(what, Mode.READ, f".{what}"))
+        for name in {what: None, **_DECIDING}:
+            if shared.happens(self.sort, name):
+                codes.append(self._attribute(name, Mode.READ))
         for owner in self.kind.__mro__:
             if shared.happens(*class_feature(owner, what)):
                 codes.append(class_attribute(shared, owner, what, Mode.READ))
@@ -326,7 +331,11 @@ class ObjectTable(Table):
         """Return the codes of really storing an attribute."""
         if not self.shared.write(self.sort, what):
             return ()
-        return (self.cell_at(what, Mode.WRITE, f".{what}"),)
+        return (self._attribute(what, Mode.WRITE),)
+
+    def _attribute(self, name: Any, mode: Mode) -> int:
+        locate = self.at if name in _DECIDING else self.cell_at
+        return locate(name, mode, f".{name}")
 
 
 def _has_own_setattr(kind: type) -> bool:
