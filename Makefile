@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
 SITE_TOOLS := $(VENV)/.site-tools
 CORE := events trace program result replay explore model
@@ -16,11 +17,15 @@ ELSEWHERE := tests/plugin/test_fixtures.py $(THREADS)
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(INSTALLED): pyproject.toml
+$(RUNS): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
 	@echo "installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e .
+	@touch $@
+
+$(INSTALLED): $(RUNS)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
@@ -28,7 +33,7 @@ $(SITE_TOOLS): $(INSTALLED)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
-demo: $(INSTALLED)  ## find a bug, then prove that it is gone
+demo: $(RUNS)  ## find a bug, then prove that it is gone
 	@BIN=$(BIN) sh scripts/demo.sh
 
 test: $(SITE_TOOLS)  ## everything that CI checks
