@@ -44,7 +44,7 @@ def differences(algorithm: str, found: Explored, expected: Everything) -> list[s
     ("examples", "limit"),
     [
         pytest.param(10, 60, id="few"),
-        pytest.param(60, 120, id="many", marks=pytest.mark.slow),
+        pytest.param(60, 120, id="many", marks=[pytest.mark.slow, pytest.mark.minutes]),
         pytest.param(500, 400, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],
 )
