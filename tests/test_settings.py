@@ -11,7 +11,7 @@ import pytest
 
 import treadle
 from treadle.errors import TreadleError
-from treadle.settings import Settings, for_directory, project_of
+from treadle.settings import Settings, project_of
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_every_setting_can_be_read() -> None:
 
 
 def test_built_in_profiles(tmp_path: Path) -> None:
-    dev, ci = for_directory(tmp_path), for_directory(tmp_path, "ci")
+    dev, ci = project_of(tmp_path).settings(), project_of(tmp_path).settings("ci")
     assert (dev.max_executions, dev.timeout, dev.strict) == (10_000, 10.0, False)
     assert (ci.max_executions, ci.timeout, ci.strict) == (None, 600.0, True)
 
@@ -67,7 +67,7 @@ def test_layers(tmp_path: Path) -> None:
         seed = 2
         """,
     )
-    dev, ci, nightly = (for_directory(tmp_path, name) for name in ("dev", "ci", "nightly"))
+    dev, ci, nightly = (project_of(tmp_path).settings(name) for name in ("dev", "ci", "nightly"))
     assert (dev.timeout, dev.seed, dev.max_executions) == (5, 1, 10_000)
     assert (ci.timeout, ci.seed, ci.strict) == (None, 1, True)
     assert (nightly.timeout, nightly.seed, nightly.algorithm) == (5, 2, "source")
@@ -82,20 +82,20 @@ def test_the_profile_is_chosen_by_argument_environment_or_project(
         "[tool.treadle]\nprofile = 'a'\n"
         "[tool.treadle.profiles]\na = {seed = 1}\nb = {seed = 2}\nc = {seed = 3}\n",
     )
-    assert for_directory(tmp_path).seed == 1
+    assert project_of(tmp_path).settings().seed == 1
     monkeypatch.setenv("TREADLE_PROFILE", "b")
-    assert for_directory(tmp_path).seed == 2
-    assert for_directory(tmp_path, "c").seed == 3
+    assert project_of(tmp_path).settings().seed == 2
+    assert project_of(tmp_path).settings("c").seed == 3
 
 
 def test_the_nearest_project_counts(tmp_path: Path) -> None:
     write(tmp_path, "[tool.treadle]\nseed = 1\n")
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    assert for_directory(below).seed == 1
+    assert project_of(below).settings().seed == 1
     assert project_of(below).directory == tmp_path.resolve()
     write(below, "[tool.other]\n")
-    assert for_directory(below).seed == 0
+    assert project_of(below).settings().seed == 0
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_the_nearest_project_counts(tmp_path: Path) -> None:
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(TreadleError) as raised:
-        for_directory(tmp_path)
+        project_of(tmp_path).settings()
     assert message in str(raised.value)
     assert str(raised.value).startswith(f"{file}: ")
 
 
 def test_unknown_profiles(tmp_path: Path) -> None:
     with pytest.raises(TreadleError, match="unknown profile 'x': choose one of ci, dev, or add"):
-        for_directory(tmp_path, "x")
+        project_of(tmp_path).settings("x")

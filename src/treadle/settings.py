@@ -133,11 +133,6 @@ def for_command_line(path: Path, profile: str | None = None) -> Settings:
     return Settings().changed(project.values, f"{project.file}: [tool.treadle]")
 
 
-def for_directory(path: Path, profile: str | None = None) -> Settings:
-    """Return the settings for tests in a directory, or below it."""
-    return project_of(path).settings(profile)
-
-
 def project_of(path: Path) -> Project:
     """Read the nearest `pyproject.toml` at or above a path."""
     directory = path.resolve()

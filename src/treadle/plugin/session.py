@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from treadle.api import refuse_what_does_not_run
+from treadle.api import DECORATED, refuse_what_does_not_run
 from treadle.database import Database
 from treadle.errors import TreadleError
 from treadle.memory import Memory
@@ -204,5 +204,5 @@ def options_of(item: pytest.Function) -> dict[str, object]:
                 f"@pytest.mark.treadle takes options by name only, not {mark.args[0]!r}"
             )
         options.update(mark.kwargs)
-    options.update(getattr(item.obj, "__treadle__", {}))
+    options.update(getattr(item.obj, DECORATED, {}))
     return options

@@ -19,6 +19,7 @@ from typing import Any
 
 from treadle.events import OPEN, Codes
 from treadle.threads import control, foreign, hooks, iterate, known, locks
+from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
     ViewTable,
@@ -50,7 +51,6 @@ from treadle.threads.known import (
     say,
 )
 from treadle.threads.methods import READING_ARGUMENTS, codes_of_method, publish_arguments
-from treadle.threads.shared import ATOMS
 
 Function = Callable[..., Any]
 

@@ -15,10 +15,11 @@ from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
+from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
 from treadle.threads.patches import Patches
-from treadle.threads.shared import Children, register
+from treadle.threads.shared import register
 from treadle.threads.task import Operation, Task
 
 _EVERYBODY = -1

@@ -21,8 +21,10 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from treadle.events import Codes, Mode
+from treadle.threads import children
 from treadle.threads import shared as names
-from treadle.threads.shared import ATOMS, ClassTable, ObjectTable, Table, class_feature
+from treadle.threads.children import ATOMS
+from treadle.threads.shared import ClassTable, ObjectTable, Table, class_feature
 
 READ, WRITE, ADD = Mode.READ, Mode.WRITE, Mode.ADD
 
@@ -535,9 +537,9 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
     return "other", "[...]"
 
 
-names.register(list, ListTable, names._children_of_list, lambda value: value)
+names.register(list, ListTable, children.children_of_list, lambda value: value)
 names.register(bytearray, ListTable)
 names.register(array, SimpleTable)
-names.register(dict, DictTable, names._children_of_dict)
-names.register(set, SetTable, names._children_of_set)
-names.register(deque, SimpleTable, names._children_of_sequence)
+names.register(dict, DictTable, children.children_of_dict)
+names.register(set, SetTable, children.children_of_set)
+names.register(deque, SimpleTable, children.children_of_sequence)

@@ -12,7 +12,8 @@ from typing import Any
 
 from treadle.events import Codes, Mode
 from treadle.threads import control, hooks
-from treadle.threads.shared import Children, ObjectTable, Shared, register
+from treadle.threads.children import Children
+from treadle.threads.shared import ObjectTable, Shared, register
 from treadle.threads.task import Task
 
 _STATE = ("_value", "_flag", "_state", "_count")

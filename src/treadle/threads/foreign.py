@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import shared as names
+from treadle.threads import children
+from treadle.threads.children import ATOMS
 from treadle.threads.containers import ContainerTable, instrumented, whole_read, whole_write
-from treadle.threads.shared import ATOMS, ObjectTable, Table
+from treadle.threads.shared import ObjectTable, Table
 
 modules_under_test: set[str] = set()
 """Names of the modules whose classes are code under test."""
@@ -367,7 +368,7 @@ class Reach:
             return [] if is_own else gc.get_referents(value)
         if not value.__class__.__flags__ & _HEAP_TYPE:
             return gc.get_referents(value)
-        held = {label[1:]: part for part, label in names._children_of_instance(value, "")}
+        held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
         held = {key: part for key, part in held.items() if not isinstance(part, type)}
         for key, part in held.items():
             if part.__class__ not in ATOMS and id(part) not in self._published:
@@ -403,7 +404,7 @@ class Reach:
                 count += 1
             elif deeply and type(table) is ObjectTable and not isinstance(value, _INERT):
                 self._add(whole_read(table))
-                parts = [part for part, _ in names._children_of_instance(value, "")]
+                parts = [part for part, _ in children.children_of_instance(value, "")]
                 todo += [(part, _ON_ELEMENTS) for part in parts]
             if kind in (list, tuple) or isinstance(value, dict):
                 todo += [(part, _ON_ELEMENTS) for part in _content(value)]

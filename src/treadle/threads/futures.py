@@ -18,9 +18,10 @@ from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import calls, control, hooks, shared
+from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.patches import Patches
-from treadle.threads.shared import Children, Shared
+from treadle.threads.shared import Shared
 from treadle.threads.task import Operation, Task
 
 Future = futures.Future

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.events import Codes
+from treadle.threads.children import ATOMS
 from treadle.threads.containers import EXACT, ContainerTable, instrumented
 from treadle.threads.foreign import (
     OWN,
@@ -25,7 +26,7 @@ from treadle.threads.foreign import (
     behind_attribute,
     has_plain_attributes,
 )
-from treadle.threads.shared import ATOMS, Table
+from treadle.threads.shared import Table
 
 
 def nothing(codes: Any) -> None:

@@ -23,11 +23,12 @@ from treadle.events import Codes
 from treadle.libraries import is_of_the_user
 from treadle.threads import calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
+from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
 from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
-from treadle.threads.shared import ATOMS, CellTable, Children, Shared, Table
+from treadle.threads.shared import CellTable, Shared, Table
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""

@@ -27,12 +27,12 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
 from treadle.threads import calls, control, hooks, shared
+from treadle.threads.children import ATOMS, Children
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.futures import begin_work, cancel_codes, cancel_pending, is_to_run, table_of
 from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import ATOMS, Children
 from treadle.threads.task import Operation, Task
 from treadle.threads.thread import task_of
 

@@ -12,6 +12,7 @@ from treadle.events import Vocabulary
 from treadle.explore.budget import MAX_STEPS
 from treadle.program import Restart
 from treadle.threads import control, hooks
+from treadle.threads.children import ATOMS
 from treadle.threads.detail import RecordingScheduler
 from treadle.threads.host import WATCHDOG, Host
 from treadle.threads.modules import Instrumentation
@@ -19,7 +20,7 @@ from treadle.threads.patches import Installer
 from treadle.threads.primitives import PATCHES
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
-from treadle.threads.shared import ATOMS, Feature, Shared
+from treadle.threads.shared import Feature, Shared
 from treadle.threads.spin import visit
 from treadle.threads.task import MAIN_IDENT, Path, Task
 

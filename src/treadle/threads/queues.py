@@ -26,9 +26,10 @@ from typing import Any
 from treadle.errors import TreadleError
 from treadle.events import OPEN, Codes, Mode, code, location_of
 from treadle.threads import control, hooks, shared
+from treadle.threads.children import Children
 from treadle.threads.facets import act
 from treadle.threads.patches import Patches
-from treadle.threads.shared import Children, ObjectTable, Shared
+from treadle.threads.shared import ObjectTable, Shared
 from treadle.threads.task import Operation, Task
 
 _FOREVER = -1.0

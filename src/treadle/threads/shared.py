@@ -16,31 +16,36 @@ no event. What does change is *learned*: the first execution that writes to a ne
 from __future__ import annotations
 
 import functools
-import gc
 import types
-from collections.abc import Callable, Hashable, Iterator, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code, location_of
-from treadle.threads.naming import name_of
+from treadle.threads.children import (
+    ATOMS,
+    Children,
+    attributes_and_class,
+    cells_and_more,
+    children_of_builtin,
+    children_of_c_object,
+    children_of_cell,
+    children_of_class,
+    children_of_exception,
+    children_of_function,
+    children_of_generator,
+    children_of_instance,
+    children_of_method,
+    children_of_partial,
+    children_of_sequence,
+    children_of_set,
+    content_of_cell,
+    no_children,
+)
 
 Feature = tuple[str, Hashable]
 """A sort of objects (a class, or where a container hangs) and what happens to them."""
 
-ATOMS = frozenset(
-    {
-        int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-        range, slice, types.ModuleType, types.CodeType,
-        types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
-        types.MemberDescriptorType, types.MappingProxyType,
-        staticmethod, classmethod, property,
-    }
-)  # fmt: skip
-"""Types whose values are immutable, or never looked into."""
-
-Children = Iterator[tuple[Any, str]]
-"""What an object refers to, each with its name for people."""
 Origin = Any
 """Where a walk met an object: a label, or the object before it, the position, and its origin."""
 
@@ -417,121 +422,7 @@ class CellTable(Table):
         return (self.cell_at("cell", Mode.WRITE),)
 
 
-# What an object refers to
-
-
-def _no_children(value: Any, label: str) -> Children:
-    del value, label
-    return iter(())
-
-
-def _children_of_list(value: Any, label: str) -> Children:
-    return ((item, f"{label}[{index}]") for index, item in enumerate(list.__iter__(value)))
-
-
-def _children_of_sequence(value: Any, label: str) -> Children:
-    return ((item, f"{label}[{index}]") for index, item in enumerate(value))
-
-
-def _children_of_dict(value: Any, label: str) -> Children:
-    for key, item in list(dict.items(value)):
-        yield item, f"{label}[{key!r}]" if key.__class__ in ATOMS else f"{label}[...]"
-        if key.__class__ not in ATOMS:
-            yield key, f"key of {label}"
-
-
-def _children_of_set(value: Any, label: str) -> Children:
-    return ((item, f"element of {label}") for item in value if item.__class__ not in ATOMS)
-
-
-def _children_of_function(value: Any, _: str) -> Children:
-    for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
-        yield cell, name
-    for index, default in enumerate(value.__defaults__ or ()):
-        yield default, f"default {index} of {value.__name__}"
-    for name, default in (value.__kwdefaults__ or {}).items():
-        yield default, f"default {name} of {value.__name__}"
-    for name, item in value.__dict__.items():
-        yield item, f"{value.__name__}.{name}"
-
-
-def _children_of_cell(value: Any, label: str) -> Children:
-    try:
-        yield value.cell_contents, label
-    except ValueError:
-        return
-
-
-def _children_of_method(value: Any, label: str) -> Children:
-    owner = value.__self__
-    yield owner, name_of(owner, _short_name(owner)) if label.startswith("target") else label
-    yield value.__func__, label
-
-
-def _children_of_builtin(value: Any, label: str) -> Children:
-    """A method in C refers to the object that it belongs to: `x.append`."""
-    yield value.__self__, label
-
-
-def _children_of_partial(value: Any, label: str) -> Children:
-    yield value.func, label
-    for index, item in enumerate(value.args):
-        yield item, f"argument {index} of {label}"
-    for name, item in value.keywords.items():
-        yield item, name
-
-
-def _children_of_generator(value: Any, _: str) -> Children:
-    frame = value.gi_frame
-    if frame is not None:
-        for name, item in frame.f_locals.items():
-            yield item, name
-
-
-def _children_of_class(value: Any, _: str) -> Children:
-    for name, item in list(vars(value).items()):
-        if not name.startswith("__"):
-            yield item, f"{value.__qualname__}.{name}"
-
-
-def _children_of_instance(value: Any, label: str) -> Children:
-    for name, item in list(getattr(value, "__dict__", {}).items()):
-        yield item, f"{label}.{name}"
-    for owner in value.__class__.__mro__:
-        slots = owner.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__"):
-                mangled = _mangled(owner, name)
-                try:
-                    yield object.__getattribute__(value, mangled), f"{label}.{name}"
-                except AttributeError:
-                    continue
-    yield value.__class__, value.__class__.__qualname__
-
-
-def _children_of_exception(value: Any, label: str) -> Children:
-    yield value.args, f"{label}.args"
-    yield value.__cause__, f"{label}.__cause__"
-    yield value.__context__, f"{label}.__context__"
-    yield from _children_of_instance(value, label)
-
-
-def _children_of_c_object(value: Any, label: str) -> Children:
-    """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
-    for item in gc.get_referents(value):
-        yield item, label
-
-
-def _mangled(owner: type, name: str) -> str:
-    if name.startswith("__") and not name.endswith("__"):
-        return f"_{owner.__name__.lstrip('_')}{name}"
-    return name
-
-
-def _short_name(value: Any) -> str:
-    """Return a name for an object that has no better one."""
-    name: str = value.__class__.__name__
-    return name[:1].lower() + name[1:]
+# How objects of a class are walked
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,25 +445,6 @@ def _walk(
     return _Walk(table, labelled, quick)
 
 
-def _attributes_and_class(value: Any) -> Sequence[Any]:
-    """Return what an instance without slots refers to."""
-    return [*value.__dict__.values(), value.__class__]
-
-
-def _content_of_cell(value: Any) -> Sequence[Any]:
-    try:
-        return (value.cell_contents,)
-    except ValueError:
-        return ()
-
-
-def _cells_and_more(value: Any) -> Sequence[Any]:
-    """Return what a function refers to, in the usual case without a detour."""
-    if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
-        return [child for child, _ in _children_of_function(value, "")]
-    return value.__closure__ or ()
-
-
 _WALKS: dict[type, _Walk] = {}
 _REGISTERED: set[type] = set()
 """Classes whose subclasses are walked like them: the others in `_WALKS` were found out."""
@@ -591,45 +463,43 @@ def register(
     `quick` returns what `children` yields, without labels.
     """
     _REGISTERED.add(kind)
-    _WALKS[kind] = _walk(table, children or _no_children, quick)
+    _WALKS[kind] = _walk(table, children or no_children, quick)
 
 
 def _walk_of_kind(kind: type) -> _Walk:
     """Find how to walk instances of a class that was not registered."""
     if issubclass(kind, type):
-        return _walk(ClassTable, _children_of_class)
+        return _walk(ClassTable, children_of_class)
     if f"{kind.__module__}.".startswith("treadle."):
-        return _walk(None, _no_children)  # results and the like are none of the test's business
+        return _walk(None, no_children)  # results and the like are none of the test's business
     base = next((base for base in kind.__mro__[1:] if base in _REGISTERED), None)
     if base is None:
         if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
-            return _walk(ObjectTable, _children_of_c_object)
+            return _walk(ObjectTable, children_of_c_object)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
-        quick = None if has_slots or not kind.__dictoffset__ else _attributes_and_class
-        return _walk(ObjectTable, _children_of_instance, quick)
+        quick = None if has_slots or not kind.__dictoffset__ else attributes_and_class
+        return _walk(ObjectTable, children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))
 
 
 def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
     yield from inner(value, label)
-    yield from _children_of_instance(value, label)
+    yield from children_of_instance(value, label)
 
 
-register(tuple, None, _children_of_sequence, lambda value: value)
-register(frozenset, None, _children_of_set)
-register(types.FunctionType, ObjectTable, _children_of_function, _cells_and_more)
-register(types.CellType, CellTable, _children_of_cell, _content_of_cell)
-register(
-    types.MethodType, None, _children_of_method, lambda value: (value.__self__, value.__func__)
-)
-register(types.GeneratorType, ObjectTable, _children_of_generator)
-register(types.BuiltinFunctionType, None, _children_of_builtin, lambda value: (value.__self__,))
-register(types.MethodWrapperType, None, _children_of_builtin)
+register(tuple, None, children_of_sequence, lambda value: value)
+register(frozenset, None, children_of_set)
+register(types.FunctionType, ObjectTable, children_of_function, cells_and_more)
+register(types.CellType, CellTable, children_of_cell, content_of_cell)
+register(types.MethodType, None, children_of_method, lambda value: (value.__self__, value.__func__))
+register(types.GeneratorType, ObjectTable, children_of_generator)
+register(types.BuiltinFunctionType, None, children_of_builtin, lambda value: (value.__self__,))
+register(types.MethodWrapperType, None, children_of_builtin)
 register(
     functools.partial,
     None,
-    _children_of_partial,
+    children_of_partial,
     lambda value: (value.func, *value.args, *value.keywords.values()),
 )
-register(BaseException, ObjectTable, _children_of_exception)
+register(BaseException, ObjectTable, children_of_exception)

@@ -17,8 +17,8 @@ from typing import Any
 
 from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.threads import control, hooks
+from treadle.threads.children import ATOMS
 from treadle.threads.scheduler import Abort, Scheduler
-from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
 _IDLE = 1000

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.result import error_in_words, without_addresses
-from treadle.threads.shared import ATOMS, Shared
+from treadle.threads.children import ATOMS
+from treadle.threads.shared import Shared
 
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun

@@ -16,10 +16,11 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
 from treadle.threads import calls, control, hooks, shared
+from treadle.threads.children import Children
 from treadle.threads.naming import name_of
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import Children, ObjectTable
+from treadle.threads.shared import ObjectTable
 from treadle.threads.task import MAIN_IDENT, Operation, Task
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {

@@ -98,8 +98,8 @@ class Watchdog:
         idle = 0.0
         while not self._stop.acquire(timeout=self._limit() / _LOOKS):
             now = self._progress()
-            share = (clock() - used) / (self._limit() / _LOOKS)
-            used = clock()
+            before, used = used, clock()
+            share = (used - before) / (self._limit() / _LOOKS)
             if now != seen:
                 idle = 0.0
             else:

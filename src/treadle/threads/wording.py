@@ -16,12 +16,12 @@ from typing import Any
 
 from treadle.program import Access
 from treadle.threads import condition, control, hooks, pools, queues, sync
+from treadle.threads.children import ATOMS
 from treadle.threads.futures import as_completed, wait
 from treadle.threads.locks import Lock, RLock, Trying
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
 from treadle.threads.rewrite import Variable
-from treadle.threads.shared import ATOMS
 from treadle.threads.task import Operation, Task
 
 UNKNOWN = object()

@@ -1,0 +1,178 @@
+"""What an object refers to, in a fixed order, each with its name for people.
+
+Publication (`shared`) walks along these references. The quick variants return the same without
+names, which are seldom needed.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from treadle.threads.naming import name_of
+
+ATOMS = frozenset(
+    {
+        int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
+        range, slice, types.ModuleType, types.CodeType,
+        types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
+        types.MemberDescriptorType, types.MappingProxyType,
+        staticmethod, classmethod, property,
+    }
+)  # fmt: skip
+"""Types whose values are immutable, or never looked into."""
+
+Children = Iterator[tuple[Any, str]]
+"""What an object refers to, each with its name for people."""
+
+
+def no_children(value: Any, label: str) -> Children:
+    """Return nothing."""
+    del value, label
+    return iter(())
+
+
+def children_of_list(value: Any, label: str) -> Children:
+    """Return the items of a list, whatever a subclass says."""
+    return ((item, f"{label}[{index}]") for index, item in enumerate(list.__iter__(value)))
+
+
+def children_of_sequence(value: Any, label: str) -> Children:
+    """Return the items of a sequence."""
+    return ((item, f"{label}[{index}]") for index, item in enumerate(value))
+
+
+def children_of_dict(value: Any, label: str) -> Children:
+    """Yield the values of a dictionary, and keys that are objects."""
+    for key, item in list(dict.items(value)):
+        yield item, f"{label}[{key!r}]" if key.__class__ in ATOMS else f"{label}[...]"
+        if key.__class__ not in ATOMS:
+            yield key, f"key of {label}"
+
+
+def children_of_set(value: Any, label: str) -> Children:
+    """Return the elements of a set that are objects."""
+    return ((item, f"element of {label}") for item in value if item.__class__ not in ATOMS)
+
+
+def children_of_function(value: Any, _: str) -> Children:
+    """Yield what a function closes over, its defaults and its attributes."""
+    for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+        yield cell, name
+    for index, default in enumerate(value.__defaults__ or ()):
+        yield default, f"default {index} of {value.__name__}"
+    for name, default in (value.__kwdefaults__ or {}).items():
+        yield default, f"default {name} of {value.__name__}"
+    for name, item in value.__dict__.items():
+        yield item, f"{value.__name__}.{name}"
+
+
+def children_of_cell(value: Any, label: str) -> Children:
+    """Yield what a variable of an enclosing function holds, if anything."""
+    try:
+        yield value.cell_contents, label
+    except ValueError:
+        return
+
+
+def children_of_method(value: Any, label: str) -> Children:
+    """Yield the object that a method is bound to, and its function."""
+    owner = value.__self__
+    yield owner, name_of(owner, _short_name(owner)) if label.startswith("target") else label
+    yield value.__func__, label
+
+
+def children_of_builtin(value: Any, label: str) -> Children:
+    """A method in C refers to the object that it belongs to: `x.append`."""
+    yield value.__self__, label
+
+
+def children_of_partial(value: Any, label: str) -> Children:
+    """Yield the function and the arguments of a partial call."""
+    yield value.func, label
+    for index, item in enumerate(value.args):
+        yield item, f"argument {index} of {label}"
+    for name, item in value.keywords.items():
+        yield item, name
+
+
+def children_of_generator(value: Any, _: str) -> Children:
+    """Yield the local variables of a generator that has not ended."""
+    frame = value.gi_frame
+    if frame is not None:
+        for name, item in frame.f_locals.items():
+            yield item, name
+
+
+def children_of_class(value: Any, _: str) -> Children:
+    """Yield a class's attributes."""
+    for name, item in list(vars(value).items()):
+        if not name.startswith("__"):
+            yield item, f"{value.__qualname__}.{name}"
+
+
+def children_of_instance(value: Any, label: str) -> Children:
+    """Yield an instance's attributes, its slots and its class."""
+    for name, item in list(getattr(value, "__dict__", {}).items()):
+        yield item, f"{label}.{name}"
+    for owner in value.__class__.__mro__:
+        slots = owner.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                mangled = _mangled(owner, name)
+                try:
+                    yield object.__getattribute__(value, mangled), f"{label}.{name}"
+                except AttributeError:
+                    continue
+    yield value.__class__, value.__class__.__qualname__
+
+
+def children_of_exception(value: Any, label: str) -> Children:
+    """Yield what an exception carries, and its attributes."""
+    yield value.args, f"{label}.args"
+    yield value.__cause__, f"{label}.__cause__"
+    yield value.__context__, f"{label}.__context__"
+    yield from children_of_instance(value, label)
+
+
+def children_of_c_object(value: Any, label: str) -> Children:
+    """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
+    for item in gc.get_referents(value):
+        yield item, label
+
+
+def _mangled(owner: type, name: str) -> str:
+    if name.startswith("__") and not name.endswith("__"):
+        return f"_{owner.__name__.lstrip('_')}{name}"
+    return name
+
+
+def _short_name(value: Any) -> str:
+    """Return a name for an object that has no better one."""
+    name: str = value.__class__.__name__
+    return name[:1].lower() + name[1:]
+
+
+# Without names
+
+
+def attributes_and_class(value: Any) -> Sequence[Any]:
+    """Return what an instance without slots refers to."""
+    return [*value.__dict__.values(), value.__class__]
+
+
+def content_of_cell(value: Any) -> Sequence[Any]:
+    """Return what a variable of an enclosing function holds, if anything."""
+    try:
+        return (value.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def cells_and_more(value: Any) -> Sequence[Any]:
+    """Return what a function refers to, in the usual case without a detour."""
+    if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
+        return [child for child, _ in children_of_function(value, "")]
+    return value.__closure__ or ()
