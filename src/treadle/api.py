@@ -139,28 +139,34 @@ def explore(
         thread_exceptions=thread_exceptions,
         watchdog=watchdog,
     ) as program:
-        while True:
-            search = Search(
-                program,
-                chosen,
-                algorithm,
-                budget=budget,
-                choose=choose,
-                stop_on_failure=stop_on_failure,
-                seed=seed,
-                depth=depth,
-                races=races,
-                learn=learn,
-                listener=listener,
-            )
-            try:
-                result = search.explore()
-            except Restart:
-                continue
-            break
-    if isinstance(search.algorithm, Optimal):
-        result.peak_nodes = search.algorithm.peak_nodes
-    return result
+        begin = functools.partial(
+            Search,
+            program,
+            chosen,
+            algorithm,
+            budget=budget,
+            choose=choose,
+            stop_on_failure=stop_on_failure,
+            seed=seed,
+            depth=depth,
+            races=races,
+            learn=learn,
+            listener=listener,
+        )
+        return _searched(begin)
+
+
+def _searched(begin: Callable[[], Search]) -> Result:
+    """Search, and begin anew as often as the program learns something about itself."""
+    while True:
+        search = begin()
+        try:
+            result = search.explore()
+        except Restart:
+            continue
+        if isinstance(search.algorithm, Optimal):
+            result.peak_nodes = search.algorithm.peak_nodes
+        return result
 
 
 def replay(
