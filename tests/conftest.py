@@ -14,6 +14,10 @@ from treadle import cli
 
 sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
 
+from surroundings import forget_surroundings
+
+forget_surroundings()
+
 pytest_plugins = ["pytester"]
 
 # Deterministic, so that what passes once passes always; `--hypothesis-profile=wild` draws anew.

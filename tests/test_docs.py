@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from surroundings import forget_surroundings
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 ALGORITHM_PAGES = sorted((ROOT / "docs" / "algorithms").glob("*.md"))
@@ -127,6 +129,7 @@ def environment(directory: Path) -> dict[str, str]:
         line = " ".join(map(shlex.quote, [sys.executable, *arguments]))
         (commands / name).write_text(f'#!/bin/sh\nexec {line} "$@"\n')
         (commands / name).chmod(0o755)
+    forget_surroundings()
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "TREADLE_"))}
     return {
         **ours,

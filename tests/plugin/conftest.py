@@ -16,8 +16,6 @@ from running_pytest import Run, write
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(sys, "__stdout__", SimpleNamespace(encoding="utf-8"))
-    for name in ("TREADLE_PROFILE", "PYTEST_ADDOPTS", "CI", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
