@@ -305,7 +305,6 @@ def run_on_terminal(directory: Path, *args: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.minutes  # one run in twenty ends as a failing test, not as interrupted: to be mended
 def test_an_interrupt_ends_the_run_in_order(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it=PREAMBLE
