@@ -94,7 +94,7 @@ class Session:
         item: pytest.Function = repeated.item
         self._running = repeated
         try:
-            settings = self._settings(options_of(item))
+            settings = self._settings(marked_options(item))
             checked = self._check(repeated, settings)
         except KeyboardInterrupt as interrupt:
             raise interrupt.with_traceback(users_part(interrupt.__traceback__)) from None
@@ -197,7 +197,7 @@ def judge_expected(checked: Checked) -> None:
     pytest.fail(f"unexpected success: {checked.verdict}", pytrace=False)
 
 
-def options_of(item: pytest.Function) -> dict[str, object]:
+def marked_options(item: pytest.Function) -> dict[str, object]:
     """Return what a test asks for: its marks, those of its class and module, and `check`."""
     options: dict[str, object] = {}
     for mark in reversed(list(item.iter_markers("treadle"))):
