@@ -12,7 +12,7 @@ appended since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from treadle.events import Codes, Footprint, Vocabulary
 
@@ -77,6 +77,21 @@ class Trace:
         self.codes.append(codes)
         self.footprints.append(footprint)
         return footprint
+
+    def foretell(self, processes: Sequence[int], footprints: Sequence[Footprint]) -> None:
+        """Add events that are about to happen."""
+        self.processes += processes
+        self.footprints += footprints
+        self.codes += [footprint.codes for footprint in footprints]
+
+    def happened_otherwise(self, index: int) -> bool:
+        """Take over what the last event did, if it is the same for others as what was foretold."""
+        footprint = self._footprint(self.codes[index])
+        foretold = self.footprints[index]
+        if footprint is foretold or footprint.own != foretold.own:
+            return False
+        self.footprints[index] = footprint
+        return True
 
     def complete(self) -> int:
         """Look the footprints up of events that were added as process and codes; count them."""

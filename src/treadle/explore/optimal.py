@@ -5,7 +5,7 @@ exploration from `E` is done, with the step each would take, and `wut(E)`, the w
 is still to be explored from `E`. Lists indexed by `len(E)` hold both; None stands for the empty
 ones, which is what they are wherever the default schedule led the way (lemma 7.1).
 
-- `follow`, `decide`: lines 8 to 19. Take the steps of the wakeup tree if there is one; from its
+- `foretell`, `decide`: lines 8 to 19. Take the steps of the wakeup tree if there is one; from its
   leaf on, nothing is asleep and the default schedule decides.
 - `analyse`: lines 2 to 7 at the end of an execution. Each reversible race `(e, e')` gives
   `v = notdep(e, E).e'`, to be explored after `E' = pre(E, e)` unless a process of `sleep(E')` is a
@@ -33,7 +33,7 @@ from treadle.errors import TreadleBug
 from treadle.events import Footprint
 from treadle.explore.algorithm import Algorithm, Sleep
 from treadle.explore.wakeup import Branch, Tree
-from treadle.program import CannotStepError, Run
+from treadle.program import Run
 from treadle.trace import bits
 
 _NOTHING = sys.maxsize
@@ -56,29 +56,20 @@ class Optimal(Algorithm):
 
     # Exploration phase
 
-    def follow(self, run: Run) -> int:
-        """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
+    def foretell(self) -> bool:
+        """Add the steps of the first leaf of the wakeup tree to the trace."""
         trace, tree, sleep = self.search.trace, self._next_wut, self._next_sleep
-        self._next_wut = None
+        self._next_wut = self._next_sleep = None
         while tree:
             branch = tree.pop(0)
             siblings: Tree | None = tree
             tree = branch.children
-            last = len(branch.processes) - 1
-            self.nodes -= last + 1
-            for position, process in enumerate(branch.processes):
+            self.nodes -= len(branch.processes)
+            trace.foretell(branch.processes, branch.footprints)
+            for footprint in branch.footprints:
                 self.wut.append(siblings)
                 self.sleep.append(sleep)
                 siblings = None
-                if not run.is_enabled(process):
-                    raise CannotStepError(process)
-                footprint = trace.append(process, run.step(process))
-                recorded = branch.footprints[position]
-                # The end of a leaf is the second event of a reversed race: it reads other values.
-                if footprint is not recorded and (
-                    position < last or tree or footprint.own != recorded.own
-                ):
-                    return len(trace) - 1
                 if sleep:
                     own = footprint.own
                     sleep = {
@@ -86,11 +77,10 @@ class Optimal(Algorithm):
                     }
         if sleep:
             raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
-        self._next_sleep = None
-        return -1
+        return True
 
     def decide(self, run: Run, last: int) -> int:
-        """Leave it to the default schedule: what is planned was taken by `follow`."""
+        """Leave it to the default schedule: what is planned was added by `foretell`."""
         self.left_alone(1)
         return self.search.choose(run, last)
 
