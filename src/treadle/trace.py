@@ -101,28 +101,31 @@ class Trace:
 
     def conflicting(self, footprint: Footprint) -> int:
         """Return the mask of the events that are dependent with a footprint."""
+        mask = self.known_conflicting[footprint] = self._touching(footprint)
+        return mask
+
+    def _touching(self, footprint: Footprint) -> int:
+        """Return the mask of the events that are dependent with a footprint, counted anew."""
         mask = 0
         for key in footprint.conflicts:
             mask |= self.touched[key]
-        self.known_conflicting[footprint] = mask
         return mask
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
-        touched, latest, previous = self.touched, self.latest, self.previous
+        touched, of_process, created = self.touched, self.of_process, self.created
         self.known_conflicting.clear()
-        for index in range(len(self.before) - 1, length - 1, -1):
-            footprint = self.footprints[index]
-            bit = 1 << index
+        kept = (1 << length) - 1
+        analysed = slice(length, len(self.before))
+        for footprint in set(self.footprints[analysed]):
             for key in footprint.own:
-                touched[key] ^= bit
-            process = self.processes[index]
-            self.of_process[process] ^= bit
-            latest[process] = previous[index]
-            if footprint.spawns:
-                for child in footprint.spawns:
-                    if self.created.get(child) == index:
-                        del self.created[child]
+                touched[key] &= kept
+            for child in footprint.spawns:
+                if created.get(child, -1) >= length:
+                    del created[child]
+        for process in set(self.processes[analysed]):
+            of_process[process] = mask = of_process[process] & kept
+            self.latest[process] = mask.bit_length() - 1
         for judged in (self.races, self.altered, self.undecided):
             while judged and judged[-1][1] >= length:
                 judged.pop()
@@ -143,23 +146,17 @@ class Trace:
             last = latest[process]
             if last >= 0 and footprint.plain:
                 known = before[last]
-            else:
-                known = self.past_of(process, last, footprint)
-            base = known
-            dependent = 0
-            for key in footprint.conflicts:
-                dependent |= touched[key]
-            dependent &= ~known
-            first_race = len(races)
-            while dependent:
-                event = dependent.bit_length() - 1
-                races.append((event, index))
-                known |= before[event]
+                dependent = 0
+                for key in footprint.conflicts:
+                    dependent |= touched[key]
                 dependent &= ~known
-            if footprint.guarded and self.judges:
-                candidates = races[first_race:]
-                del races[first_race:]
-                self._judge(candidates, index, base)
+                while dependent:
+                    event = dependent.bit_length() - 1
+                    races.append((event, index))
+                    known |= before[event]
+                    dependent &= ~known
+            else:
+                known = self._extend_specially(index, process, last, footprint)
             bit = 1 << index
             before.append(known | bit)
             for key in footprint.own:
@@ -167,9 +164,27 @@ class Trace:
             previous.append(last)
             latest[process] = index
             of_process[process] |= bit
-            if footprint.spawns:
-                for child in footprint.spawns:
-                    self.created[child] = index
+
+    def _extend_specially(self, index: int, process: int, last: int, footprint: Footprint) -> int:
+        """Return what happens before the first event of a process, or before one that is not plain.
+
+        Its races are sorted out, and it is noted which processes it creates.
+        """
+        known = base = self.past_of(process, last, footprint)
+        candidates = []
+        dependent = self._touching(footprint) & ~known
+        while dependent:
+            event = dependent.bit_length() - 1
+            candidates.append((event, index))
+            known |= self.before[event]
+            dependent &= ~known
+        if footprint.guarded and self.judges:
+            self._judge(candidates, index, base)
+        else:
+            self.races += candidates
+        for child in footprint.spawns:
+            self.created[child] = index
+        return known
 
     def _make_room(self) -> None:
         """Let the tables grow with the vocabulary."""
@@ -288,10 +303,7 @@ class Trace:
         self._make_room()
         index = len(self.before)
         known = past
-        dependent = 0
-        for key in footprint.conflicts:
-            dependent |= self.touched[key]
-        dependent &= within & ~known
+        dependent = self._touching(footprint) & within & ~known
         while dependent:
             event = dependent.bit_length() - 1
             known |= self.before[event]
