@@ -172,7 +172,7 @@ class Trace:
         """
         known = base = self.past_of(process, last, footprint)
         candidates = []
-        dependent = self._touching(footprint) & ~known
+        dependent = self._touching(footprint) & ~known if footprint.conflicts else 0
         while dependent:
             event = dependent.bit_length() - 1
             candidates.append((event, index))
@@ -206,8 +206,9 @@ class Trace:
             creation = self.created.get(process, -1)
             base = before[creation] if creation >= 0 else 0
         for ended in footprint.joins:
-            if self.latest[ended] >= 0:
-                base |= before[self.latest[ended]]
+            end = self.latest[ended]
+            if end >= 0:
+                base |= before[end]
         return base
 
     def _judge(self, candidates: list[Race], index: int, base: int) -> None:
@@ -328,23 +329,25 @@ class Trace:
     def after_one(self, e: int) -> int:
         """Return the mask of the events that happen after one event."""
         mask = 0
-        bit = 2 << e
+        first, bit = 1 << e, 2 << e
         for past in self.before[e + 1 :]:
-            if past >> e & 1:
+            if past & first:
                 mask |= bit
             bit <<= 1
         return mask
 
-    def after(self) -> list[int]:
-        """Return, for each event, the mask of the events that happen after it."""
+    def after(self, first: int = 0) -> list[int]:
+        """Return, for each event from `first` on, the mask of the events that happen after it."""
         length = len(self.before)
         result = [0] * length
         before = self.before
         # Each event hands its own successors to its direct predecessors, latest first. Bits that
         # another predecessor covers are handed over more than once, which is harmless.
-        for index in range(length - 1, 0, -1):
-            mine = result[index] | 1 << index
-            mask = before[index] ^ 1 << index
+        wanted = -1 << first
+        for index in range(length - 1, first, -1):
+            bit = 1 << index
+            mine = result[index] | bit
+            mask = (before[index] ^ bit) & wanted
             while mask:
                 event = mask.bit_length() - 1
                 result[event] |= mine

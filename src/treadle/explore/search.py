@@ -239,7 +239,7 @@ class Search:
             for e, lasts in by_first.items():
                 yield e, everything_after(trace, e) & ~trace.after_one(e), lasts, -1
             return
-        after = trace.after()
+        after = trace.after(0 if altered or probing else min(by_first))
         for e, lasts in by_first.items():
             yield e, everything_after(trace, e) & ~after[e], lasts, -1
         yield from altered_reversals(trace, altered, after)
@@ -252,9 +252,7 @@ class Search:
         self.result.race_checks += pairs
         self.result.dependency_checks += pairs
 
-    def probe(
-        self, processes: Sequence[int], codes: list[Codes], process: int
-    ) -> Footprint | None:
+    def probe(self, processes: Sequence[int], codes: list[Codes], process: int) -> Footprint | None:
         """Run `processes` and then `process`: its footprint, or None if it is disabled there."""
         key = (tuple(processes), process)
         if key in self._probes:

@@ -158,7 +158,6 @@ class Scheduler:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
         self.patience -= 1
         if self.patience <= 0:
-            assert me.fiber is not None
             self.fibers.abandon(me, me.fiber)
             while True:
                 self.hub.switch()
@@ -186,7 +185,7 @@ class Scheduler:
             return last
         patient: list[tuple[float, int, Task]] = []
         for task in self.alive.values():
-            if is_eager(task):
+            if task is not last and is_eager(task):
                 return task
             if is_ready(task):
                 assert isinstance(task.doing, Operation)
@@ -200,7 +199,6 @@ class Scheduler:
         if self.on_switch is not None:
             self.on_switch(me, task)
         self.me = task
-        assert task.fiber is not None
         task.fiber.switch()
         if self.aborting:
             raise Abort
@@ -341,7 +339,6 @@ class Scheduler:
         if self.on_switch is not None:
             self.on_switch(self.me, task)
         self.me = task
-        assert task.fiber is not None
         task.fiber.switch()
         self._raise_fatal()
 

@@ -130,13 +130,13 @@ class Shared:
         tables = iter(row)
         while todo:
             value = todo.pop()
-            if id(value) in published:
-                continue
             kind = value.__class__
             walk = _WALKS.get(kind) or self._walk_of(kind)
             make = walk.table
             if make is not None:
-                if make.counts and isinstance(value, type) and not self.follows(value):
+                if id(value) in published or (
+                    make.counts and isinstance(value, type) and not self.follows(value)
+                ):
                     continue
                 table = next(tables, None)
                 if table is None or table.kind is not kind:
