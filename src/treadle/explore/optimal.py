@@ -103,8 +103,27 @@ class Optimal(Algorithm):
         """Reverse the races of the execution that has just ended."""
         del outcome
         since, self._unsettled = self._unsettled, _NOTHING
-        for e, w, lasts, seen in self.search.reversals(run, since=since):
+        for e, w, lasts, seen in self.search.reversals(run, self._reverse_at_once, since=since):
             self._reverse(e, w, lasts, seen)
+
+    def _reverse_at_once(self, e: int, last: int) -> bool:
+        """Do what `_reverse` does for one `e'` if it takes no `w`; tell whether that was so.
+
+        Nothing happens between the two events of a race. So what has to come before `e'` is all
+        that comes after `e` and happens before `e'`. If that is nothing and the process of `e'` is
+        asleep before the same step, `v` is redundant: whatever conflicts with that step and comes
+        after `e'` happens after it, so it is not in `w`, now or in a later execution.
+        """
+        trace = self.search.trace
+        needed = trace.before[last] >> e + 1 << e + 1
+        sleep = self.sleep[e]
+        if sleep:
+            step = sleep.get(trace.processes[last])
+            return step is trace.footprints[last] and needed == 1 << last
+        if self.wut[e]:
+            return False
+        self.wut[e] = [self._leaf(needed, last)]
+        return True
 
     def _reverse(self, e: int, w: int, lasts: list[int], seen: int) -> None:
         """Make sure that `v = w.e'` will be explored after `pre(E, e)`, for each `e'` of `lasts`.
