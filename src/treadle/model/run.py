@@ -162,7 +162,15 @@ class ModelRun:
         else:
             self._next_is_open.discard(process)
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does, and go on as `finish` does."""
+        length = len(processes)
+        differing = self.replay(processes, codes, length)
+        if differing < 0:
+            self.finish(processes[-1] if length else -1, limit, processes, codes)
+        return differing
+
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
@@ -187,11 +195,15 @@ class ModelRun:
                 else:
                     if following is not None or self.offered is not None:
                         self._note_yielded(process, following)
-                if tuple(log) != codes[index]:
-                    return index
+                taken = tuple(log)
                 log.clear()
                 self._steps += 1
-            elif not is_enabled(process) or step(process) != codes[index]:
+            elif is_enabled(process):
+                taken = step(process)
+            else:
+                return index
+            if taken != codes[index]:
+                codes[index] = taken
                 return index
         return -1
 
