@@ -50,9 +50,13 @@ def running_example() -> Program:
 # The second set of benchmarks: synthetic programs
 
 
-def _in_phases(name: str, phases: int, bodies: list[Body], look: Callable[[Any, int], None] | None,
-               **shared: Any) -> Program:  # fmt: skip
-    """Return a program that runs processes in phases: starts them, joins them, and looks."""
+def _in_phases(
+    name: str, phases: int, bodies: list[Body], *, looks: bool, **shared: Any
+) -> Program:
+    """Return a program that runs processes in phases: starts them, joins them, and looks at x, y.
+
+    All is in one function, so that it can be foreseen what each step accesses.
+    """
     program = Program(name, **shared)
 
     @program.process
@@ -64,9 +68,9 @@ def _in_phases(name: str, phases: int, bodies: list[Body], look: Callable[[Any, 
                     s.spawn(body, phase, name=f"{phase}.{i}")
             for name in _names(phase, len(bodies)):
                 yield s.join(name)
-            if look is not None:
+            if looks:
                 yield
-                look(s, phase)
+                s.seen[phase] = (s.x[phase], s.y[phase])
 
     for i, body in enumerate(bodies):
         program.process(body, 0, name=f"0.{i}")
@@ -90,11 +94,9 @@ def lastwrite(n: int, phases: int = 1, *, same: bool = True) -> Program:
 
         return write
 
-    def look(s: Any, phase: int) -> None:
-        s.seen[phase] = s.x[phase]
-
     writers = [writer(1 if same else i + 1) for i in range(n)]
-    return _in_phases(f"lastwrite({n})", phases, writers, look, x=[0] * phases, seen=[0] * phases)
+    zeros = [0] * phases
+    return _in_phases(f"lastwrite({n})", phases, writers, looks=True, x=zeros, y=zeros, seen=zeros)
 
 
 def floatingread(n: int, phases: int = 1, *, same: bool = True) -> Program:
@@ -112,7 +114,8 @@ def floatingread(n: int, phases: int = 1, *, same: bool = True) -> Program:
         s.seen[phase] = s.x[phase]
 
     bodies = [*(writer(1 if same else i + 2) for i in range(n)), read]
-    return _in_phases(f"floatingread({n})", phases, bodies, None, x=[1] * phases, seen=[1] * phases)
+    ones = [1] * phases
+    return _in_phases(f"floatingread({n})", phases, bodies, looks=False, x=ones, seen=ones)
 
 
 def abs_(n: int, phases: int = 1, *, same: bool = True) -> Program:
@@ -127,12 +130,9 @@ def abs_(n: int, phases: int = 1, *, same: bool = True) -> Program:
 
         return write
 
-    def look(s: Any, phase: int) -> None:
-        s.seen[phase] = (s.x[phase], s.y[phase])
-
     writers = [writer(1 if same else i + 1) for i in range(n)]
     zeros = [0] * phases
-    return _in_phases(f"abs({n})", phases, writers, look, x=zeros, y=zeros, seen=zeros)
+    return _in_phases(f"abs({n})", phases, writers, looks=True, x=zeros, y=zeros, seen=zeros)
 
 
 def arraywrite(n: int) -> Program:
@@ -156,7 +156,8 @@ def arraywrite(n: int) -> Program:
         return read
 
     bodies = [write, reader(0), reader(1)]
-    return _in_phases(f"arraywrite({n})", rounds, bodies, None, array=[0] * (rounds * size))
+    array = [0] * (rounds * size)
+    return _in_phases(f"arraywrite({n})", rounds, bodies, looks=False, array=array)
 
 
 # The first set of benchmarks, from their descriptions

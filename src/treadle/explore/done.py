@@ -99,22 +99,26 @@ class DoneSets(Optimal):
 
     def plan(
         self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
-    ) -> None:
-        """Insert `v` into the wakeup tree of `pre(E, e)`, unless it is redundant.
+    ) -> bool:
+        """Insert `v` into the wakeup tree of `pre(E, e)`; return False if it is redundant.
 
         `keep` has the positions in `v` of the steps that have to be planned; what it takes to see
         that the plan is not redundant is added. The last step is not planned if it is not possible:
         then only what comes before it is.
         """
-        start = self._imagine(e, v)
-        mask = (1 << len(self.order)) - (1 << e - start)
-        possible = mask if is_end_possible else mask & ~(1 << len(self.order) - 1)
+        trace = self.search.trace
+        start = next((depth for depth in range(e) if self.sleep[depth]), e)
+        processes = trace.processes[start:e] + [process for process, _ in v]
+        footprints = trace.footprints[start:e] + [step for _, step in v]
+        if self._is_redundant(start, e, processes, footprints):
+            return False
+        self._imagine(processes, footprints)
+        mask = (1 << len(processes)) - (1 << e - start)
+        possible = mask if is_end_possible else mask & ~(1 << len(processes) - 1)
         needed = (keep << e - start) & possible
         for depth in range(start, e + 1):
             for process, step in (self.sleep[depth] or {}).items():
                 woken = self._what_wakes(process, step, -1 << depth - start)
-                if not woken:
-                    return
                 if not woken & (needed | ~mask):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
@@ -122,17 +126,58 @@ class DoneSets(Optimal):
             self._insert(tree, mask, needed, -1, mask, possible)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
+        return True
 
-    def _imagine(self, e: int, v: Sequence[Step]) -> int:
-        """Make `order` hold `w'.v`, from the first prefix `w` on with something done."""
-        trace, order = self.search.trace, self.order
-        start = next((depth for depth in range(e) if self.sleep[depth]), e)
+    def _is_redundant(
+        self, start: int, e: int, processes: list[int], footprints: list[Footprint]
+    ) -> bool:
+        """Tell whether a process of `done(w)` is a weak initial of `w'.v`, for any prefix `w`.
+
+        The processes and footprints are those of `w'.v` for the prefix of length `start`.
+        """
+        for depth in range(start, e + 1):
+            for process, step in (self.sleep[depth] or {}).items():
+                first = depth - start
+                try:
+                    position = processes.index(process, first)
+                except ValueError:
+                    position = len(processes)
+                else:
+                    step = footprints[position]
+                if not self._is_woken(step, processes, footprints, first, position):
+                    return True
+        return False
+
+    def _is_woken(
+        self,
+        step: Footprint,
+        processes: list[int],
+        footprints: list[Footprint],
+        first: int,
+        position: int,
+    ) -> bool:
+        """Tell whether a step at `position` happens after one of those since `first`."""
+        earlier = footprints[first:position]
+        conflicts = step.conflict_set
+        if any([not conflicts.isdisjoint(other.own) for other in earlier]):
+            later = footprints[position + 1 :]
+            if any(self.is_dependent(step, other, later) for other in earlier):
+                return True
+        return bool(step.joins) and not set(step.joins).isdisjoint(processes[first:position])
+
+    def is_dependent(self, step: Footprint, other: Footprint, later: Sequence[Footprint]) -> bool:
+        """Tell whether a step depends on another one before it, given what comes later."""
+        del later
+        return step.conflicts_with(other)
+
+    def _imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
+        """Make `order` hold a sequence of steps."""
+        order = self.order
         order.truncate(0)
-        order.processes = trace.processes[start:e] + [process for process, _ in v]
-        order.footprints = trace.footprints[start:e] + [step for _, step in v]
-        order.codes = [step.codes for step in order.footprints]
+        order.processes = processes
+        order.footprints = footprints
+        order.codes = [step.codes for step in footprints]
         order.extend()
-        return start
 
     def _what_wakes(self, process: int, step: Footprint, within: int) -> int:
         """Return the imagined events because of which a done process is no weak initial."""

@@ -7,12 +7,13 @@ observer, for without it the two would not be ordered, and the reversal redundan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from treadle.events import Footprint
 from treadle.explore.blocking import everything_after
 from treadle.explore.done import DoneSets
-from treadle.explore.observation import ObservedTrace
+from treadle.explore.observation import ObservedTrace, is_looked_at
 from treadle.explore.steps import Step
 from treadle.program import Run
 from treadle.trace import Trace, bits
@@ -50,6 +51,14 @@ class Observers(DoneSets):
             return
         v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
         self.plan(e, [*v, o], is_end_possible=can_look)
+
+    def is_dependent(self, step: Footprint, other: Footprint, later: Sequence[Footprint]) -> bool:
+        """Tell whether a step depends on another one before it, given who looks later."""
+        both = step.overwrites & other.overwrites
+        conflicts = step.conflict_set - both if both else step.conflict_set
+        if not conflicts.isdisjoint(other.own):
+            return True
+        return any(is_looked_at(key, later) for key in both)
 
     @property
     def observed(self) -> ObservedTrace:
