@@ -158,7 +158,7 @@ class LetterOfThePaper(OptimalContextObservers):
             def is_over(self, run: Run) -> bool:
                 return True
 
-        self.contexts = Careless(self.search, refined=True)
+        self.contexts = Careless(self.search)
 
 
 def test_example_10_and_11_the_union_and_what_the_paper_prunes_beyond_it() -> None:

@@ -36,6 +36,8 @@ class Task:
     """Seconds of wall time after which the row is stopped."""
     learn: bool = True
     """Whether the eager algorithms learn from unsatisfiable constraint systems."""
+    refined: bool = True
+    """Whether the context-sensitive algorithms compare only what a race can change."""
 
     def __str__(self) -> str:
         return f"{self.program}({self.n}) under {self.algorithm}"
@@ -86,6 +88,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         timeout=task.timeout,
         stop_on_failure=False,
         learn=task.learn,
+        refined=task.refined,
     )
     seconds = time.process_time() - started
     return Measurement(

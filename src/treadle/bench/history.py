@@ -49,4 +49,6 @@ def _read(path: Path) -> dict[str, float]:
 
 def _key(task: Task) -> str:
     learning = "" if task.learn else " without learning"
-    return f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}{learning}"
+    comparing = "" if task.refined else " comparing whole states"
+    name = f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}"
+    return name + learning + comparing

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from treadle.events import Footprint
+from treadle.explore.algorithm import BLOCKED
 from treadle.explore.contexts import Contexts, Reordering
 from treadle.explore.dontdo import DontDo, forbidden, inherited
 from treadle.explore.source import Source
@@ -22,13 +23,11 @@ class Context(Source):
     """Source-DPOR with sequences in its sleep sets."""
 
     sees_every_order: ClassVar[bool] = False
-    refined: ClassVar[bool] = True
-    """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search, refined=self.refined)
+        self.contexts = Contexts(self.search)
         self.dnd: list[DontDo] = []
         self._here: DontDo = []
 
@@ -42,6 +41,12 @@ class Context(Source):
         """Pass on to `E.p` what is asleep or forbidden at `E`."""
         super().executed(process, footprint)
         self._here = self._here and inherited(self._here, process, footprint)
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races that the new part of the execution closes."""
+        if outcome != BLOCKED:
+            self.contexts.look_around(run)
+        super().analyse(run, outcome)
 
     def _add_initial(self, e: int, last: int, v: int) -> None:
         """Reverse the race `(e, e')`, and forbid its end if that leads nowhere new."""

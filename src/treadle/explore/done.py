@@ -99,8 +99,8 @@ class DoneSets(Optimal):
 
     def plan(
         self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
-    ) -> bool:
-        """Insert `v` into the wakeup tree of `pre(E, e)`; return False if it is redundant.
+    ) -> None:
+        """Insert `v` into the wakeup tree of `pre(E, e)`, unless it is redundant.
 
         `keep` has the positions in `v` of the steps that have to be planned; what it takes to see
         that the plan is not redundant is added. The last step is not planned if it is not possible:
@@ -110,8 +110,8 @@ class DoneSets(Optimal):
         start = next((depth for depth in range(e) if self.sleep[depth]), e)
         processes = trace.processes[start:e] + [process for process, _ in v]
         footprints = trace.footprints[start:e] + [step for _, step in v]
-        if self._is_redundant(start, e, processes, footprints):
-            return False
+        if self._is_explored(start, e, processes, footprints):
+            return
         self._imagine(processes, footprints)
         mask = (1 << len(processes)) - (1 << e - start)
         possible = mask if is_end_possible else mask & ~(1 << len(processes) - 1)
@@ -126,9 +126,8 @@ class DoneSets(Optimal):
             self._insert(tree, mask, needed, -1, mask, possible)
         else:
             self.wut[e] = [self._leaf(needed, -1)]
-        return True
 
-    def _is_redundant(
+    def _is_explored(
         self, start: int, e: int, processes: list[int], footprints: list[Footprint]
     ) -> bool:
         """Tell whether a process of `done(w)` is a weak initial of `w'.v`, for any prefix `w`.
@@ -159,7 +158,7 @@ class DoneSets(Optimal):
         """Tell whether a step at `position` happens after one of those since `first`."""
         earlier = footprints[first:position]
         conflicts = step.conflict_set
-        if any([not conflicts.isdisjoint(other.own) for other in earlier]):
+        if not all(map(conflicts.isdisjoint, [other.own for other in earlier])):
             later = footprints[position + 1 :]
             if any(self.is_dependent(step, other, later) for other in earlier):
                 return True

@@ -45,13 +45,11 @@ class DontDoSets(DoneSets):
     """Optimal-DPOR with done sets and don't-do sets."""
 
     sees_every_order: ClassVar[bool] = False
-    refined: ClassVar[bool] = True
-    """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search, refined=self.refined)
+        self.contexts = Contexts(self.search)
         self.dnd: list[DontDo | None] = []
         """`dnd(E)` for each prefix of the current execution, by length; None if empty."""
         self._here: DontDo = []
@@ -119,6 +117,7 @@ class DontDoSets(DoneSets):
     def analyse(self, run: Run, outcome: int) -> None:
         """Detect races at the end of an execution, or behind each forbidden step."""
         if outcome != BLOCKED:
+            self.contexts.look_around(run)
             self.detect_races(run)
         else:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(self._stopped) - 1

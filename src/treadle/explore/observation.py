@@ -25,7 +25,6 @@ from treadle.events import Codes, Footprint, Mode, Vocabulary, code
 from treadle.explore.steps import Step
 from treadle.trace import Race, Trace, bits
 
-
 _Keys = tuple[int, ...]
 """Writer keys of locations."""
 
@@ -38,7 +37,7 @@ class ObservedTrace(Trace):
         self._overwriting: list[int] = []
         """The mask of the analysed events that overwrite a location, by its writer key."""
         self._looked_at: list[_Keys] = []
-        """For each analysed event what it overwrites and somebody looks at before the next write."""
+        """What each analysed event overwrites and somebody looks at before the next write."""
         self._observed: dict[Race, _Keys] = {}
         """Races that exist because somebody looks: the writer keys of what is looked at."""
         self._waiting: dict[int, Step] = {}

@@ -58,7 +58,8 @@ class OptimalContextObservers(OptimalContext, Observers):
         *others, o = observers
         beginning = [*ance, last, e, *between]
         rest = bits(unobserving & ~sum(1 << event for event in beginning))
-        self.plan(e, [*self.steps([*beginning, *rest]), end], is_end_possible=can_look)
+        v = [*self.steps([*beginning, *rest]), end]
+        self.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
             rest = [*between, o, *others]
             reordering = Reordering(
