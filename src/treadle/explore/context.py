@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from treadle.events import Footprint
-from treadle.explore.algorithm import BLOCKED
 from treadle.explore.contexts import Contexts, Reordering
 from treadle.explore.dontdo import DontDo, forbidden, inherited
 from treadle.explore.source import Source
@@ -44,8 +43,7 @@ class Context(Source):
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""
-        if outcome != BLOCKED:
-            self.contexts.look_around(run)
+        self.contexts.follow(run, outcome)
         super().analyse(run, outcome)
 
     def _add_initial(self, e: int, last: int, v: int) -> None:
@@ -54,7 +52,7 @@ class Context(Source):
         trace = self.search.trace
         if self.contexts.can_agree(e, last):
             ance = bits(trace.before[last] & v & ~(1 << last))
-            dont = self.contexts.agree(Reordering([*range(e), *ance], [e, last], [last, e]))
+            dont = self.contexts.agree(Reordering(e, ance, [e, last], [last, e]))
             if dont is not None:
                 steps = [(trace.processes[event], trace.footprints[event]) for event in ance]
                 sequence = (*steps, *dont)

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treadle.events import Codes, Footprint, Mode, location_of, mode_of
-from treadle.explore.histories import Histories, Standing
+from treadle.explore.algorithm import BLOCKED
+from treadle.explore.histories import Histories, Path, Standing
 from treadle.explore.steps import Step
 from treadle.program import Run
 
@@ -45,8 +46,10 @@ _Answers = dict[_Touched, dict[Hashable, list[Step] | None]]
 class Reordering:
     """Events of the trace in the order that they had, and in another one."""
 
-    prefix: list[int]
-    """What comes before, as recorded."""
+    depth: int
+    """How many of the recorded steps come before."""
+    ance: list[int]
+    """What comes before besides: the ancestors of the second event."""
     usual: list[int]
     other: list[int]
     indifferent: frozenset[int] = frozenset()
@@ -66,6 +69,7 @@ class Contexts:
 
     def _forget(self) -> None:
         self._histories = Histories()
+        self._path = Path(self._histories)
         self._answers: dict[Hashable, _Answers] = {}
         self._values: dict[tuple[int, int], object] = {}
         """What is at a location with a history, if it can be compared."""
@@ -76,7 +80,7 @@ class Contexts:
         Different executions ask the same: only the histories of those who take the steps matter,
         and of what they look at. And when the race is met the other way round, the answer is known.
         """
-        standing = self._standing(reordering.prefix)
+        standing = self._path.at(reordering.depth).after(self._recorded(reordering.ance))
         usual, other = self._processes(reordering.usual), self._processes(reordering.other)
         indifferent = tuple([event in reordering.indifferent for event in reordering.usual])
         who = tuple(sorted(set(usual)))
@@ -94,21 +98,16 @@ class Contexts:
         self._answers.setdefault((other, usual, where), {}).setdefault(touched, {})[key] = back
         return there
 
-    def _standing(self, events: Sequence[int]) -> Standing:
-        """Return the histories after some events of the trace."""
-        if len(self._histories) > _KEPT:
-            self._forget()
-        trace, standing = self._search.trace, Standing(self._histories)
-        for event in events:
-            standing.take(trace.processes[event], trace.footprints[event])
-        return standing
-
     # Values that are known without a check
 
-    def look_around(self, run: Run) -> None:
-        """Learn what is where at the end of an execution."""
+    def follow(self, run: Run, outcome: int) -> None:
+        """Take note of the execution that questions will be about, and what is where at its end."""
         trace = self._search.trace
-        self._learn_values(run, self._standing(range(len(trace))), trace.footprints)
+        if len(self._histories.numbers) > _KEPT:
+            self._forget()
+        self._path.follow(trace.processes, trace.footprints)
+        if outcome != BLOCKED:
+            self._learn_values(run, self._path.at(len(trace)), trace.footprints)
 
     def _learn_values(self, run: Run, standing: Standing, footprints: Iterable[Footprint]) -> None:
         """Learn what is now where steps have changed something."""
@@ -122,9 +121,8 @@ class Contexts:
 
     def _are_known_to_differ(self, standing: Standing, reordering: Reordering) -> bool:
         """Tell whether values are known that differ after the two orders."""
-        trace = self._search.trace
         usual, other = (
-            standing.after((trace.processes[event], trace.footprints[event]) for event in events)
+            standing.after(self._recorded(events))
             for events in (reordering.usual, reordering.other)
         )
         for location, history in usual.locations.items():
@@ -137,6 +135,10 @@ class Contexts:
         return False
 
     # The check
+
+    def _recorded(self, events: Sequence[int]) -> list[Step]:
+        trace = self._search.trace
+        return [(trace.processes[event], trace.footprints[event]) for event in events]
 
     def _processes(self, events: list[int]) -> _Order:
         processes = self._search.trace.processes
@@ -220,7 +222,7 @@ class Contexts:
         self, standing: Standing, reordering: Reordering, last: Sequence[int]
     ) -> _Taken | None:
         """Run some events as they are recorded, then others; None if one of these is disabled."""
-        trace, prefix = self._search.trace, reordering.prefix
+        trace, prefix = self._search.trace, [*range(reordering.depth), *reordering.ance]
         run = self._search.program.start()
         taken = _Taken(run)
         processes = [trace.processes[event] for event in prefix]

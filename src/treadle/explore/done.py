@@ -143,31 +143,20 @@ class DoneSets(Optimal):
                     position = len(processes)
                 else:
                     step = footprints[position]
-                if not self._is_woken(step, processes, footprints, first, position):
+                earlier = footprints[first:position]
+                if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
+                    continue
+                if not self.depends_on_any(step, earlier, footprints[position + 1 :]):
                     return True
         return False
 
-    def _is_woken(
-        self,
-        step: Footprint,
-        processes: list[int],
-        footprints: list[Footprint],
-        first: int,
-        position: int,
+    def depends_on_any(
+        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
     ) -> bool:
-        """Tell whether a step at `position` happens after one of those since `first`."""
-        earlier = footprints[first:position]
-        conflicts = step.conflict_set
-        if not all(map(conflicts.isdisjoint, [other.own for other in earlier])):
-            later = footprints[position + 1 :]
-            if any(self.is_dependent(step, other, later) for other in earlier):
-                return True
-        return bool(step.joins) and not set(step.joins).isdisjoint(processes[first:position])
-
-    def is_dependent(self, step: Footprint, other: Footprint, later: Sequence[Footprint]) -> bool:
-        """Tell whether a step depends on another one before it, given what comes later."""
+        """Tell whether a step depends on one of those before it, given what comes later."""
         del later
-        return step.conflicts_with(other)
+        conflicts = step.conflict_set
+        return any(not conflicts.isdisjoint(other.own) for other in earlier)
 
     def _imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
         """Make `order` hold a sequence of steps."""

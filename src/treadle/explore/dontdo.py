@@ -116,8 +116,8 @@ class DontDoSets(DoneSets):
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Detect races at the end of an execution, or behind each forbidden step."""
+        self.contexts.follow(run, outcome)
         if outcome != BLOCKED:
-            self.contexts.look_around(run)
             self.detect_races(run)
         else:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(self._stopped) - 1

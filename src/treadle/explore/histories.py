@@ -24,15 +24,8 @@ class Histories:
     """Numbers of histories."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
+        self.numbers: dict[Hashable, int] = {}
         self._touched: dict[Footprint, tuple[_Numbers, _Numbers]] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def number(self, history: Hashable) -> int:
-        """Return the number of a history."""
-        return self._numbers.setdefault(history, len(self._numbers))
 
     def touched(self, footprint: Footprint) -> tuple[_Numbers, _Numbers]:
         """Return the locations that decide what a step does, and those that it changes."""
@@ -48,38 +41,35 @@ class Histories:
 class Standing:
     """Where processes stand and what is at locations, by history; none where nothing happened."""
 
-    def __init__(self, histories: Histories) -> None:
-        self._histories = histories
-        self.processes: dict[int, int] = {}
-        self.locations: dict[int, int] = {}
+    __slots__ = ("_histories", "locations", "processes")
 
-    def take(self, process: int, footprint: Footprint) -> None:
-        """Take note of a step."""
-        processes, locations = self.processes, self.locations
-        looked, changed = self._histories.touched(footprint)
-        history = self._histories.number(
-            (
-                process,
-                footprint,
-                processes.get(process),
-                tuple([locations.get(location) for location in looked]),
-                tuple([processes.get(ended) for ended in footprint.joins]),
-            )
-        )
-        processes[process] = history
-        for location in changed:
-            locations[location] = history
-        for child in footprint.spawns:
-            processes[child] = self._histories.number((child, history))
+    def __init__(
+        self, histories: Histories, processes: dict[int, int], locations: dict[int, int]
+    ) -> None:
+        self._histories = histories
+        self.processes = processes
+        self.locations = locations
 
     def after(self, steps: Iterable[Step]) -> Standing:
         """Return what comes of it when steps are taken."""
-        standing = Standing(self._histories)
-        standing.processes.update(self.processes)
-        standing.locations.update(self.locations)
+        processes, locations = self.processes.copy(), self.locations.copy()
+        touched, numbers = self._histories.touched, self._histories.numbers
         for process, footprint in steps:
-            standing.take(process, footprint)
-        return standing
+            looked, changed = touched(footprint)
+            key = (
+                process,
+                footprint,
+                processes.get(process),
+                *map(locations.get, looked),
+                *map(processes.get, footprint.joins),
+            )
+            history = numbers.setdefault(key, len(numbers))
+            processes[process] = history
+            for location in changed:
+                locations[location] = history
+            for child in footprint.spawns:
+                processes[child] = numbers.setdefault((child, history), len(numbers))
+        return Standing(self._histories, processes, locations)
 
     def of(self, processes: _Numbers | None, locations: _Numbers | None) -> Hashable:
         """Return the histories of some processes and locations, None standing for all."""
@@ -89,4 +79,33 @@ class Standing:
 def _some(histories: dict[int, int], wanted: _Numbers | None) -> Hashable:
     if wanted is None:
         return frozenset(histories.items())
-    return tuple([histories.get(number) for number in wanted])
+    return tuple(map(histories.get, wanted))
+
+
+class Path:
+    """The standings along an execution, which the next one shares in part."""
+
+    def __init__(self, histories: Histories) -> None:
+        self._processes: list[int] = []
+        self._footprints: list[Footprint] = []
+        self._standings = [Standing(histories, {}, {})]
+
+    def follow(self, processes: list[int], footprints: list[Footprint]) -> None:
+        """Go the way of an execution."""
+        kept = 0
+        for old, new in zip(
+            zip(self._processes, self._footprints, strict=True),
+            zip(processes, footprints, strict=True),
+            strict=False,
+        ):
+            if old != new:
+                break
+            kept += 1
+        del self._standings[kept + 1 :]
+        for step in zip(processes[kept:], footprints[kept:], strict=True):
+            self._standings.append(self._standings[-1].after([step]))
+        self._processes, self._footprints = processes.copy(), footprints.copy()
+
+    def at(self, depth: int) -> Standing:
+        """Return the standing after so many steps."""
+        return self._standings[depth]

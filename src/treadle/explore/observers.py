@@ -7,7 +7,6 @@ observer, for without it the two would not be ordered, and the reversal redundan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from treadle.events import Footprint
@@ -52,13 +51,20 @@ class Observers(DoneSets):
         v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
         self.plan(e, [*v, o], is_end_possible=can_look)
 
-    def is_dependent(self, step: Footprint, other: Footprint, later: Sequence[Footprint]) -> bool:
-        """Tell whether a step depends on another one before it, given who looks later."""
-        both = step.overwrites & other.overwrites
-        conflicts = step.conflict_set - both if both else step.conflict_set
-        if not conflicts.isdisjoint(other.own):
-            return True
-        return any(is_looked_at(key, later) for key in both)
+    def depends_on_any(
+        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+    ) -> bool:
+        """Tell whether a step depends on one of those before it, given who looks later."""
+        seen = [key for key in step.overwrites if is_looked_at(key, later)]
+        unseen = step.overwrites.difference(seen)
+        if not unseen:
+            return super().depends_on_any(step, earlier, later)
+        for other in earlier:
+            if not step.conflict_set.isdisjoint(other.own):
+                conflicts = step.conflict_set - (unseen & other.overwrites)
+                if not conflicts.isdisjoint(other.own):
+                    return True
+        return False
 
     @property
     def observed(self) -> ObservedTrace:

@@ -63,7 +63,8 @@ class OptimalContextObservers(OptimalContext, Observers):
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
             rest = [*between, o, *others]
             reordering = Reordering(
-                prefix=[*range(e), *ance],
+                depth=e,
+                ance=ance,
                 usual=[e, last, *rest],
                 other=[last, e, *rest],
                 indifferent=frozenset(between),
