@@ -95,8 +95,7 @@ def _without(sequence: Steps, process: int, step: Footprint) -> Steps | None:
     """Return what is left of a sequence behind a step; None if it means nothing there."""
     position = next((i for i, (p, _) in enumerate(sequence) if p == process), None)
     if position is None:
-        is_apart = all(_shared_writes(step, other) is not None for _, other in sequence)
-        return sequence if is_apart else None
+        return None if any(step.conflicts_with(other) for _, other in sequence) else sequence
     rest = sequence[position + 1 :]
     for _, other in sequence[:position]:
         written = _shared_writes(step, other)
