@@ -106,6 +106,7 @@ class DoneSets(Optimal):
         that the plan is not redundant is added. The last step is not planned if it is not possible:
         then only what comes before it is.
         """
+        self.passed.clear()
         trace = self.search.trace
         start = next((depth for depth in range(e) if self.sleep[depth]), e)
         processes = trace.processes[start:e] + [process for process, _ in v]
@@ -119,7 +120,7 @@ class DoneSets(Optimal):
         for depth in range(start, e + 1):
             for process, step in (self.sleep[depth] or {}).items():
                 woken = self._what_wakes(process, step, -1 << depth - start)
-                if not woken & (needed | ~mask):
+                if woken and not woken & (needed | ~mask):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
         if tree:
@@ -140,6 +141,8 @@ class DoneSets(Optimal):
                 try:
                     position = processes.index(process, first)
                 except ValueError:
+                    if self.was_stopped(depth, process):
+                        continue
                     position = len(processes)
                 else:
                     step = footprints[position]
@@ -148,6 +151,11 @@ class DoneSets(Optimal):
                     continue
                 if not self.depends_on_any(step, earlier, footprints[position + 1 :]):
                     return True
+        return False
+
+    def was_stopped(self, depth: int, process: int) -> bool:
+        """Tell whether a process of `done(E)` is there without having been explored."""
+        del depth, process
         return False
 
     def depends_on_any(
