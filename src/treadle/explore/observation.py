@@ -72,10 +72,19 @@ class ObservedTrace(Trace):
         self._waiting.clear()
         for process, codes in blocked:
             footprint = self.vocabulary.footprint(codes)
-            locations = sorted(self.vocabulary.awaited_locations(footprint))
-            reads = tuple(code(location, Mode.READ) for location in locations)
-            step = process, self.vocabulary.footprint(reads)
+            locations = self.vocabulary.awaited_locations(footprint)
+            step = process, self._reads(locations)
             self._waiting.update((location * 4 + 1, step) for location in locations)
+
+    def look_in_vain(self, e: int, last: int, o: int) -> Step:
+        """Return an observer as a step that looks at what both write, and goes on waiting."""
+        locations = self.vocabulary.awaited_locations(self.footprints[o])
+        locations.update(key >> 2 for key in self._observed[e, last])
+        return self.processes[o], self._reads(locations)
+
+    def _reads(self, locations: set[int]) -> Footprint:
+        codes = tuple(code(location, Mode.READ) for location in sorted(locations))
+        return self.vocabulary.footprint(codes)
 
     def _looking(self, key: int, last: int) -> int:
         """Return the mask of the events that look at what `last` wrote, before the next write."""

@@ -85,14 +85,16 @@ class Observers(DoneSets):
         It cannot if its process waits for a value that is not there then. The race is observed all
         the same: by somebody who goes on waiting.
         """
-        trace = self.search.trace
-        footprint: Footprint | None = trace.footprints[o]
-        if trace.footprints[o].guarded:
-            ance = unobserving & trace.before[last]
-            events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
-            footprint = self.search.probe(
-                [trace.processes[event] for event in events],
-                [trace.codes[event] for event in events],
-                trace.processes[o],
-            )
-        return (trace.processes[o], footprint or trace.footprints[o]), footprint is not None
+        trace = self.observed
+        if not trace.footprints[o].guarded:
+            return (trace.processes[o], trace.footprints[o]), True
+        ance = unobserving & trace.before[last]
+        events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
+        footprint = self.search.probe(
+            [trace.processes[event] for event in events],
+            [trace.codes[event] for event in events],
+            trace.processes[o],
+        )
+        if footprint is None:
+            return trace.look_in_vain(e, last, o), False
+        return (trace.processes[o], footprint), True
