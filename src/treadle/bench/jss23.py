@@ -77,11 +77,11 @@ def _in_phases(
     return program
 
 
-def _names(phase: int, count: int) -> list[str]:
+def _names(phase: int, count: int) -> tuple[str, ...]:
     """Return the names of the processes of a phase; `main` is the parent of the later ones."""
-    names = [f"{phase}.{i}" for i in range(count)]
     first = 1 + (phase - 1) * count
-    return [f"main.{first + i}:{name}" for i, name in enumerate(names)] if phase else names
+    parents = [f"main.{first + i}:" if phase else "" for i in range(count)]
+    return tuple(f"{parent}{phase}.{i}" for i, parent in enumerate(parents))
 
 
 def lastwrite(n: int, phases: int = 1, *, same: bool = True) -> Program:
