@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from treadle.api import explore
-from treadle.bench.paper import Benchmark
+from treadle.bench.paper import WHOLE_STATES, Benchmark
 from treadle.errors import TreadleBug
 
 _MB = 1 << 20
@@ -39,8 +39,13 @@ class Task:
     refined: bool = True
     """Whether the context-sensitive algorithms compare only what a race can change."""
 
+    @property
+    def label(self) -> str:
+        """The algorithm as tables name it."""
+        return self.algorithm if self.refined else self.algorithm + WHOLE_STATES
+
     def __str__(self) -> str:
-        return f"{self.program}({self.n}) under {self.algorithm}"
+        return f"{self.program}({self.n}) under {self.label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
     return Measurement(
         program=task.program,
         n=task.n,
-        algorithm=task.algorithm,
+        algorithm=task.label,
         executions=result.executions,
         blocked=result.blocked,
         events=result.events,

@@ -49,6 +49,4 @@ def _read(path: Path) -> dict[str, float]:
 
 def _key(task: Task) -> str:
     learning = "" if task.learn else " without learning"
-    comparing = "" if task.refined else " comparing whole states"
-    name = f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}"
-    return name + learning + comparing
+    return f"{task.paper} {task.program}({task.n}) {task.label} {task.schedule}{learning}"
