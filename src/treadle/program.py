@@ -208,6 +208,13 @@ class Run(Protocol):
         """
         ...
 
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there.
+
+        What cannot be compared, or not on its own, is equal to nothing, not even to itself.
+        """
+        ...
+
     def close(self) -> None:
         """End the run; frees what its processes hold."""
         ...

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from treadle.api import ALGORITHMS
 from treadle.bench import PAPERS
-from treadle.bench.check import deviation
+from treadle.bench.check import COMPARING_STATES, deviation
 from treadle.bench.harness import Measurement, Task, measure
 from treadle.bench.history import History, default_path
-from treadle.bench.paper import Paper, PaperTable, Row
+from treadle.bench.paper import WHOLE_STATES, Paper, PaperTable, Row
 from treadle.bench.table import MeasuredRow, build, build_lines, notes, seconds
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.schedule import SCHEDULES
@@ -62,6 +62,12 @@ _PIPE_WIDTH = 180
     help="Whether the eager algorithms learn from unsatisfiable constraint systems; "
     "their paper's do not.",
 )
+@click.option(
+    "--refined/--no-refined",
+    default=True,
+    help="Whether the context-sensitive algorithms compare only what a race can change, or whole "
+    "states.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
 @click.pass_context
 def bench(
@@ -73,6 +79,7 @@ def bench(
     schedule: str | None,
     row_timeout: float,
     learn: bool,
+    refined: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's tables again and print them, ours beside theirs.
@@ -88,7 +95,7 @@ def bench(
 
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
-    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined)
     tables = session.paper.select(programs, sizes)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
@@ -109,6 +116,7 @@ class _Session:
     schedule: str | None
     row_timeout: float
     learn: bool
+    refined: bool
     history: History = field(default_factory=lambda: History(default_path()))
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
@@ -161,14 +169,17 @@ class _Session:
 
     def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
         schedule = self.schedule or row.benchmark.schedule or "stay"
+        name = algorithm.removesuffix(WHOLE_STATES)
+        compares_states = name in COMPARING_STATES
         task = Task(
             self.paper.name,
             row.benchmark.name,
             row.n,
-            algorithm,
+            name,
             schedule,
             self.row_timeout,
             self.learn,
+            refined=name == algorithm and (self.refined or not compares_states),
         )
         last = self.history.last(task)
         measured = _measure_visibly(task, number, last)

@@ -53,6 +53,10 @@ class Optimal(Algorithm):
         """The events that masks of `_insert` and `_leaf` refer to."""
         self._unsettled = _NOTHING
         """The first second event of a race whose handling rested on later events."""
+        self.passed: set[int] = set()
+        """Processes on the way of what was inserted last, or of the leaf found, that are not in it.
+
+        Nobody here asks; those do who may have to turn back on that way."""
 
     # Exploration phase
 
@@ -218,6 +222,7 @@ class Optimal(Algorithm):
                         if not dependent & keep:
                             keep |= before[(dependent & -dependent).bit_length() - 1] & v
                         break
+                    self.passed.add(q)
                     position += 1
                 if position:
                     break  # consistent with the first step at least

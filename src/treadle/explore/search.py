@@ -58,6 +58,7 @@ class Search:
         depth: int = 3,
         races: bool = False,
         learn: bool = True,
+        refined: bool = True,
         listener: Listener | None = None,
     ) -> None:
         self.program = program
@@ -67,6 +68,7 @@ class Search:
         self.seed = seed
         self.depth = depth
         self.learn = learn
+        self.refined = refined
         self._stop_on_failure = stop_on_failure
         self._races = races
         self._listener = listener

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.fingerprint import freeze
+from treadle.model.fingerprint import Incomparable, freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
@@ -529,6 +529,16 @@ class ModelRun:
             tuple([alike(value) for value in self.program.values_at(self._state, locations)]),
             tuple(crashes),
         )
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there."""
+        is_cell = self.program.cells.__contains__
+        return [
+            alike(*self.program.values_at(self._state, [location]))
+            if is_cell(location)
+            else Incomparable()
+            for location in locations
+        ]
 
     def _alike_continuation(self, process: int) -> object:
         """Return where a process stands, equal only if nothing can tell the difference."""

@@ -10,7 +10,7 @@ from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
-from treadle.threads.effect import Incomparable, effect, seen_by
+from treadle.threads.effect import Incomparable, effect, seen_by, values_at
 from treadle.threads.scheduler import is_ready
 from treadle.threads.state import fingerprint
 from treadle.threads.task import Operation, Task
@@ -143,6 +143,10 @@ class ThreadRun:
     def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
         """Return which threads have ended, and how, and the values of locations."""
         return effect(self, processes, locations)
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there."""
+        return values_at(self, locations)
 
     def keep_standing(self) -> None:
         """Remember how the run stands: its threads are about to be unwound for another run."""
