@@ -226,6 +226,14 @@ SECTIONS: dict[str, tuple[tuple[str, str], str]] = {
         ("yield; v = s.x; yield s.locks[v].acquire()", "yield; s.x = 1"),
         "01 0",
     ),
+    "an address announced earlier": (
+        ("yield; v = s.x; op = s.locks[v].acquire(); yield op", "yield; s.x = 1"),
+        "01 0",
+    ),
+    "a condition announced earlier": (
+        ("yield; v = s.x; op = s.until(lambda: v < 2); yield op", "yield; s.x = 1"),
+        "01 0",
+    ),
     "the end of another": (("yield; s.x = 1", "yield s.join('p0')"), "0 1"),
     "a condition on a racy value": (
         ("yield; v = s.x; yield s.until(lambda: v == v)", "yield; s.x = 1"),
@@ -340,6 +348,14 @@ UNFORESEEN = {
     "a truth that raises": ("w = not v; s.y = 1", "picky"),
     "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
     "a list that has another name": ("l += [v]; s.y = 1; yield; s.a[m[0]] = 5", "1"),
+    "a shared list that has another name": (
+        "s.y = l; yield; s.y += [v]; yield; s.a[l[0]] = 5",
+        "1",
+    ),
+    "an element that has another name": (
+        "s.a[2] = l; yield; s.a[2] += [v]; yield; s.a[m[0]] = 5",
+        "1",
+    ),
 }
 
 

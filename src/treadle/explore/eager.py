@@ -106,19 +106,18 @@ class Eager(Algorithm):
         return -1
 
     def _doubt(self, run: Run, section: Section) -> None:
-        """Begin anew if a step was not as planned because of an exception that nobody foresaw.
+        """Begin anew if a step was not as planned because of something that nobody foresaw.
 
-        It was raised in one of the two orders. If the steps that the section was made of do no
-        longer what they did, the program is not deterministic, and no plan is to blame.
+        If the steps that the section was made of do no longer what they did, the program is not
+        deterministic, and no plan is to blame.
         """
         program, trace = self.search.program, self.search.trace
         processes = trace.processes[: section.start] + section.processes
         codes = trace.codes[: section.start] + section.codes
         recorded = program.start()
         repeats = recorded.replay(processes, codes, len(codes)) < 0
-        crashed = bool(run.crashes or recorded.crashes)
         recorded.close()
-        if repeats and crashed and program.foresee_less():
+        if repeats and program.foresee_less():
             run.close()
             raise Restart
 
