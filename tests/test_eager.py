@@ -12,8 +12,10 @@ import treadle
 from brute import brute_force, explored
 from test_properties import EAGER, differences
 from test_rigid import program_of
+from treadle.api import ALGORITHMS
 from treadle.bench import atva16
 from treadle.bench.jacm17 import indexer
+from treadle.explore import eager
 from treadle.explore import plan as plans
 from treadle.explore.budget import Budget
 from treadle.explore.constraints import Pair, Traces
@@ -109,16 +111,75 @@ def test_lists_and_trees_of_solutions_are_the_same() -> None:
         assert expected[0] == list(range(len(previous)))
 
 
-@pytest.mark.parametrize(("name", "value"), [("LISTED", 2), ("FEW", 0)])
-def test_a_plan_without_a_list_schedules_the_same(
-    name: str, value: int, monkeypatch: pytest.MonkeyPatch
+def plan_of(n: int, times: int = 1, **options: Any) -> Plan:
+    """Return the plan of a section that is a ring."""
+    previous, constraints = ring_of(n, times)
+    dependent = masks_of(n * times, constraints)
+    return Plan(previous, dependent, **{"learn": True, "room": 1 << 18, **options})
+
+
+def test_a_plan_without_a_list_schedules_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = list(taken(plan_of(4)))
+    assert len(listed) == plan_of(4).listed == 2**4 - 2
+    assert plan_of(4, room=2**4 - 2).listed == 2**4 - 2
+    for room in (-3, 0, 2**4 - 3):
+        assert plan_of(4, room=room).listed == 0
+        assert list(taken(plan_of(4, room=room))) == listed
+    monkeypatch.setattr(plans, "FEW", 0)
+    assert plan_of(4).listed == 0
+    assert list(taken(plan_of(4))) == listed
+
+
+def test_a_plan_is_not_listed_when_time_is_up() -> None:
+    """Ring Extended(5) has 2**20 systems, of which 5730 have a solution."""
+    asked = []
+
+    def is_over() -> bool:
+        asked.append(True)
+        return len(asked) == 3
+
+    plan = plan_of(5, 2, learn=False, is_over=is_over)
+    assert (len(asked), plan.listed) == (3, 0)
+    assert plan.unsatisfiable < 3 << 12
+    assert sum(1 for _ in taken(plan)) == 5730
+
+
+def two_rings() -> Program:
+    """Ring(3) twice: when it is over, it begins again."""
+    program = Program(x=[0] * 3)
+
+    def copy(s: Any, pid: int) -> Process:
+        yield
+        s.x[(pid + 1) % 3] = s.x[pid]
+
+    @program.process
+    def main(s: Any) -> Process:
+        for _ in range(2):
+            yield
+            children = [s.spawn(copy, pid) for pid in range(3)]
+            for child in children:
+                yield s.join(child)
+
+    return program
+
+
+@under_each
+@pytest.mark.parametrize(("room", "kept"), [(1 << 18, 6 + 6), (8, 6), (5, 0)])
+def test_all_sections_together_list_no_more_than_there_is_room_for(
+    room: int, kept: int, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    previous, constraints = ring_of(4, 1)
-    dependent = masks_of(4, constraints)
-    listed = list(taken(Plan(previous, dependent, learn=True)))
-    monkeypatch.setattr(plans, name, value)
-    assert list(taken(Plan(previous, dependent, learn=True))) == listed
-    assert len(listed) == 2**4 - 2
+    peaks = [0]
+
+    class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
+        def backtrack(self) -> int:
+            plans = [section.plan for section in self.sections if section.constraints]
+            peaks.append(sum(plan.listed for plan in plans if plan is not None))
+            return int(super().backtrack())
+
+    monkeypatch.setattr(eager, "LISTED", room)
+    search = Search(two_rings(), Watched, "eager", budget=Budget(), choose=SCHEDULES["stay"])
+    result = search.explore()
+    assert (result.executions, result.complete, max(peaks)) == (36, True, kept)
 
 
 def taken(plan: Plan) -> Iterator[tuple[bytes, int, list[list[int]]]]:

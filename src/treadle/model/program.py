@@ -70,6 +70,7 @@ class Program:
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
+        self._foresight_of_declared: dict[int, Foresight | None] = {}
         self.trusts_operations = True
         """Whether operations that seldom raise are foreseen not to."""
         self._trusts_analysis = True
@@ -196,6 +197,7 @@ class Program:
             self.trusts_operations = False
             return True
         trusted, self._trusts_analysis = self._trusts_analysis, False
+        self._foresight_of_declared.clear()
         return trusted
 
     def controlled(self) -> contextlib.nullcontext[None]:
@@ -306,6 +308,14 @@ class Program:
         if function not in self._foresight:
             self._foresight[function] = foresee(function, self._kinds)
         return self._foresight[function]
+
+    def foresight_of_declared(self) -> dict[int, Foresight | None]:
+        """Return what can be foreseen of each declared process, by number."""
+        if len(self._foresight_of_declared) != len(self.declared):
+            self._foresight_of_declared = {
+                number: self.foresight(function, args) for number, function, args in self.declared
+            }
+        return self._foresight_of_declared
 
     def watched_by(self, condition: Callable[[], object]) -> Codes:
         """Return what a condition's code names, as a watch set."""
