@@ -377,6 +377,13 @@ class EagerShort(Eager):
 class EagerAdaptive(EagerShort):
     """Short sections where many steps are dependent, longer ones elsewhere."""
 
+    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
+        """Rank the processes that can join: who branches comes last.
+
+        The section may be over then before it joins, and fewer executions get blocked.
+        """
+        return branches, process != section.processes[-1]
+
     def suits(self, section: Section, step: Step) -> bool:
         """Tell whether the constraints that program order can contradict are few."""
         constraints = section.constraints + step.dependent.bit_count()
