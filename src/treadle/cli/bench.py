@@ -110,6 +110,8 @@ class _Session:
     row_timeout: float
     learn: bool
     history: History = field(default_factory=lambda: History(default_path()))
+    known: dict[Task, Measurement] = field(default_factory=dict)
+    """What was measured already: some rows are in several tables."""
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
         """Measure all rows; print each as a line of JSON as soon as it is there."""
@@ -171,9 +173,11 @@ class _Session:
             self.learn,
         )
         last = self.history.last(task)
-        measured = _measure_visibly(task, number, last)
-        if measured.complete:
-            self.history.note(task, measured.seconds)
+        measured = self.known.get(task)
+        if measured is None:
+            measured = self.known[task] = _measure_visibly(task, number, last)
+            if measured.complete:
+                self.history.note(task, measured.seconds)
         return MeasuredRow(row, measured, self.row_timeout, last, deviation(row, measured))
 
 
