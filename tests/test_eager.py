@@ -580,13 +580,19 @@ def test_fewer_dependency_checks_than_source(
 
 
 @pytest.mark.parametrize(
-    ("make", "n", "source"),
-    [(atva16.readers_writers, 9, 8193), (atva16.ring, 4, 80), (atva16.ring_extended, 4, 14734)],
+    ("make", "n", "source", "eager"),
+    [
+        (atva16.readers_writers, 9, 8193, 36),
+        (atva16.ring, 4, 80, 6),
+        (atva16.ring_extended, 4, 14734, 28),
+        (indexer, 11, 946, 946),
+    ],
 )
-def test_race_checks_of_source_are_the_papers(
-    make: Callable[[int], Program], n: int, source: int
+def test_race_checks_are_the_papers(
+    make: Callable[[int], Program], n: int, source: int, eager: int
 ) -> None:
     assert completed(make(n), "source").race_checks == source
+    assert completed(make(n), "eager").race_checks == eager
 
 
 @under_each

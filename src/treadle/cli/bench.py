@@ -23,6 +23,7 @@ from treadle.explore.schedule import SCHEDULES
 _COVERING = [name for name, algorithm in ALGORITHMS.items() if algorithm.covers]
 _PIPE_WIDTH = 180
 """Columns of a table that is not printed on a terminal."""
+_REMARK_WIDTH = 100
 
 
 @click.command()
@@ -62,6 +63,12 @@ _PIPE_WIDTH = 180
     help="Whether the eager algorithms learn from unsatisfiable constraint systems; "
     "their paper's do not.",
 )
+@click.option(
+    "--all",
+    "on_demand",
+    is_flag=True,
+    help="Also the rows that take minutes or hours; give them a longer --row-timeout.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
 @click.pass_context
 def bench(
@@ -73,6 +80,7 @@ def bench(
     schedule: str | None,
     row_timeout: float,
     learn: bool,
+    on_demand: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's tables again and print them, ours beside theirs.
@@ -89,7 +97,7 @@ def bench(
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
     session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
-    tables = session.paper.select(programs, sizes)
+    tables = session.paper.select(programs, sizes, on_demand=on_demand)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
 
@@ -136,6 +144,8 @@ class _Session:
             for note in notes(cells):
                 console.print(note, soft_wrap=True)
             yield from cells
+        for remark in self.paper.remarks:
+            console.print(f"\n{remark}", width=_REMARK_WIDTH)
 
     def _measured(
         self, tables: Sequence[PaperTable]
