@@ -80,6 +80,11 @@ class Algorithm(ABC):
     def backtrack(self) -> int:
         """Return the number of steps that the next execution shares with this one, or -1."""
 
+    def known_pairs(self, since: int) -> int:
+        """Return how many pairs of events it has compared that end at index `since` or later."""
+        del since
+        return 0
+
     @abstractmethod
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""

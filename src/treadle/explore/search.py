@@ -201,9 +201,14 @@ class Search:
             result.executions + result.blocked + result.cut >= budget.max_executions
         ):
             return f"max_executions = {budget.max_executions}"
-        if budget.timeout is not None and now - self._started >= budget.timeout:
+        if self.is_out_of_time():
             return f"timeout = {budget.timeout:g} s"
         return ""
+
+    def is_out_of_time(self) -> bool:
+        """Tell whether the budget of time is used up; for work that takes long between runs."""
+        timeout = self.budget.timeout
+        return timeout is not None and perf_counter() - self._started >= timeout
 
     def finished(self, run: Run, outcome: int) -> None:
         """Look at an execution that ended with `outcome`; for those who derive from this class."""
@@ -249,8 +254,9 @@ class Search:
             yield from probed_reversals(trace, run, after, self.probe)
 
     def _count_checks(self, analysed: int, length: int) -> None:
-        """Count the pairs of events that an extension of the trace looks at."""
+        """Count the pairs of events that an extension of the trace asks about."""
         pairs = (length * (length - 1) - analysed * (analysed - 1)) // 2
+        pairs -= self.algorithm.known_pairs(analysed)
         self.result.race_checks += pairs
         self.result.dependency_checks += pairs
 

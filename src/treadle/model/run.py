@@ -448,7 +448,7 @@ class ModelRun:
     def foresee(self, process: int) -> Foreseen | None:
         """Say what is known of an enabled process's next step; None: every step may decide it."""
         if process not in self._foresight:
-            self._foresight[process] = self.program.foresight(*self._code_of(process))
+            self._foresight[process] = self._foresight_of(process)
         foresight, generator = self._foresight[process], self._generator(process)
         if foresight is None or generator is None:
             return None
@@ -461,12 +461,11 @@ class ModelRun:
         doubtful = foresight.doubtful.get(foreseen.place, frozenset())
         return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
 
-    def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Return function and arguments of a process."""
-        for number, function, args in self.program.declared:
-            if number == process:
-                return function, args
-        return self._spawned_code[process]
+    def _foresight_of(self, process: int) -> Foresight | None:
+        """Return what can be foreseen of a process; that of a declared one is the program's."""
+        if process in self._spawned_code:
+            return self.program.foresight(*self._spawned_code[process])
+        return self.program.foresight_of_declared()[process]
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""
