@@ -77,21 +77,21 @@ take_in: Callable[[str], bool] = _take_in_nothing
 
 def resolve(function: Any) -> Any:
     """Return what to call instead of a callable."""
-    kind = function.__class__
+    kind = type(function)
     if kind is FunctionType:
         if id(function.__globals__) in instrumented:
             return function
         return _of_library(function, function)
     if kind is MethodType:
         inner = function.__func__
-        if inner.__class__ is not FunctionType or id(inner.__globals__) in instrumented:
+        if type(inner) is not FunctionType or id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
     if kind is type and function in _resolved:
         return _resolved[function]
     if kind is types.BuiltinFunctionType:
         owner = function.__self__
-        if owner.__class__ is types.ModuleType:
+        if type(owner) is types.ModuleType:
             stand_in = FUNCTIONS.get(function)
             return _of_c_module(function, owner) if stand_in is None else stand_in
         return _of_object(function, owner)
@@ -105,7 +105,7 @@ def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
     if _is_real_lock(manager):
         return locks.model_of(manager)
-    if id(manager) in published and behind(manager.__class__, "__exit__").is_foreign:
+    if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
 
@@ -127,7 +127,7 @@ class _Manager:
 
 def _is_real_lock(obj: Any) -> bool:
     """Tell whether something is a lock that would block all threads at once."""
-    kind = obj.__class__
+    kind = type(obj)
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
@@ -152,7 +152,7 @@ def _of_object(function: Any, owner: Any) -> Any:
     """Return what to call instead of a method in C that is bound to an object."""
     if _is_real_lock(owner):
         return getattr(locks.model_of(owner), function.__name__)
-    kind = owner.__class__
+    kind = type(owner)
     table = published.get(id(owner))
     if table is None:
         if published and function.__name__ in READING_ARGUMENTS:
@@ -160,9 +160,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return function
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind) or isinstance(owner, type):
-        return function
-    if isinstance(owner, BaseException):
+    if is_immutable(kind) or issubclass(kind, type | BaseException):
         return function
     return functools.partial(_on_state, function, owner)
 
@@ -208,14 +206,14 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     owner = getattr(function, "__self__", None)
     if is_reader(module):
         return functools.partial(_read_all, function)
-    if module in CALLBACKS and not behind(owner.__class__, inner.__name__).is_foreign:
+    if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
         return function
     return functools.partial(_call_unobserved, function)
 
 
 def _of_instance(function: Any) -> Any:
     """Return what to call instead of an object with a method `__call__`."""
-    found = behind(function.__class__, "__call__") if published else PLAIN
+    found = behind(type(function), "__call__") if published else PLAIN
     if found is OWN or not found.is_foreign:
         return function
     return functools.partial(_call_instance, found.name, function)
@@ -282,7 +280,7 @@ def _on_container(
     say((*codes_of_method(table, name, args, kwargs), *read))
     result = function(*args, **kwargs)
     if name in ("keys", "values", "items") and not isinstance(result, list):
-        ViewTable(table, result.__class__).stand_for(result)
+        ViewTable(table, type(result)).stand_for(result)
     return result
 
 
@@ -296,7 +294,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(owner.__class__):
+    if is_foreign(type(owner)):
         hooks.run_foreign(PLAIN, owner, args)
     else:
         _hand_out_all(args, table.label)
@@ -360,7 +358,7 @@ def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _result(result: Any, is_seen: bool) -> Any:
     """Publish what a function returned if it may refer to what is hidden in a published object."""
-    if is_seen and is_foreign(result.__class__):
+    if is_seen and is_foreign(type(result)):
         hooks.hand_out(result, "result")
     return result
 
@@ -384,14 +382,14 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
-    return id(value) in published and not isinstance(
-        value, type | FunctionType | types.CellType | types.ModuleType
+    return id(value) in published and not issubclass(
+        type(value), type | FunctionType | types.CellType | types.ModuleType
     )
 
 
 def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
     for value in values:
-        if value.__class__ not in ATOMS:
+        if type(value) not in ATOMS:
             hooks.hand_out(value, f"{label}[...]")
 
 

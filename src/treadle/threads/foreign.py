@@ -336,14 +336,14 @@ class Reach:
         todo = [*((value, True) for value in roots), *((value, False) for value in others)]
         while todo:
             value, is_root = todo.pop(0)
-            if id(value) in self._seen or isinstance(value, _INERT) or value.__class__ in ATOMS:
+            if id(value) in self._seen or isinstance(value, _INERT) or type(value) in ATOMS:
                 continue
             self._seen.add(id(value))
             todo += [(part, False) for part in self._write_one(value, is_root, name)]
 
     def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
         """Add what is written of one object; return what hangs on it."""
-        kind = value.__class__
+        kind = type(value)
         table = self._published.get(id(value))
         if table is None:
             return value if kind in (tuple, frozenset) else ()
@@ -366,12 +366,12 @@ class Reach:
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
             return [] if is_own else gc.get_referents(value)
-        if not value.__class__.__flags__ & _HEAP_TYPE:
+        if not type(value).__flags__ & _HEAP_TYPE:
             return gc.get_referents(value)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
         held = {key: part for key, part in held.items() if not isinstance(part, type)}
         for key, part in held.items():
-            if part.__class__ not in ATOMS and id(part) not in self._published:
+            if type(part) not in ATOMS and id(part) not in self._published:
                 self.missing.append((part, f"{table.label}.{key}"))
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
@@ -391,7 +391,7 @@ class Reach:
         todo = [(value, methods) for value in reversed(roots)]
         while todo:
             value, called = todo.pop()
-            kind = value.__class__
+            kind = type(value)
             if kind in ATOMS or id(value) in self._seen:
                 continue
             table = self._published.get(id(value))
@@ -438,4 +438,4 @@ def _content(value: Any) -> list[Any]:
         return [*dict.keys(value), *dict.values(value)]
     if isinstance(value, list):
         return [*list.__iter__(value)]
-    return [*value] if value.__class__ in (set, deque, tuple, frozenset) else []
+    return [*value] if type(value) in (set, deque, tuple, frozenset) else []

@@ -23,7 +23,7 @@ def iterate(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return obj
-    found = behind(obj.__class__, "__iter__")
+    found = behind(type(obj), "__iter__")
     if found is OWN:
         return obj
     if isinstance(table, ContainerTable) and not found.name:
@@ -49,7 +49,7 @@ def is_shared_iterator(obj: Any) -> bool:
     """Tell whether something is an iterator in C, or a generator, that others have as well."""
     if id(obj) not in hooks.published:
         return False
-    step = getattr(obj.__class__, "__next__", None)
+    step = getattr(type(obj), "__next__", None)
     return step is not None and not isinstance(step, types.FunctionType)
 
 
@@ -62,9 +62,9 @@ def advance(obj: Any) -> None:
         if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
             hooks.say((state_of(table),))
             return
-    elif behind(obj.__class__, "__next__") is OWN:
+    elif behind(type(obj), "__next__") is OWN:
         return
-    hooks.run_foreign(behind(obj.__class__, "__next__"), obj)
+    hooks.run_foreign(behind(type(obj), "__next__"), obj)
 
 
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
@@ -91,7 +91,7 @@ def backwards(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return reversed(obj)
-    found = behind(obj.__class__, "__reversed__")
+    found = behind(type(obj), "__reversed__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
@@ -133,7 +133,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     table = hooks.published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
-    found = behind(obj.__class__, "__iter__")
+    found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         iterator = iter(obj)

@@ -156,7 +156,7 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return before.keys() == after.keys() and all(
         value is before[name]
         or (
-            (value.__class__ in ATOMS and value.__class__ is before[name].__class__)
+            (type(value) in ATOMS and type(value) is type(before[name]))
             and value == before[name]
         )
         for name, value in after.items()
