@@ -14,6 +14,7 @@ import functools
 import itertools
 import operator
 import types
+import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
@@ -245,6 +246,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),

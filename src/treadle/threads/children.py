@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -172,6 +173,29 @@ def children_of_exception(value: Any, label: str) -> Children:
     yield value.__cause__, f"{label}.__cause__"
     yield value.__context__, f"{label}.__context__"
     yield from children_of_instance(value, label)
+
+
+def children_of_reference(value: Any, label: str) -> Children:
+    """Yield what a weak reference leads to, and what is called when that dies."""
+    yield weakref.ref.__call__(value), label
+    yield value.__callback__, f"callback of {label}"
+
+
+def children_of_proxy(value: Any, label: str) -> Children:
+    """Yield what a proxy stands for, if it is still there."""
+    try:
+        yield value.__dir__.__self__, label  # a method that every object has
+    except (ReferenceError, AttributeError):
+        return
+
+
+def children_of_finalizer(value: Any, label: str) -> Children:
+    """Yield what a finalizer calls, if it is still to happen, and its arguments."""
+    entry = weakref.finalize._registry.get(value)  # type: ignore[attr-defined]
+    if entry is not None:
+        yield entry.func, label
+        yield entry.args, f"argument of {label}"
+        yield entry.kwargs, f"argument of {label}"
 
 
 def children_of_c_object(value: Any, label: str) -> Children:

@@ -12,6 +12,7 @@ import gc
 import numbers
 import types
 import typing
+import weakref
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, MappingView
@@ -56,6 +57,7 @@ _PLAIN = frozenset(
         typing.Generic, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
         types.CellType, types.ModuleType, property,
         types.SimpleNamespace, types.MappingProxyType, BaseException,
+        weakref.ProxyType, weakref.CallableProxyType,
     }
 )  # fmt: skip
 """Classes whose own methods are known, or have nothing to hide."""

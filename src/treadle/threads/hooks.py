@@ -26,7 +26,7 @@ from treadle.threads.foreign import (
     behind_attribute,
     has_plain_attributes,
 )
-from treadle.threads.shared import Table
+from treadle.threads.shared import ProxyTable, Table
 
 
 def nothing(codes: Any) -> None:
@@ -240,6 +240,8 @@ def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
         return None
     is_container = isinstance(table, ContainerTable)
     if type(obj) not in EXACT:
+        if isinstance(table, ProxyTable):
+            return container(table.target(), method, *others)
         found = behind(type(obj), method)
         if found is OWN:
             return None

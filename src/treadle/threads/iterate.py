@@ -13,7 +13,7 @@ from typing import Any
 from treadle.threads import hooks
 from treadle.threads.containers import ContainerTable, ListTable, instrumented
 from treadle.threads.foreign import OWN, Behind, behind, state_of
-from treadle.threads.shared import ObjectTable, register
+from treadle.threads.shared import ObjectTable, ProxyTable, register
 
 _END = object()
 
@@ -23,6 +23,8 @@ def iterate(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return obj
+    if isinstance(table, ProxyTable):
+        return iterate(table.target())
     found = behind(type(obj), "__iter__")
     if found is OWN:
         return obj
@@ -133,6 +135,8 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     table = hooks.published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
+    if isinstance(table, ProxyTable):
+        return iterator_of(table.target())
     found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
