@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -334,7 +335,7 @@ def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     hooks.read_deeply((*args, *kwargs.values()), ())
-    return function(*args, **kwargs)
+    return _at_home(function(*args, **kwargs))
 
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -349,13 +350,20 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
     is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
-    return _result(function(*args, **kwargs), is_seen)
+    return _result(_at_home(function(*args, **kwargs)), is_seen)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call an object of a class that is not instrumented."""
     is_seen = _announce_unknown((function, *args, *kwargs.values()), name)
     return _result(function(*args, **kwargs), is_seen)
+
+
+def _at_home(result: Any) -> Any:
+    """Return what a function returned; a new class belongs to the caller's module, not to this."""
+    if issubclass(type(result), type) and result.__module__ == __name__:
+        result.__module__ = sys._getframe(2).f_globals.get("__name__", "")
+    return result
 
 
 def _result(result: Any, is_seen: bool) -> Any:

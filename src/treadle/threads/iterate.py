@@ -38,6 +38,11 @@ def iterate(obj: Any) -> Any:
     return _foreign_iterator(obj, found) if found.is_foreign else obj
 
 
+def go_on(iterator: Any) -> Any:
+    """Return what goes on for an iterator that was made earlier, and published since."""
+    return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)
+
+
 def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
     """Go through a published object by means of code that is not instrumented."""
     hooks.run_foreign(found, obj)

@@ -220,7 +220,7 @@ class Shared:
         walk = self._local_walks.get(kind)
         if walk is None:
             walk = _walk_of_kind(kind)
-            known = self._local_walks if "<locals>" in kind.__qualname__ else _WALKS
+            known = _WALKS if _outlives_executions(kind) else self._local_walks
             known[kind] = walk
         return walk
 
@@ -575,6 +575,14 @@ def _walk_of_kind(kind: type) -> _Walk:
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))
+
+
+def _outlives_executions(kind: type) -> bool:
+    """Tell whether a class can be found in its module, or is written in C."""
+    if not kind.__flags__ & _HEAP_TYPE:
+        return True
+    outermost = kind.__qualname__.partition(".")[0]
+    return outermost in attributes_of(sys.modules.get(kind.__module__))
 
 
 def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
