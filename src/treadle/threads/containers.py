@@ -535,7 +535,8 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
     if isinstance(key, enum.Enum) and not isinstance(key, str | int):
         return (type(key).__qualname__, key.name), f"[{key}]"
     known = table.shared.published.get(id(key))
-    if known is not None and type(key).__hash__ is object.__hash__:
+    kind: Any = type(key)
+    if known is not None and kind.__hash__ is object.__hash__:
         return ("object", known.key), f"[{known.label}]"
     return "other", "[...]"
 

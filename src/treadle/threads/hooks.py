@@ -170,9 +170,7 @@ def load_class_attr(obj: Any, name: str) -> None:
 def store_attr(value: Any, obj: Any, name: str) -> None:
     """Before `obj.name = value`."""
     table = published.get(id(obj))
-    if table is not None and (
-        type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)
-    ):
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
         if type(value) not in ATOMS:
             hand_out(value, f"{table.label}.{name}")
         codes = table.stores[name]
@@ -258,7 +256,9 @@ def load_item(obj: Any, key: Any) -> None:
         codes = table.item(key)
         if codes:
             announce(codes)
-        if isinstance(obj, defaultdict) and isinstance(obj.default_factory, types.FunctionType):
+        if issubclass(type(obj), defaultdict) and isinstance(
+            obj.default_factory, types.FunctionType
+        ):
             _make_default(obj, key, table)
 
 

@@ -65,7 +65,7 @@ def advance(obj: Any) -> None:
     table = hooks.published.get(id(obj))
     if table is None:
         return
-    if isinstance(obj, types.GeneratorType):
+    if issubclass(type(obj), types.GeneratorType):
         if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
             hooks.say((state_of(table),))
             return

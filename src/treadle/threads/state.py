@@ -48,7 +48,7 @@ def _content(shared: Shared, value: Any) -> object:
             return _name(shared, value.cell_contents)
         except ValueError:
             return "unbound"
-    if isinstance(value, type | types.FunctionType):
+    if issubclass(type(value), type | types.FunctionType):
         return value.__qualname__
     try:
         attributes = object.__getattribute__(value, "__dict__")
@@ -73,4 +73,6 @@ def _name(shared: Shared, value: Any) -> object:
 
 
 def _hashable(value: Any) -> object:
-    return value if isinstance(value, int | float | complex | str | bytes) else str(type(value))
+    return (
+        value if issubclass(type(value), int | float | complex | str | bytes) else str(type(value))
+    )
