@@ -439,7 +439,7 @@ def test_a_row_of_two_tables_is_measured_once(cache: Path, monkeypatch: pytest.M
         tasks.append(task)
         return measured(program="ring", n=3, algorithm="eager", executions=6)
 
-    monkeypatch.setattr("treadle.cli.bench.measure", note)
+    monkeypatch.setattr(importlib.import_module("treadle.cli.bench"), "measure", note)
     result = run_eager("--program", "ring", "--n", "3", "--algorithm", "eager")
     assert result.stdout.count("ring(3)") == 2
     assert [str(task) for task in tasks] == ["ring(3) under eager"]
