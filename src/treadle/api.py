@@ -79,6 +79,7 @@ def explore(
     seed: int = 0,
     depth: int = 3,
     learn: bool = True,
+    refined: bool = True,
     listener: Listener | None = None,
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
@@ -101,8 +102,9 @@ def explore(
 
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
     or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
-    lets the eager algorithms try what was seen to be impossible, as in their paper; `listener` is
-    called with the progress of the search.
+    lets the eager algorithms try what was seen to be impossible, as in their paper; with
+    `refined=False` the context-sensitive algorithms compare whole states and not only what a race
+    can change; `listener` is called with the progress of the search.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -151,6 +153,7 @@ def explore(
             depth=depth,
             races=races,
             learn=learn,
+            refined=refined,
             listener=listener,
         )
         return _searched(begin)

@@ -108,6 +108,7 @@ class Footprint:
         "joins",
         "needs",
         "open",
+        "overwrites",
         "own",
         "plain",
         "spawns",
@@ -144,6 +145,8 @@ class Footprint:
     """Whether races with the step need a closer look: it can be disabled, or it is open."""
     plain: bool
     """Whether the step is neither guarded nor creates or joins a process."""
+    overwrites: frozenset[int]
+    """Writer keys of what it replaces without having looked at it; of a guarded step, nothing."""
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
@@ -171,6 +174,7 @@ class Footprint:
         self.exclusive = bool(self.takes or self.needs or self.awaits or self.swap is not None)
         self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
+        self.overwrites = frozenset() if self.guarded else _overwritten(codes)
         self.set_conflicts({})
 
     def set_conflicts(self, links: dict[int, list[int]]) -> None:
@@ -217,6 +221,19 @@ def _own_keys(codes: Iterable[int]) -> tuple[int, ...]:
     )
     written = {key & ~3 for key in keys if key & 3 == _WRITER}
     return tuple(key for key in keys if key & 3 == _WRITER or key & ~3 not in written)
+
+
+def _overwritten(codes: Iterable[int]) -> frozenset[int]:
+    """Return the writer keys of what codes replace and have not looked at before."""
+    read: set[int] = set()
+    overwritten: set[int] = set()
+    for access in codes:
+        location, mode = location_of(access), mode_of(access)
+        if mode in (Mode.READ, Mode.WRITE) and location not in overwritten:
+            read.add(location)
+        elif mode is Mode.STORE and location not in read:
+            overwritten.add(location)
+    return frozenset(location * 4 + _WRITER for location in overwritten)
 
 
 def _shared_name(label: str) -> str:

@@ -139,8 +139,15 @@ class Run(Protocol):
         """Let an enabled process take one step and return what it accessed."""
         ...
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
-        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1.
+
+        Go no further then. What the step did, if it could be taken, replaces what was recorded.
+        """
+        ...
+
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does and, unless one differs, `finish`."""
         ...
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
@@ -198,6 +205,13 @@ class Run(Protocol):
         """Return a comparable value of part of the state: continuations, and values of locations.
 
         What cannot be compared is equal to nothing, not even to itself.
+        """
+        ...
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there.
+
+        What cannot be compared, or not on its own, is equal to nothing, not even to itself.
         """
         ...
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from treadle.api import explore
-from treadle.bench.paper import Benchmark
+from treadle.bench.paper import WHOLE_STATES, Benchmark
 from treadle.errors import TreadleBug
 
 _MB = 1 << 20
@@ -36,9 +36,16 @@ class Task:
     """Seconds of wall time after which the row is stopped."""
     learn: bool = True
     """Whether the eager algorithms learn from unsatisfiable constraint systems."""
+    refined: bool = True
+    """Whether the context-sensitive algorithms compare only what a race can change."""
+
+    @property
+    def label(self) -> str:
+        """The algorithm as tables name it."""
+        return self.algorithm if self.refined else self.algorithm + WHOLE_STATES
 
     def __str__(self) -> str:
-        return f"{self.program}({self.n}) under {self.algorithm}"
+        return f"{self.program}({self.n}) under {self.label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +93,13 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         timeout=task.timeout,
         stop_on_failure=False,
         learn=task.learn,
+        refined=task.refined,
     )
     seconds = time.process_time() - started
     return Measurement(
         program=task.program,
         n=task.n,
-        algorithm=task.algorithm,
+        algorithm=task.label,
         executions=result.executions,
         blocked=result.blocked,
         events=result.events,

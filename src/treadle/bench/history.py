@@ -49,4 +49,4 @@ def _read(path: Path) -> dict[str, float]:
 
 def _key(task: Task) -> str:
     learning = "" if task.learn else " without learning"
-    return f"{task.paper} {task.program}({task.n}) {task.algorithm} {task.schedule}{learning}"
+    return f"{task.paper} {task.program}({task.n}) {task.label} {task.schedule}{learning}"

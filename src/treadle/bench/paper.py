@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from treadle.errors import TreadleError
 from treadle.model import Program
 
+WHOLE_STATES = " comparing whole states"
+"""Behind the name of a context-sensitive algorithm: without the refined check of seed 000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -24,6 +27,8 @@ class Benchmark:
     schedule: str = ""
     """The default schedule with which the paper's counts come out, if they depend on it."""
     smallest: int = 1
+    remark: str = ""
+    """Why counts are not those that the paper prints, where they are not."""
 
     def check(self, n: int) -> None:
         """Refuse a parameter for which there is no such program."""

@@ -105,8 +105,8 @@ def _add_row(
 
 
 def notes(cells: Iterable[MeasuredRow]) -> list[Text]:
-    """Return what is to be said below a table: deviations, stopped rows, long rows."""
-    said = [note for cell in cells if (note := _note(cell))]
+    """Return what is to be said below a table: deviations, stopped or long rows, other counts."""
+    said = [note for cell in cells for note in (_note(cell), _difference(cell)) if note]
     deviations = [
         Text(f"DEVIATION: {cell.name} {cell.deviation}", style="bold white on red")
         for cell in cells
@@ -122,6 +122,15 @@ def _note(cell: MeasuredRow) -> str:
     if last and max(cell.last_time or 0, cell.measured.seconds) >= LONG:
         return f"{cell.name}: took {seconds(cell.measured.seconds)}; {last}"
     return ""
+
+
+def _difference(cell: MeasuredRow) -> str:
+    """Say why a count is not the paper's, if it is not and may be so."""
+    theirs = cell.row.printed.get(cell.measured.algorithm, Printed()).executions
+    ours = cell.measured.executions
+    if theirs in (None, ours) or not cell.measured.complete or not cell.row.benchmark.remark:
+        return ""
+    return f"{cell.name}: {ours:,}, the paper has {theirs:,}: {cell.row.benchmark.remark}"
 
 
 def stopped(limit: float) -> str:

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from treadle.api import ALGORITHMS
 from treadle.bench import PAPERS
-from treadle.bench.check import deviation
+from treadle.bench.check import COMPARING_STATES, deviation
 from treadle.bench.harness import Measurement, Task, measure
 from treadle.bench.history import History, default_path
-from treadle.bench.paper import Paper, PaperTable, Row
+from treadle.bench.paper import WHOLE_STATES, Paper, PaperTable, Row
 from treadle.bench.table import MeasuredRow, build, build_lines, notes, seconds
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.schedule import SCHEDULES
@@ -64,6 +64,12 @@ _REMARK_WIDTH = 100
     "their paper's do not.",
 )
 @click.option(
+    "--refined/--no-refined",
+    default=True,
+    help="Whether the context-sensitive algorithms compare only what a race can change, or whole "
+    "states.",
+)
+@click.option(
     "--all",
     "on_demand",
     is_flag=True,
@@ -80,6 +86,7 @@ def bench(
     schedule: str | None,
     row_timeout: float,
     learn: bool,
+    refined: bool,
     on_demand: bool,
     as_json: bool,
 ) -> None:
@@ -96,7 +103,7 @@ def bench(
 
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
-    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn)
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined)
     tables = session.paper.select(programs, sizes, on_demand=on_demand)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
@@ -117,6 +124,7 @@ class _Session:
     schedule: str | None
     row_timeout: float
     learn: bool
+    refined: bool
     history: History = field(default_factory=lambda: History(default_path()))
     known: dict[Task, Measurement] = field(default_factory=dict)
     """What was measured already: some rows are in several tables."""
@@ -173,14 +181,17 @@ class _Session:
 
     def _measured_row(self, row: Row, algorithm: str, number: str) -> MeasuredRow:
         schedule = self.schedule or row.benchmark.schedule or "stay"
+        name = algorithm.removesuffix(WHOLE_STATES)
+        compares_states = name in COMPARING_STATES
         task = Task(
             self.paper.name,
             row.benchmark.name,
             row.n,
-            algorithm,
+            name,
             schedule,
             self.row_timeout,
             self.learn,
+            refined=name == algorithm and (self.refined or not compares_states),
         )
         last = self.history.last(task)
         measured = self.known.get(task)

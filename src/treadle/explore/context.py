@@ -22,13 +22,11 @@ class Context(Source):
     """Source-DPOR with sequences in its sleep sets."""
 
     sees_every_order: ClassVar[bool] = False
-    refined: ClassVar[bool] = True
-    """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search, refined=self.refined)
+        self.contexts = Contexts(self.search)
         self.dnd: list[DontDo] = []
         self._here: DontDo = []
 
@@ -43,13 +41,18 @@ class Context(Source):
         super().executed(process, footprint)
         self._here = self._here and inherited(self._here, process, footprint)
 
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races that the new part of the execution closes."""
+        self.contexts.follow(run, outcome)
+        super().analyse(run, outcome)
+
     def _add_initial(self, e: int, last: int, v: int) -> None:
         """Reverse the race `(e, e')`, and forbid its end if that leads nowhere new."""
         super()._add_initial(e, last, v)
         trace = self.search.trace
         if self.contexts.can_agree(e, last):
             ance = bits(trace.before[last] & v & ~(1 << last))
-            dont = self.contexts.agree(Reordering([*range(e), *ance], [e, last], [last, e]))
+            dont = self.contexts.agree(Reordering(e, ance, [e, last], [last, e]))
             if dont is not None:
                 steps = [(trace.processes[event], trace.footprints[event]) for event in ance]
                 sequence = (*steps, *dont)

@@ -42,6 +42,10 @@ class DoneSets(Optimal):
 
     # Exploration phase
 
+    def foretell(self) -> bool:
+        """Foretell nothing: steps may have other accesses than planned, and stop the run."""
+        return False
+
     def follow(self, run: Run) -> int:
         """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
         tree, self._next_wut = self._next_wut, None
@@ -106,16 +110,21 @@ class DoneSets(Optimal):
         that the plan is not redundant is added. The last step is not planned if it is not possible:
         then only what comes before it is.
         """
-        start = self._imagine(e, v)
-        mask = (1 << len(self.order)) - (1 << e - start)
-        possible = mask if is_end_possible else mask & ~(1 << len(self.order) - 1)
+        self.passed.clear()
+        trace = self.search.trace
+        start = next((depth for depth in range(e) if self.sleep[depth]), e)
+        processes = trace.processes[start:e] + [process for process, _ in v]
+        footprints = trace.footprints[start:e] + [step for _, step in v]
+        if self._is_explored(start, e, processes, footprints):
+            return
+        self._imagine(processes, footprints)
+        mask = (1 << len(processes)) - (1 << e - start)
+        possible = mask if is_end_possible else mask & ~(1 << len(processes) - 1)
         needed = (keep << e - start) & possible
         for depth in range(start, e + 1):
             for process, step in (self.sleep[depth] or {}).items():
                 woken = self._what_wakes(process, step, -1 << depth - start)
-                if not woken:
-                    return
-                if not woken & (needed | ~mask):
+                if woken and not woken & (needed | ~mask):
                     needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
         if tree:
@@ -123,16 +132,52 @@ class DoneSets(Optimal):
         else:
             self.wut[e] = [self._leaf(needed, -1)]
 
-    def _imagine(self, e: int, v: Sequence[Step]) -> int:
-        """Make `order` hold `w'.v`, from the first prefix `w` on with something done."""
-        trace, order = self.search.trace, self.order
-        start = next((depth for depth in range(e) if self.sleep[depth]), e)
+    def _is_explored(
+        self, start: int, e: int, processes: list[int], footprints: list[Footprint]
+    ) -> bool:
+        """Tell whether a process of `done(w)` is a weak initial of `w'.v`, for any prefix `w`.
+
+        The processes and footprints are those of `w'.v` for the prefix of length `start`.
+        """
+        for depth in range(start, e + 1):
+            for process, step in (self.sleep[depth] or {}).items():
+                first = depth - start
+                try:
+                    position = processes.index(process, first)
+                except ValueError:
+                    if self.was_stopped(depth, process):
+                        continue
+                    position = len(processes)
+                else:
+                    step = footprints[position]
+                earlier = footprints[first:position]
+                if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
+                    continue
+                if not self.depends_on_any(step, earlier, footprints[position + 1 :]):
+                    return True
+        return False
+
+    def was_stopped(self, depth: int, process: int) -> bool:
+        """Tell whether a process of `done(E)` is there without having been explored."""
+        del depth, process
+        return False
+
+    def depends_on_any(
+        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+    ) -> bool:
+        """Tell whether a step depends on one of those before it, given what comes later."""
+        del later
+        conflicts = step.conflict_set
+        return any(not conflicts.isdisjoint(other.own) for other in earlier)
+
+    def _imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
+        """Make `order` hold a sequence of steps."""
+        order = self.order
         order.truncate(0)
-        order.processes = trace.processes[start:e] + [process for process, _ in v]
-        order.footprints = trace.footprints[start:e] + [step for _, step in v]
-        order.codes = [step.codes for step in order.footprints]
+        order.processes = processes
+        order.footprints = footprints
+        order.codes = [step.codes for step in footprints]
         order.extend()
-        return start
 
     def _what_wakes(self, process: int, step: Footprint, within: int) -> int:
         """Return the imagined events because of which a done process is no weak initial."""

@@ -11,6 +11,8 @@ forbidden there, like in the paper.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from treadle.events import Footprint
@@ -41,23 +43,34 @@ def forbidden(dnd: DontDo) -> Done:
     return dict(sequence[0] for sequence in dnd if len(sequence) == 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What was inserted behind other steps, or not at all as other steps lead to it."""
+
+    v: Sequence[Step]
+    keep: int
+    is_end_possible: bool
+    passed: frozenset[int]
+    """The processes of these other steps."""
+
+
 class DontDoSets(DoneSets):
     """Optimal-DPOR with done sets and don't-do sets."""
 
     sees_every_order: ClassVar[bool] = False
-    refined: ClassVar[bool] = True
-    """Whether checks compare only what the race can change (section 3.4)."""
 
     def prepare(self) -> None:
         """Begin with nothing forbidden."""
         super().prepare()
-        self.contexts = Contexts(self.search, refined=self.refined)
+        self.contexts = Contexts(self.search)
         self.dnd: list[DontDo | None] = []
         """`dnd(E)` for each prefix of the current execution, by length; None if empty."""
         self._here: DontDo = []
         self._next_dnd: DontDo = []
         self._stopped: Done = {}
         """Forbidden steps before which the run stopped."""
+        self._relying: dict[int, list[_Plan]] = {}
+        """Plans by the length of `E` that rely on a branch with other processes on its way."""
 
     # Exploration phase
 
@@ -117,16 +130,46 @@ class DontDoSets(DoneSets):
     # Race detection phase
 
     def analyse(self, run: Run, outcome: int) -> None:
-        """Detect races at the end of an execution, or behind each forbidden step."""
-        if outcome != BLOCKED:
+        """Detect races at the end of an execution, or behind each forbidden step.
+
+        Who is blocked when a run stops may have to come before the forbidden steps, so the races
+        without them are looked at, too.
+        """
+        self.contexts.follow(run, outcome)
+        if outcome != BLOCKED or run.blocked():
             self.detect_races(run)
-        else:  # each forbidden step counts; the search counts one
+        if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(self._stopped) - 1
+            self._plan_again()
         trace = self.search.trace
         for process, footprint in self._stopped.items():
             trace.append(process, footprint.codes)
             self.detect_races(run)
             trace.truncate(len(trace) - 1)
+
+    def plan(
+        self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
+    ) -> None:
+        """Insert `v`; remember it if what covers it may turn out to be forbidden."""
+        super().plan(e, v, keep, is_end_possible=is_end_possible)
+        if self.passed:
+            plan = _Plan(v, keep, is_end_possible, frozenset(self.passed))
+            self._relying.setdefault(e, []).append(plan)
+
+    def _plan_again(self) -> None:
+        """Insert the plans anew that rely on a branch that turned out to be forbidden."""
+        for e, plans in sorted(self._relying.items()):
+            lost = [plan for plan in plans if not plan.passed.isdisjoint(self._stopped)]
+            self._relying[e] = [plan for plan in plans if plan.passed.isdisjoint(self._stopped)]
+            for plan in lost:
+                self.plan(e, plan.v, plan.keep, is_end_possible=plan.is_end_possible)
+
+    def was_stopped(self, depth: int, process: int) -> bool:
+        """Tell whether a process of `done(E)` is forbidden at `E`, so that it was never explored.
+
+        What it leads to is explored elsewhere, but not what others do before it.
+        """
+        return process in forbidden(self.dnd[depth] or [])
 
     def plan_with_future(self, e: int, beginning: list[int], others: int) -> None:
         """Plan the reversal of a race that begins like this, with `Ifut(E', v, E)`.
@@ -169,4 +212,5 @@ class DontDoSets(DoneSets):
         kept = max(depth, 0)
         self._next_dnd = (self.dnd[kept] if depth >= 0 else None) or []
         del self.sleep[kept:], self.wut[kept:], self.dnd[kept:]
+        self._relying = {e: plans for e, plans in self._relying.items() if e <= kept}
         return depth

@@ -12,16 +12,21 @@ same locations whatever it reads.
 
 A process that waits for a condition at the end of an execution looks at what the condition reads.
 
-A later read orders earlier writes. So nothing of the order is kept from one execution to the next.
+A later read orders earlier writes. So what is kept of the order from one execution to the next is
+only what comes before the first event, or the first write, that is looked at now and was not then,
+or the other way round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treadle.events import Codes, Footprint, Mode, Vocabulary, code, location_of, mode_of
+from treadle.events import Codes, Footprint, Mode, Vocabulary, code
 from treadle.explore.steps import Step
 from treadle.trace import Race, Trace, bits
+
+_Keys = tuple[int, ...]
+"""Writer keys of locations."""
 
 
 class ObservedTrace(Trace):
@@ -29,20 +34,14 @@ class ObservedTrace(Trace):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary)
-        self._overwrites: dict[Footprint, frozenset[int]] = {}
-        self._overwriting: dict[int, int] = {}
+        self._overwriting: list[int] = []
         """The mask of the analysed events that overwrite a location, by its writer key."""
-        self._observed: dict[Race, tuple[int, ...]] = {}
+        self._looked_at: list[_Keys] = []
+        """What each analysed event overwrites and somebody looks at before the next write."""
+        self._observed: dict[Race, _Keys] = {}
         """Races that exist because somebody looks: the writer keys of what is looked at."""
         self._waiting: dict[int, Step] = {}
         """Who waits at the end and looks at a location for it, by its writer key."""
-
-    def overwrites(self, footprint: Footprint) -> frozenset[int]:
-        """Return the writer keys of the locations that a step overwrites without looking."""
-        keys = self._overwrites.get(footprint)
-        if keys is None:
-            keys = self._overwrites[footprint] = _overwritten(footprint)
-        return keys
 
     def conflicting(self, footprint: Footprint) -> int:
         """Return the mask of the events that are dependent with one more step at the end."""
@@ -55,14 +54,13 @@ class ObservedTrace(Trace):
 
         Of those that happen after another observer nothing more is to be learned.
         """
-        looking: set[int] = set()
-        for key in self._observed.get((e, last), ()):
-            looking.update(self._looking(key, last))
-        return [
-            event
-            for event in sorted(looking)
-            if not any(self.before[event] >> other & 1 for other in looking if other != event)
-        ]
+        keys = self._observed.get((e, last))
+        if keys is None:
+            return []
+        looking = 0
+        for key in keys:
+            looking |= self._looking(key, last)
+        return [event for event in bits(looking) if self.before[event] & looking == 1 << event]
 
     def waiting(self, e: int, last: int) -> Step | None:
         """Return a process that waits and looks at what both write, as a step that reads it."""
@@ -74,82 +72,112 @@ class ObservedTrace(Trace):
         self._waiting.clear()
         for process, codes in blocked:
             footprint = self.vocabulary.footprint(codes)
-            locations = sorted(self.vocabulary.awaited_locations(footprint))
-            reads = tuple(code(location, Mode.READ) for location in locations)
-            step = process, self.vocabulary.footprint(reads)
+            locations = self.vocabulary.awaited_locations(footprint)
+            step = process, self._reads(locations)
             self._waiting.update((location * 4 + 1, step) for location in locations)
 
-    def _looking(self, key: int, last: int) -> list[int]:
-        """Return the events that look at what `last` wrote, before the next write."""
+    def look_in_vain(self, e: int, last: int, o: int) -> Step:
+        """Return an observer as a step that looks at what both write, and goes on waiting."""
+        locations = self.vocabulary.awaited_locations(self.footprints[o])
+        locations.update(key >> 2 for key in self._observed[e, last])
+        return self.processes[o], self._reads(locations)
+
+    def _reads(self, locations: set[int]) -> Footprint:
+        codes = tuple(code(location, Mode.READ) for location in sorted(locations))
+        return self.vocabulary.footprint(codes)
+
+    def _looking(self, key: int, last: int) -> int:
+        """Return the mask of the events that look at what `last` wrote, before the next write."""
         location = key & ~3
-        readers, writers, adders = (self.touched[location + kind] for kind in range(3))
-        later = (writers | adders) >> last + 1 << last + 1
-        end = (later & -later).bit_length() - 1 if later else len(self.before)
-        found = [event for event in bits(readers >> last + 1 << last + 1) if event < end]
-        if later and not self._overwriting.get(key, 0) >> end & 1:
-            found.append(end)
-        return found
+        readers, writers, adders = self.touched[location : location + 3]
+        after = -2 << last
+        later = (writers | adders) & after
+        if not later:
+            return readers & after
+        end = later & -later
+        found = readers & after & end - 1
+        return found if self._overwriting[key] & end else found | end
 
     # Building the order
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
-        for index in range(length, len(self.before)):
-            for key in self.overwrites(self.footprints[index]):
-                self._overwriting[key] ^= 1 << index
+        self._forget_writes(length)
         super().truncate(length)
 
+    def _forget_writes(self, length: int) -> None:
+        for index in range(length, len(self.before)):
+            for key in self.footprints[index].overwrites:
+                self._overwriting[key] &= ~(1 << index)
+        del self._looked_at[length:]
+        if self._observed:
+            self._observed = {
+                race: keys for race, keys in self._observed.items() if race[1] < length
+            }
+
     def extend(self) -> None:
-        """Analyse all events anew, and sort out the races."""
-        self._forget_order()
-        self._make_room()
-        observed = self._observed_writes()
-        for index, footprint in enumerate(self.footprints):
-            self._add(index, footprint, observed.get(index, ()))
-
-    def _forget_order(self) -> None:
+        """Analyse the events anew whose order may have changed, and sort out the races."""
+        looked_at = self._observed_writes()
+        analysed = len(self.before)
+        kept = 0
+        while kept < analysed and looked_at[kept] == self._looked_at[kept]:
+            kept += 1
+        if kept < analysed:
+            tails = self.processes[kept:], self.codes[kept:], self.footprints[kept:]
+            self.truncate(kept)
+            self.processes += tails[0]
+            self.codes += tails[1]
+            self.footprints += tails[2]
         self.known_conflicting.clear()
-        self._overwriting.clear()
-        self._observed.clear()
-        self.touched = [0] * len(self.touched)
-        self.latest = [-1] * len(self.latest)
-        self.of_process = [0] * len(self.of_process)
-        self.created.clear()
-        for analysed in (self.before, self.previous, self.races, self.altered, self.undecided):
-            analysed.clear()
+        self._make_room()
+        for index in range(kept, len(self.footprints)):
+            self._add(index, self.footprints[index], looked_at[index])
+        self._looked_at = looked_at
 
-    def _observed_writes(self) -> dict[int, list[int]]:
-        """Return the writes that are looked at before another one, with their writer keys."""
-        observed: dict[int, list[int]] = {}
+    def _make_room(self) -> None:
+        super()._make_room()
+        self._overwriting.extend([0] * (len(self.touched) - len(self._overwriting)))
+
+    def _observed_writes(self) -> list[_Keys]:
+        """Return for each event what it overwrites and somebody looks at before another write."""
+        observed: list[_Keys] = []
         is_looked_at = dict.fromkeys(self._waiting, True)
-        for index in range(len(self.footprints) - 1, -1, -1):
-            footprint = self.footprints[index]
-            overwritten = self.overwrites(footprint)
+        for footprint in reversed(self.footprints):
+            overwritten = footprint.overwrites
+            found: _Keys = ()
             for key in footprint.own:
-                writer = key & ~3 | 1
-                if key in overwritten and is_looked_at.get(writer):
-                    observed.setdefault(index, []).append(key)
-                is_looked_at[writer] = key not in overwritten
+                if key in overwritten:
+                    if is_looked_at.get(key):
+                        found += (key,)
+                    is_looked_at[key] = False
+                else:
+                    is_looked_at[key & ~3 | 1] = True
+            observed.append(found)
+        observed.reverse()
         return observed
 
-    def _add(self, index: int, footprint: Footprint, observed: list[int] | tuple[()]) -> None:
-        process = self.processes[index]
+    def _add(self, index: int, footprint: Footprint, looked_at: _Keys) -> None:
+        """Analyse the next event."""
+        process, before = self.processes[index], self.before
         last = self.latest[process]
-        base = known = self.past_of(process, last, footprint)
-        certain = self._dependent(footprint)
-        dependent = certain
-        for key in observed:
-            dependent |= self._overwriting.get(key, 0)
+        if last >= 0 and footprint.plain:
+            base = before[last]
+        else:
+            base = self.past_of(process, last, footprint)
+        known = base
+        certain = dependent = self._dependent(footprint)
+        for key in looked_at:
+            dependent |= self._overwriting[key]
         dependent &= ~known
         found: list[Race] = []
         while dependent:
             event = dependent.bit_length() - 1
             found.append((event, index))
-            if not certain >> event & 1:
+            if looked_at and not certain >> event & 1:
                 self._observed[event, index] = tuple(
-                    key for key in observed if self._overwriting.get(key, 0) >> event & 1
+                    [key for key in looked_at if self._overwriting[key] >> event & 1]
                 )
-            known |= self.before[event]
+            known |= before[event]
             dependent &= ~known
         if footprint.guarded and self.judges:
             self._judge(found, index, base)
@@ -166,33 +194,33 @@ class ObservedTrace(Trace):
         self.of_process[process] |= bit
         for key in footprint.own:
             self.touched[key] |= bit
-        for key in self.overwrites(footprint):
-            self._overwriting[key] = self._overwriting.get(key, 0) | bit
+        for key in footprint.overwrites:
+            self._overwriting[key] |= bit
         for child in footprint.spawns:
             self.created[child] = index
 
     def _dependent(self, footprint: Footprint) -> int:
         """Return the events that one more step depends on whoever looks later."""
-        overwritten = self.overwrites(footprint)
         mask = 0
+        touched, overwritten = self.touched, footprint.overwrites
+        if not overwritten:
+            for key in footprint.conflicts:
+                mask |= touched[key]
+            return mask
         for key in footprint.conflicts:
             if key in overwritten:
-                mask |= self.touched[key] & ~self._overwriting.get(key, 0)
+                mask |= touched[key] & ~self._overwriting[key]
             else:
-                mask |= self.touched[key]
+                mask |= touched[key]
         return mask
 
 
-def _overwritten(footprint: Footprint) -> frozenset[int]:
-    """Return the writer keys of what a step overwrites and has not looked at before."""
-    if footprint.guarded:
-        return frozenset()
-    read: set[int] = set()
-    overwritten: set[int] = set()
-    for access in footprint.codes:
-        location, mode = location_of(access), mode_of(access)
-        if mode in (Mode.READ, Mode.WRITE) and location not in overwritten:
-            read.add(location)
-        elif mode is Mode.STORE and location not in read:
-            overwritten.add(location)
-    return frozenset(location * 4 + 1 for location in overwritten)
+def is_looked_at(key: int, later: Iterable[Footprint]) -> bool:
+    """Tell whether somebody looks at a location, by its writer key, before it is overwritten."""
+    keys = {key & ~3, key & ~3 | 1, key & ~3 | 2}
+    for step in later:
+        if key in step.overwrites:
+            return False
+        if not keys.isdisjoint(step.own):
+            return True
+    return False

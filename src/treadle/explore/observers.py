@@ -12,7 +12,7 @@ from typing import ClassVar
 from treadle.events import Footprint
 from treadle.explore.blocking import everything_after
 from treadle.explore.done import DoneSets
-from treadle.explore.observation import ObservedTrace
+from treadle.explore.observation import ObservedTrace, is_looked_at
 from treadle.explore.steps import Step
 from treadle.program import Run
 from treadle.trace import Trace, bits
@@ -51,6 +51,21 @@ class Observers(DoneSets):
         v = self.steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
         self.plan(e, [*v, o], is_end_possible=can_look)
 
+    def depends_on_any(
+        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+    ) -> bool:
+        """Tell whether a step depends on one of those before it, given who looks later."""
+        seen = [key for key in step.overwrites if is_looked_at(key, later)]
+        unseen = step.overwrites.difference(seen)
+        if not unseen:
+            return super().depends_on_any(step, earlier, later)
+        for other in earlier:
+            if not step.conflict_set.isdisjoint(other.own):
+                conflicts = step.conflict_set - (unseen & other.overwrites)
+                if not conflicts.isdisjoint(other.own):
+                    return True
+        return False
+
     @property
     def observed(self) -> ObservedTrace:
         """The execution with its order modulo observability."""
@@ -70,14 +85,16 @@ class Observers(DoneSets):
         It cannot if its process waits for a value that is not there then. The race is observed all
         the same: by somebody who goes on waiting.
         """
-        trace = self.search.trace
-        footprint: Footprint | None = trace.footprints[o]
-        if trace.footprints[o].guarded:
-            ance = unobserving & trace.before[last]
-            events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
-            footprint = self.search.probe(
-                [trace.processes[event] for event in events],
-                [trace.codes[event] for event in events],
-                trace.processes[o],
-            )
-        return (trace.processes[o], footprint or trace.footprints[o]), footprint is not None
+        trace = self.observed
+        if not trace.footprints[o].guarded:
+            return (trace.processes[o], trace.footprints[o]), True
+        ance = unobserving & trace.before[last]
+        events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
+        footprint = self.search.probe(
+            [trace.processes[event] for event in events],
+            [trace.codes[event] for event in events],
+            trace.processes[o],
+        )
+        if footprint is None:
+            return trace.look_in_vain(e, last, o), False
+        return (trace.processes[o], footprint), True

@@ -36,6 +36,6 @@ class OptimalContext(DontDoSets):
         ance = bits(trace.before[last] & notdep & ~(1 << last))
         self.plan_with_future(e, [*ance, last], notdep)
         if self.contexts.can_agree(e, last):
-            dont = self.contexts.agree(Reordering([*range(e), *ance], [e, last], [last, e]))
+            dont = self.contexts.agree(Reordering(e, ance, [e, last], [last, e]))
             if dont is not None:
                 self.forbid(e, [*self.steps(ance), *dont])

@@ -17,7 +17,6 @@ from __future__ import annotations
 from treadle.events import Footprint
 from treadle.explore.contexts import Reordering
 from treadle.explore.dontdo import DontDo
-from treadle.explore.observation import ObservedTrace
 from treadle.explore.observers import Observers
 from treadle.explore.optimal_context import OptimalContext
 from treadle.explore.steps import Steps
@@ -59,11 +58,13 @@ class OptimalContextObservers(OptimalContext, Observers):
         *others, o = observers
         beginning = [*ance, last, e, *between]
         rest = bits(unobserving & ~sum(1 << event for event in beginning))
-        self.plan(e, [*self.steps([*beginning, *rest]), end], is_end_possible=can_look)
+        v = [*self.steps([*beginning, *rest]), end]
+        self.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
             rest = [*between, o, *others]
             reordering = Reordering(
-                prefix=[*range(e), *ance],
+                depth=e,
+                ance=ance,
                 usual=[e, last, *rest],
                 other=[last, e, *rest],
                 indifferent=frozenset(between),
@@ -74,8 +75,8 @@ class OptimalContextObservers(OptimalContext, Observers):
                 self.forbid(e, [*self.steps(ance), *dont])
 
     def _written_by_both(self, e: int, last: int) -> frozenset[int]:
-        trace = self.observed
-        keys = trace.overwrites(trace.footprints[e]) & trace.overwrites(trace.footprints[last])
+        trace = self.search.trace
+        keys = trace.footprints[e].overwrites & trace.footprints[last].overwrites
         return frozenset(key >> 2 for key in keys)
 
     # Inheritance
@@ -84,39 +85,36 @@ class OptimalContextObservers(OptimalContext, Observers):
         """Return what the next state inherits of a don't-do set (lines 61 and 62)."""
         passed = []
         for sequence in dnd:
-            rest = _without(sequence, process, footprint, self.observed)
+            rest = _without(sequence, process, footprint)
             if rest:
                 passed.append(rest)
         return passed
 
 
-def _without(sequence: Steps, process: int, step: Footprint, trace: ObservedTrace) -> Steps | None:
+def _without(sequence: Steps, process: int, step: Footprint) -> Steps | None:
     """Return what is left of a sequence behind a step; None if it means nothing there."""
     position = next((i for i, (p, _) in enumerate(sequence) if p == process), None)
     if position is None:
-        is_apart = all(_shared_writes(step, other, trace) is not None for _, other in sequence)
-        return sequence if is_apart else None
+        return None if any(step.conflicts_with(other) for _, other in sequence) else sequence
     rest = sequence[position + 1 :]
     for _, other in sequence[:position]:
-        written = _shared_writes(step, other, trace)
-        if written is None or not all(_is_overwritten(key, rest, trace) for key in written):
+        written = _shared_writes(step, other)
+        if written is None or not all(_is_overwritten(key, rest) for key in written):
             return None
     return (*sequence[:position], *rest)
 
 
-def _shared_writes(
-    step: Footprint, other: Footprint, trace: ObservedTrace
-) -> frozenset[int] | None:
+def _shared_writes(step: Footprint, other: Footprint) -> frozenset[int] | None:
     """Return the writer keys of what two steps both overwrite; None if they are dependent."""
-    both = trace.overwrites(step) & trace.overwrites(other)
+    both = step.overwrites & other.overwrites
     conflicts = step.conflict_set if not both else step.conflict_set - both
     return both if conflicts.isdisjoint(other.own) else None
 
 
-def _is_overwritten(key: int, rest: Steps, trace: ObservedTrace) -> bool:
+def _is_overwritten(key: int, rest: Steps) -> bool:
     """Tell whether a location is overwritten before anybody looks at it."""
     for _, step in rest:
-        if key in trace.overwrites(step):
+        if key in step.overwrites:
             return True
         if any(own & ~3 == key & ~3 for own in step.own):
             return False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code, mode_of
 from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.fingerprint import freeze
+from treadle.model.fingerprint import Incomparable, freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.rigid import Foresight, OpenSteps
 from treadle.model.state import Array, Dict, Handle
@@ -162,7 +162,15 @@ class ModelRun:
         else:
             self._next_is_open.discard(process)
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does, and go on as `finish` does."""
+        length = len(processes)
+        differing = self.replay(processes, codes, length)
+        if differing < 0:
+            self.finish(processes[-1] if length else -1, limit, processes, codes)
+        return differing
+
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
@@ -187,11 +195,15 @@ class ModelRun:
                 else:
                     if following is not None or self.offered is not None:
                         self._note_yielded(process, following)
-                if tuple(log) != codes[index]:
-                    return index
+                taken = tuple(log)
                 log.clear()
                 self._steps += 1
-            elif not is_enabled(process) or step(process) != codes[index]:
+            elif is_enabled(process):
+                taken = step(process)
+            else:
+                return index
+            if taken != codes[index]:
+                codes[index] = taken
                 return index
         return -1
 
@@ -516,6 +528,16 @@ class ModelRun:
             tuple([alike(value) for value in self.program.values_at(self._state, locations)]),
             tuple(crashes),
         )
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there."""
+        is_cell = self.program.cells.__contains__
+        return [
+            alike(*self.program.values_at(self._state, [location]))
+            if is_cell(location)
+            else Incomparable()
+            for location in locations
+        ]
 
     def _alike_continuation(self, process: int) -> object:
         """Return where a process stands, equal only if nothing can tell the difference."""

@@ -10,7 +10,7 @@ from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
-from treadle.threads.effect import Incomparable, effect, seen_by
+from treadle.threads.effect import Incomparable, effect, seen_by, values_at
 from treadle.threads.scheduler import is_ready
 from treadle.threads.state import fingerprint
 from treadle.threads.task import Operation, Task
@@ -43,9 +43,13 @@ class ThreadRun:
         """Let a task take one step and return what it accessed."""
         return self.scheduler.step(self._task(process))
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         return self.scheduler.replay(processes, codes, length)
+
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does, and go on as `finish` does."""
+        return self.scheduler.execute(processes, codes, limit)
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
         """Go on by the natural schedule to the end of the run, up to `limit` steps in all."""
@@ -139,6 +143,10 @@ class ThreadRun:
     def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
         """Return which threads have ended, and how, and the values of locations."""
         return effect(self, processes, locations)
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there."""
+        return values_at(self, locations)
 
     def keep_standing(self) -> None:
         """Remember how the run stands: its threads are about to be unwound for another run."""
