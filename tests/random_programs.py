@@ -16,9 +16,6 @@ A program is a list of process bodies; a body is a list of instructions, each on
     ("copy-if", value, new)                     if x == value: y = new, in one step
     ("send", value)  ("receive",)  ("poll",)  ("select", parity)
     ("spawn", body)  ("join",)                  join the last process spawned, if any
-    ("swap", x, old, new)  ("exchange", index, old, new)  compare and swap; acc tells whether it did
-    ("next",)                                   increment the counter and see its value
-    ("copy-if", value, new)                     if x == value: y = new
     ("branch", x, y, value, z)                  if x: y = value; else: acc = z; z = value
     ("check", value)                            assert acc != value; part of the next step
     ("atomic", body)                            all in one step
@@ -229,14 +226,14 @@ def build_from_source(bodies: list[Body]) -> Program:
     program = build([])
     for index, body in enumerate(bodies):
         name = f"p{index}"
-        program.process(_compile(name, ["acc, child = 0, None", *_lines(body)]), name=name)
+        program.process(compile_process(name, ["acc, child = 0, None", *_lines(body)]), name=name)
     return program
 
 
 _serial = itertools.count()
 
 
-def _compile(name: str, lines: list[str]) -> Any:
+def compile_process(name: str, lines: list[str]) -> Any:
     """Compile a process, with its source where `inspect` finds it."""
     return _compiled(name, tuple(lines))
 
@@ -246,7 +243,7 @@ def _compiled(name: str, lines: tuple[str, ...]) -> Any:
     source = f"def {name}(s):\n    yield\n" + "".join(f"    {line}\n" for line in lines)
     filename = f"<random program {next(_serial)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"_compile": _compile, "TIMEOUT": TIMEOUT}
+    namespace: dict[str, Any] = {"_compile": compile_process, "TIMEOUT": TIMEOUT}
     exec(compile(source, filename, "exec"), namespace)
     return namespace[name]
 

@@ -12,8 +12,10 @@ import treadle
 from brute import brute_force, explored
 from test_properties import EAGER, differences
 from test_rigid import program_of
+from treadle.api import ALGORITHMS
 from treadle.bench import atva16
 from treadle.bench.jacm17 import indexer
+from treadle.explore import eager
 from treadle.explore import plan as plans
 from treadle.explore.budget import Budget
 from treadle.explore.constraints import Pair, Traces
@@ -109,16 +111,75 @@ def test_lists_and_trees_of_solutions_are_the_same() -> None:
         assert expected[0] == list(range(len(previous)))
 
 
-@pytest.mark.parametrize(("name", "value"), [("LISTED", 2), ("FEW", 0)])
-def test_a_plan_without_a_list_schedules_the_same(
-    name: str, value: int, monkeypatch: pytest.MonkeyPatch
+def plan_of(n: int, times: int = 1, **options: Any) -> Plan:
+    """Return the plan of a section that is a ring."""
+    previous, constraints = ring_of(n, times)
+    dependent = masks_of(n * times, constraints)
+    return Plan(previous, dependent, **{"learn": True, "room": 1 << 18, **options})
+
+
+def test_a_plan_without_a_list_schedules_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = list(taken(plan_of(4)))
+    assert len(listed) == plan_of(4).listed == 2**4 - 2
+    assert plan_of(4, room=2**4 - 2).listed == 2**4 - 2
+    for room in (-3, 0, 2**4 - 3):
+        assert plan_of(4, room=room).listed == 0
+        assert list(taken(plan_of(4, room=room))) == listed
+    monkeypatch.setattr(plans, "FEW", 0)
+    assert plan_of(4).listed == 0
+    assert list(taken(plan_of(4))) == listed
+
+
+def test_a_plan_is_not_listed_when_time_is_up() -> None:
+    """Ring Extended(5) has 2**20 systems, of which 5730 have a solution."""
+    asked = []
+
+    def is_over() -> bool:
+        asked.append(True)
+        return len(asked) == 3
+
+    plan = plan_of(5, 2, learn=False, is_over=is_over)
+    assert (len(asked), plan.listed) == (3, 0)
+    assert plan.unsatisfiable < 3 << 12
+    assert sum(1 for _ in taken(plan)) == 5730
+
+
+def two_rings() -> Program:
+    """Ring(3) twice: when it is over, it begins again."""
+    program = Program(x=[0] * 3)
+
+    def copy(s: Any, pid: int) -> Process:
+        yield
+        s.x[(pid + 1) % 3] = s.x[pid]
+
+    @program.process
+    def main(s: Any) -> Process:
+        for _ in range(2):
+            yield
+            children = [s.spawn(copy, pid) for pid in range(3)]
+            for child in children:
+                yield s.join(child)
+
+    return program
+
+
+@under_each
+@pytest.mark.parametrize(("room", "kept"), [(1 << 18, 6 + 6), (8, 6), (5, 0)])
+def test_all_sections_together_list_no_more_than_there_is_room_for(
+    room: int, kept: int, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    previous, constraints = ring_of(4, 1)
-    dependent = masks_of(4, constraints)
-    listed = list(taken(Plan(previous, dependent, learn=True)))
-    monkeypatch.setattr(plans, name, value)
-    assert list(taken(Plan(previous, dependent, learn=True))) == listed
-    assert len(listed) == 2**4 - 2
+    peaks = [0]
+
+    class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
+        def backtrack(self) -> int:
+            plans = [section.plan for section in self.sections if section.constraints]
+            peaks.append(sum(plan.listed for plan in plans if plan is not None))
+            return int(super().backtrack())
+
+    monkeypatch.setattr(eager, "LISTED", room)
+    search = Search(two_rings(), Watched, "eager", budget=Budget(), choose=SCHEDULES["stay"])
+    result = search.explore()
+    assert (result.executions, result.complete, max(peaks)) == (36, True, kept)
 
 
 def taken(plan: Plan) -> Iterator[tuple[bytes, int, list[list[int]]]]:
@@ -224,6 +285,14 @@ SECTIONS: dict[str, tuple[tuple[str, str], str]] = {
     "a condition that another decides": (("yield; s.x = 1", "yield s.until(lambda: s.x)"), "0 1"),
     "an address announced": (
         ("yield; v = s.x; yield s.locks[v].acquire()", "yield; s.x = 1"),
+        "01 0",
+    ),
+    "an address announced earlier": (
+        ("yield; v = s.x; op = s.locks[v].acquire(); yield op", "yield; s.x = 1"),
+        "01 0",
+    ),
+    "a condition announced earlier": (
+        ("yield; v = s.x; op = s.until(lambda: v < 2); yield op", "yield; s.x = 1"),
         "01 0",
     ),
     "the end of another": (("yield; s.x = 1", "yield s.join('p0')"), "0 1"),
@@ -340,6 +409,14 @@ UNFORESEEN = {
     "a truth that raises": ("w = not v; s.y = 1", "picky"),
     "a text that raises": ("w = f'{v}'; s.y = 1", "picky"),
     "a list that has another name": ("l += [v]; s.y = 1; yield; s.a[m[0]] = 5", "1"),
+    "a shared list that has another name": (
+        "s.y = l; yield; s.y += [v]; yield; s.a[l[0]] = 5",
+        "1",
+    ),
+    "an element that has another name": (
+        "s.a[2] = l; yield; s.a[2] += [v]; yield; s.a[m[0]] = 5",
+        "1",
+    ),
 }
 
 
@@ -503,13 +580,19 @@ def test_fewer_dependency_checks_than_source(
 
 
 @pytest.mark.parametrize(
-    ("make", "n", "source"),
-    [(atva16.readers_writers, 9, 8193), (atva16.ring, 4, 80), (atva16.ring_extended, 4, 14734)],
+    ("make", "n", "source", "eager"),
+    [
+        (atva16.readers_writers, 9, 8193, 36),
+        (atva16.ring, 4, 80, 6),
+        (atva16.ring_extended, 4, 14734, 28),
+        (indexer, 11, 946, 946),
+    ],
 )
-def test_race_checks_of_source_are_the_papers(
-    make: Callable[[int], Program], n: int, source: int
+def test_race_checks_are_the_papers(
+    make: Callable[[int], Program], n: int, source: int, eager: int
 ) -> None:
     assert completed(make(n), "source").race_checks == source
+    assert completed(make(n), "eager").race_checks == eager
 
 
 @under_each

@@ -139,8 +139,15 @@ class Run(Protocol):
         """Let an enabled process take one step and return what it accessed."""
         ...
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
-        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1.
+
+        Go no further then. What the step did, if it could be taken, replaces what was recorded.
+        """
+        ...
+
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does and, unless one differs, `finish`."""
         ...
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:

@@ -12,7 +12,7 @@ appended since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from treadle.events import Codes, Footprint, Vocabulary
 
@@ -78,6 +78,21 @@ class Trace:
         self.footprints.append(footprint)
         return footprint
 
+    def foretell(self, processes: Sequence[int], footprints: Sequence[Footprint]) -> None:
+        """Add events that are about to happen."""
+        self.processes += processes
+        self.footprints += footprints
+        self.codes += [footprint.codes for footprint in footprints]
+
+    def happened_otherwise(self, index: int) -> bool:
+        """Take over what the last event did, if it is the same for others as what was foretold."""
+        footprint = self._footprint(self.codes[index])
+        foretold = self.footprints[index]
+        if footprint is foretold or footprint.own != foretold.own:
+            return False
+        self.footprints[index] = footprint
+        return True
+
     def complete(self) -> int:
         """Look the footprints up of events that were added as process and codes; count them."""
         missing = self.codes[len(self.footprints) :]
@@ -86,28 +101,31 @@ class Trace:
 
     def conflicting(self, footprint: Footprint) -> int:
         """Return the mask of the events that are dependent with a footprint."""
+        mask = self.known_conflicting[footprint] = self._touching(footprint)
+        return mask
+
+    def _touching(self, footprint: Footprint) -> int:
+        """Return the mask of the events that are dependent with a footprint, counted anew."""
         mask = 0
         for key in footprint.conflicts:
             mask |= self.touched[key]
-        self.known_conflicting[footprint] = mask
         return mask
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
-        touched, latest, previous = self.touched, self.latest, self.previous
+        touched, of_process, created = self.touched, self.of_process, self.created
         self.known_conflicting.clear()
-        for index in range(len(self.before) - 1, length - 1, -1):
-            footprint = self.footprints[index]
-            bit = 1 << index
+        kept = (1 << length) - 1
+        analysed = slice(length, len(self.before))
+        for footprint in set(self.footprints[analysed]):
             for key in footprint.own:
-                touched[key] ^= bit
-            process = self.processes[index]
-            self.of_process[process] ^= bit
-            latest[process] = previous[index]
-            if footprint.spawns:
-                for child in footprint.spawns:
-                    if self.created.get(child) == index:
-                        del self.created[child]
+                touched[key] &= kept
+            for child in footprint.spawns:
+                if created.get(child, -1) >= length:
+                    del created[child]
+        for process in set(self.processes[analysed]):
+            of_process[process] = mask = of_process[process] & kept
+            self.latest[process] = mask.bit_length() - 1
         for judged in (self.races, self.altered, self.undecided):
             while judged and judged[-1][1] >= length:
                 judged.pop()
@@ -128,23 +146,17 @@ class Trace:
             last = latest[process]
             if last >= 0 and footprint.plain:
                 known = before[last]
-            else:
-                known = self.past_of(process, last, footprint)
-            base = known
-            dependent = 0
-            for key in footprint.conflicts:
-                dependent |= touched[key]
-            dependent &= ~known
-            first_race = len(races)
-            while dependent:
-                event = dependent.bit_length() - 1
-                races.append((event, index))
-                known |= before[event]
+                dependent = 0
+                for key in footprint.conflicts:
+                    dependent |= touched[key]
                 dependent &= ~known
-            if footprint.guarded and self.judges:
-                candidates = races[first_race:]
-                del races[first_race:]
-                self._judge(candidates, index, base)
+                while dependent:
+                    event = dependent.bit_length() - 1
+                    races.append((event, index))
+                    known |= before[event]
+                    dependent &= ~known
+            else:
+                known = self._extend_specially(index, process, last, footprint)
             bit = 1 << index
             before.append(known | bit)
             for key in footprint.own:
@@ -152,9 +164,27 @@ class Trace:
             previous.append(last)
             latest[process] = index
             of_process[process] |= bit
-            if footprint.spawns:
-                for child in footprint.spawns:
-                    self.created[child] = index
+
+    def _extend_specially(self, index: int, process: int, last: int, footprint: Footprint) -> int:
+        """Return what happens before the first event of a process, or before one that is not plain.
+
+        Its races are sorted out, and it is noted which processes it creates.
+        """
+        known = base = self.past_of(process, last, footprint)
+        candidates = []
+        dependent = self._touching(footprint) & ~known if footprint.conflicts else 0
+        while dependent:
+            event = dependent.bit_length() - 1
+            candidates.append((event, index))
+            known |= self.before[event]
+            dependent &= ~known
+        if footprint.guarded and self.judges:
+            self._judge(candidates, index, base)
+        else:
+            self.races += candidates
+        for child in footprint.spawns:
+            self.created[child] = index
+        return known
 
     def _make_room(self) -> None:
         """Let the tables grow with the vocabulary."""
@@ -176,8 +206,9 @@ class Trace:
             creation = self.created.get(process, -1)
             base = before[creation] if creation >= 0 else 0
         for ended in footprint.joins:
-            if self.latest[ended] >= 0:
-                base |= before[self.latest[ended]]
+            end = self.latest[ended]
+            if end >= 0:
+                base |= before[end]
         return base
 
     def _judge(self, candidates: list[Race], index: int, base: int) -> None:
@@ -273,10 +304,7 @@ class Trace:
         self._make_room()
         index = len(self.before)
         known = past
-        dependent = 0
-        for key in footprint.conflicts:
-            dependent |= self.touched[key]
-        dependent &= within & ~known
+        dependent = self._touching(footprint) & within & ~known
         while dependent:
             event = dependent.bit_length() - 1
             known |= self.before[event]
@@ -301,23 +329,25 @@ class Trace:
     def after_one(self, e: int) -> int:
         """Return the mask of the events that happen after one event."""
         mask = 0
-        bit = 2 << e
+        first, bit = 1 << e, 2 << e
         for past in self.before[e + 1 :]:
-            if past >> e & 1:
+            if past & first:
                 mask |= bit
             bit <<= 1
         return mask
 
-    def after(self) -> list[int]:
-        """Return, for each event, the mask of the events that happen after it."""
+    def after(self, first: int = 0) -> list[int]:
+        """Return, for each event from `first` on, the mask of the events that happen after it."""
         length = len(self.before)
         result = [0] * length
         before = self.before
         # Each event hands its own successors to its direct predecessors, latest first. Bits that
         # another predecessor covers are handed over more than once, which is harmless.
-        for index in range(length - 1, 0, -1):
-            mine = result[index] | 1 << index
-            mask = before[index] ^ 1 << index
+        wanted = -1 << first
+        for index in range(length - 1, first, -1):
+            bit = 1 << index
+            mine = result[index] | bit
+            mask = (before[index] ^ bit) & wanted
             while mask:
                 event = mask.bit_length() - 1
                 result[event] |= mine

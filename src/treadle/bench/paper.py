@@ -112,6 +112,8 @@ class Paper:
     name: str
     title: str
     tables: tuple[PaperTable, ...]
+    remarks: tuple[str, ...] = ()
+    """Why numbers differ from the paper's that need not be the same."""
 
     @property
     def benchmarks(self) -> dict[str, Benchmark]:
@@ -119,22 +121,27 @@ class Paper:
         rows = [row for table in self.tables for row in table.rows]
         return {row.benchmark.name: row.benchmark for row in rows}
 
-    def select(self, programs: Sequence[str], sizes: Sequence[int]) -> list[PaperTable]:
+    def select(
+        self, programs: Sequence[str], sizes: Sequence[int], *, on_demand: bool = False
+    ) -> list[PaperTable]:
         """Return the tables with only the rows that were asked for.
 
         Without `programs`, `sizes` picks among the paper's rows; with them, any size will do.
+        Without `sizes`, rows that take long are left out unless `on_demand`.
         """
         for name in programs:
             if name not in self.benchmarks:
                 known = ", ".join(self.benchmarks)
                 raise TreadleError(f"{self.name} has no program {name!r}: choose one of {known}")
-        tables = [self._narrowed(table, programs, sizes) for table in self.tables]
+        tables = [self._narrowed(table, programs, sizes, on_demand) for table in self.tables]
         if not any(table.rows for table in tables):
             raise TreadleError(f"{self.name} has no such row: name the program with --program too")
         return [table for table in tables if table.rows]
 
     @staticmethod
-    def _narrowed(table: PaperTable, programs: Sequence[str], sizes: Sequence[int]) -> PaperTable:
+    def _narrowed(
+        table: PaperTable, programs: Sequence[str], sizes: Sequence[int], on_demand: bool
+    ) -> PaperTable:
         rows = [row for row in table.rows if not programs or row.benchmark.name in programs]
         known = {(row.benchmark.name, row.n): row for row in rows}
         if sizes:
@@ -145,7 +152,7 @@ class Paper:
                 if programs or (benchmark.name, n) in known
             ]
         else:
-            rows = [row for row in rows if not row.on_demand]
+            rows = [row for row in rows if on_demand or not row.on_demand]
         return replace(table, rows=tuple(rows))
 
 

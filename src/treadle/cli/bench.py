@@ -23,6 +23,7 @@ from treadle.explore.schedule import SCHEDULES
 _COVERING = [name for name, algorithm in ALGORITHMS.items() if algorithm.covers]
 _PIPE_WIDTH = 180
 """Columns of a table that is not printed on a terminal."""
+_REMARK_WIDTH = 100
 
 
 @click.command()
@@ -68,6 +69,12 @@ _PIPE_WIDTH = 180
     help="Whether the context-sensitive algorithms compare only what a race can change, or whole "
     "states.",
 )
+@click.option(
+    "--all",
+    "on_demand",
+    is_flag=True,
+    help="Also the rows that take minutes or hours; give them a longer --row-timeout.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row and line.")
 @click.pass_context
 def bench(
@@ -80,6 +87,7 @@ def bench(
     row_timeout: float,
     learn: bool,
     refined: bool,
+    on_demand: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's tables again and print them, ours beside theirs.
@@ -96,7 +104,7 @@ def bench(
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
     session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined)
-    tables = session.paper.select(programs, sizes)
+    tables = session.paper.select(programs, sizes, on_demand=on_demand)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
 
@@ -118,6 +126,8 @@ class _Session:
     learn: bool
     refined: bool
     history: History = field(default_factory=lambda: History(default_path()))
+    known: dict[Task, Measurement] = field(default_factory=dict)
+    """What was measured already: some rows are in several tables."""
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
         """Measure all rows; print each as a line of JSON as soon as it is there."""
@@ -142,6 +152,8 @@ class _Session:
             for note in notes(cells):
                 console.print(note, soft_wrap=True)
             yield from cells
+        for remark in self.paper.remarks:
+            console.print(f"\n{remark}", width=_REMARK_WIDTH)
 
     def _measured(
         self, tables: Sequence[PaperTable]
@@ -182,9 +194,11 @@ class _Session:
             refined=name == algorithm and (self.refined or not compares_states),
         )
         last = self.history.last(task)
-        measured = _measure_visibly(task, number, last)
-        if measured.complete:
-            self.history.note(task, measured.seconds)
+        measured = self.known.get(task)
+        if measured is None:
+            measured = self.known[task] = _measure_visibly(task, number, last)
+            if measured.complete:
+                self.history.note(task, measured.seconds)
         return MeasuredRow(row, measured, self.row_timeout, last, deviation(row, measured))
 
 

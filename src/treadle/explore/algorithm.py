@@ -52,6 +52,13 @@ class Algorithm(ABC):
     def executed(self, process: int, footprint: Footprint) -> None:
         """Take note of the step that was decided on and executed."""
 
+    def foretell(self) -> bool:
+        """Add the planned steps to the trace, if all of them are known before the run.
+
+        Tell whether the default schedule decides after them.
+        """
+        return False
+
     def follow(self, run: Run) -> int:
         """Take the steps that are planned here; return the index of one that differed, or -1."""
         del run
@@ -72,6 +79,11 @@ class Algorithm(ABC):
     @abstractmethod
     def backtrack(self) -> int:
         """Return the number of steps that the next execution shares with this one, or -1."""
+
+    def known_pairs(self, since: int) -> int:
+        """Return how many pairs of events it has compared that end at index `since` or later."""
+        del since
+        return 0
 
     @abstractmethod
     def todo(self, depth: int) -> int:

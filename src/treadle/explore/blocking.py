@@ -29,7 +29,7 @@ from treadle.events import Codes, Footprint
 from treadle.program import CannotStepError, Run
 from treadle.trace import Trace, bits
 
-Probe = Callable[[Sequence[int], Sequence[Codes], int], Footprint | None]
+Probe = Callable[[Sequence[int], list[Codes], int], Footprint | None]
 """Run processes, comparing with these codes, and one more: its footprint, None if disabled."""
 
 Reversal = tuple[int, int, list[int], int]

@@ -19,7 +19,11 @@ masks, and no system that contains it is generated again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+
+_CHECKED = 1 << 12
+"""Systems after which the time is looked at."""
 
 Pair = tuple[int, int]
 Solution = bytes
@@ -30,10 +34,16 @@ class Traces:
     """`traces(u)`: the trace constraint systems of a section, one after the other."""
 
     def __init__(
-        self, previous: Sequence[int], constraints: Sequence[Pair], *, learn: bool
+        self,
+        previous: Sequence[int],
+        constraints: Sequence[Pair],
+        *,
+        learn: bool,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """`previous` has for each event the one before it in its process, or -1."""
         self._learn = learn
+        self._is_over = is_over
         self._constraints = constraints
         self._bit_of = {
             pair: len(constraints) - 1 - index for index, pair in enumerate(constraints)
@@ -51,11 +61,21 @@ class Traces:
         """Learned cycles as (mask, swapped), by their least significant constraint."""
         self.unsatisfiable = 0
         """Systems that turned out to have no solution."""
+        self.gave_up = False
+        """Whether there was no time for all systems."""
+
+    @property
+    def length(self) -> int:
+        """The number of constraints."""
+        return len(self._constraints)
 
     def solutions(self) -> Iterator[Solution]:
         """Yield a solution of each satisfiable system."""
         swapped, end = 0, 1 << len(self._constraints)
-        while True:
+        for tried in count(1):
+            if not tried % _CHECKED and self._is_over():
+                self.gave_up = True
+                return
             solution = self._solution()
             if solution is not None:
                 yield solution

@@ -42,6 +42,10 @@ class DoneSets(Optimal):
 
     # Exploration phase
 
+    def foretell(self) -> bool:
+        """Foretell nothing: steps may have other accesses than planned, and stop the run."""
+        return False
+
     def follow(self, run: Run) -> int:
         """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
         tree, self._next_wut = self._next_wut, None

@@ -57,6 +57,16 @@ class _Node:
     """Those of them that were explored or sleep here, with the step of each."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A process whose next step may belong to the section that is being made."""
+
+    place: int
+    branches: bool
+    pins: int
+    """Events that have to be pinned then."""
+
+
 class Eager(Algorithm):
     """Source-DPOR over sections."""
 
@@ -76,6 +86,8 @@ class Eager(Algorithm):
         """The sleep set at the end of the execution so far, if no section is being made."""
         self._pins = 0
         self._place = -1
+        self._candidates: dict[int, _Candidate] = {}
+        """What is known of the next steps of processes while a section is made."""
         self._branch = ENDED
         """The process that begins the execution's new part, if a race asked for it."""
         self._resumed: Section | None = None
@@ -106,19 +118,18 @@ class Eager(Algorithm):
         return -1
 
     def _doubt(self, run: Run, section: Section) -> None:
-        """Begin anew if a step was not as planned because of an exception that nobody foresaw.
+        """Begin anew if a step was not as planned because of something that nobody foresaw.
 
-        It was raised in one of the two orders. If the steps that the section was made of do no
-        longer what they did, the program is not deterministic, and no plan is to blame.
+        If the steps that the section was made of do no longer what they did, the program is not
+        deterministic, and no plan is to blame.
         """
         program, trace = self.search.program, self.search.trace
         processes = trace.processes[: section.start] + section.processes
         codes = trace.codes[: section.start] + section.codes
         recorded = program.start()
         repeats = recorded.replay(processes, codes, len(codes)) < 0
-        crashed = bool(run.crashes or recorded.crashes)
         recorded.close()
-        if repeats and crashed and program.foresee_less():
+        if repeats and program.foresee_less():
             run.close()
             raise Restart
 
@@ -142,21 +153,33 @@ class Eager(Algorithm):
 
     def _next_of(self, section: Section, run: Run) -> int:
         """Return a process whose next step certainly belongs to a section, else one whose may."""
-        best = pinning = ENDED, 0, -1, (0, 0)
+        best = pinning = ENDED
+        lowest = (0, 0)
         for process in reversed(run.enabled()):
             if not section.may_join(process):
                 continue
-            foreseen = run.foresee(process)
-            place = -1 if foreseen is None else foreseen.place
-            rank = self.rank(section, process, foreseen is not None and foreseen.branches)
-            pins = section.pins(process, foreseen)
-            if not pins:
-                if best[0] < 0 or rank < best[3]:
-                    best = process, 0, place, rank
-            elif pinning[0] < 0 and section.can_pin(pins):
-                pinning = process, pins, place, rank
-        process, self._pins, self._place, _ = best if best[0] >= 0 else pinning
-        return process
+            candidate = self._candidates.get(process) or self._look_at(process, section, run)
+            if not candidate.pins:
+                rank = self.rank(section, process, candidate.branches)
+                if best < 0 or rank < lowest:
+                    best, lowest = process, rank
+            elif pinning < 0 and section.can_pin(candidate.pins):
+                pinning = process
+        chosen = best if best >= 0 else pinning
+        if chosen >= 0:
+            self._pins, self._place = self._candidates[chosen].pins, self._candidates[chosen].place
+        return chosen
+
+    def _look_at(self, process: int, section: Section, run: Run) -> _Candidate:
+        """Find out about the next step of a process; it holds until the process takes it."""
+        foreseen = run.foresee(process)
+        pins = section.pins(process, foreseen)
+        if foreseen is None:
+            candidate = _Candidate(-1, False, pins)
+        else:
+            candidate = _Candidate(foreseen.place, foreseen.branches, pins)
+        self._candidates[process] = candidate
+        return candidate
 
     def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
         """Rank the processes that can join: one takes all the steps that it can, then the next.
@@ -186,7 +209,9 @@ class Eager(Algorithm):
         if section is None:
             section = self._open = Section(index, self._sleep)
             self.sections.append(section)
+            self._candidates.clear()
         section.add(step)
+        self._candidates.pop(process, None)
         self.owners.append(section)
         self.in_plan.append(True)
 
@@ -215,10 +240,21 @@ class Eager(Algorithm):
 
     def _plan_of(self, section: Section) -> Plan:
         if section.plan is None:
-            plan = section.make_plan(learn=self.search.learn)
+            plan = section.make_plan(
+                learn=self.search.learn,
+                room=self._room() if section.constraints else 1,
+                is_over=self.search.is_out_of_time,
+            )
             self.search.result.unsatisfiable += plan.unsatisfiable
             return plan
         return section.plan
+
+    def _room(self) -> int:
+        """Return how many solutions a plan may list: those that there is room for, and time."""
+        wanted = self.search.budget.max_executions
+        if wanted is not None and wanted < LISTED:
+            return wanted
+        return LISTED - sum(other.plan.listed for other in self.sections if other.plan is not None)
 
     # Race detection
 
@@ -233,6 +269,14 @@ class Eager(Algorithm):
             for last in lasts:
                 # E ends with e' when figure 3 looks at the race.
                 self._add_initial(e, last, w & seen & (1 << last) - 1 | 1 << last)
+
+    def known_pairs(self, since: int) -> int:
+        """Return how many pairs of events are of one section, which end at `since` or later."""
+        return sum(
+            index - self.owners[index].start
+            for index in range(since, len(self.owners))
+            if self.in_plan[index]
+        )
 
     def _is_planned(self, e: int, last: int) -> bool:
         """Tell whether a plan has both orders of two events."""
@@ -333,11 +377,20 @@ class EagerShort(Eager):
 class EagerAdaptive(EagerShort):
     """Short sections where many steps are dependent, longer ones elsewhere."""
 
+    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
+        """Rank the processes that can join: who branches comes last.
+
+        The section may be over then before it joins, and fewer executions get blocked.
+        """
+        return branches, process != section.processes[-1]
+
     def suits(self, section: Section, step: Step) -> bool:
         """Tell whether the constraints that program order can contradict are few."""
         constraints = section.constraints + step.dependent.bit_count()
         return constraints <= FEW or super().suits(section, step)
 
 
+LISTED = 1 << 16
+"""Solutions of all sections of an execution that are listed in advance (a few MB)."""
 FEW = 32
 """Constraints of a section in which a process may have several dependent steps."""

@@ -15,31 +15,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from treadle.explore.constraints import Solution
+from treadle.trace import bits
 
 
 class NormalForms:
     """The tree of a section: `previous` is the program order, `dependent` a mask for each event."""
 
     def __init__(self, previous: Sequence[int], dependent: Sequence[int]) -> None:
-        self._previous = previous
+        self._length = len(previous)
         self._dependent = dependent
+        self._first = 0
+        """The mask of the first events of the processes."""
+        self._following = [0] * len(previous)
+        """For each event the mask of the next one of its process, if there is one."""
+        for event, earlier in enumerate(previous):
+            if earlier < 0:
+                self._first |= 1 << event
+            else:
+                self._following[earlier] |= 1 << event
 
     def children(self, prefix: Solution) -> list[int]:
         """Return the events that are scheduled after a prefix of a solution, in ascending order."""
-        done, asleep = 0, 0
+        enabled, asleep = self._first, 0
         for event in prefix:
-            asleep = self._asleep_after(event, asleep, self._enabled(done))
-            done |= 1 << event
-        return self._children(done, asleep)
+            enabled, asleep = self._after(event, enabled, asleep)
+        return self._children(enabled, asleep)
 
     def solutions(self) -> Iterator[Solution]:
         """Yield all smallest linear extensions in ascending order."""
-        length = len(self._previous)
         order: list[int] = []
-        # For each prefix: its events, what sleeps after it, and the children still to be tried.
-        path = [(0, 0, iter(self._children(0, 0)))]
+        # For each prefix: what is enabled and what sleeps after it, and the children to be tried.
+        path = [(self._first, 0, iter(self._children(self._first, 0)))]
         while path:
-            done, asleep, children = path[-1]
+            enabled, asleep, children = path[-1]
             event = next(children, -1)
             if event < 0:
                 path.pop()
@@ -47,46 +55,33 @@ class NormalForms:
                     order.pop()
                 continue
             order.append(event)
-            if len(order) == length:
+            if len(order) == self._length:
                 yield bytes(order)
                 order.pop()
                 continue
-            asleep = self._asleep_after(event, asleep, self._enabled(done))
-            done |= 1 << event
-            path.append((done, asleep, iter(self._children(done, asleep))))
+            enabled, asleep = self._after(event, enabled, asleep)
+            path.append((enabled, asleep, iter(self._children(enabled, asleep))))
 
-    def _children(self, done: int, asleep: int) -> list[int]:
-        enabled = self._enabled(done)
+    def _children(self, enabled: int, asleep: int) -> list[int]:
         return [
             event
-            for event in enabled
-            if not asleep >> event & 1
-            and self._all_wake(done | 1 << event, self._asleep_after(event, asleep, enabled))
+            for event in bits(enabled & ~asleep)
+            if self._all_wake(*self._after(event, enabled, asleep))
         ]
 
-    def _enabled(self, done: int) -> list[int]:
-        """Return the next event of each process, in ascending order."""
-        return [
-            event
-            for event, earlier in enumerate(self._previous)
-            if not done >> event & 1 and (earlier < 0 or done >> earlier & 1)
-        ]
+    def _after(self, event: int, enabled: int, asleep: int) -> tuple[int, int]:
+        """Return what is enabled after an event, and what sleeps: smaller ones that could run."""
+        bit = 1 << event
+        asleep = (asleep | enabled & bit - 1) & ~self._dependent[event]
+        return enabled ^ bit | self._following[event], asleep
 
-    def _asleep_after(self, event: int, asleep: int, enabled: list[int]) -> int:
-        """Return what sleeps after an event that was preferred to smaller enabled ones."""
-        for smaller in enabled:
-            if smaller < event:
-                asleep |= 1 << smaller
-        return asleep & ~self._dependent[event]
-
-    def _all_wake(self, done: int, asleep: int) -> bool:
+    def _all_wake(self, enabled: int, asleep: int) -> bool:
         """Tell whether everything that sleeps can be woken by events that are awake."""
-        progress = True
-        while asleep and progress:
-            progress = False
-            for event in self._enabled(done):
-                if not asleep >> event & 1:
-                    done |= 1 << event
-                    asleep &= ~self._dependent[event]
-                    progress = True
-        return not asleep
+        while asleep:
+            awake = enabled & ~asleep
+            if not awake:
+                return False
+            for event in bits(awake):
+                enabled = enabled ^ 1 << event | self._following[event]
+                asleep &= ~self._dependent[event]
+        return True

@@ -5,7 +5,7 @@ exploration from `E` is done, with the step each would take, and `wut(E)`, the w
 is still to be explored from `E`. Lists indexed by `len(E)` hold both; None stands for the empty
 ones, which is what they are wherever the default schedule led the way (lemma 7.1).
 
-- `follow`, `decide`: lines 8 to 19. Take the steps of the wakeup tree if there is one; from its
+- `foretell`, `decide`: lines 8 to 19. Take the steps of the wakeup tree if there is one; from its
   leaf on, nothing is asleep and the default schedule decides.
 - `analyse`: lines 2 to 7 at the end of an execution. Each reversible race `(e, e')` gives
   `v = notdep(e, E).e'`, to be explored after `E' = pre(E, e)` unless a process of `sleep(E')` is a
@@ -33,7 +33,7 @@ from treadle.errors import TreadleBug
 from treadle.events import Footprint
 from treadle.explore.algorithm import Algorithm, Sleep
 from treadle.explore.wakeup import Branch, Tree
-from treadle.program import CannotStepError, Run
+from treadle.program import Run
 from treadle.trace import bits
 
 _NOTHING = sys.maxsize
@@ -60,29 +60,20 @@ class Optimal(Algorithm):
 
     # Exploration phase
 
-    def follow(self, run: Run) -> int:
-        """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
+    def foretell(self) -> bool:
+        """Add the steps of the first leaf of the wakeup tree to the trace."""
         trace, tree, sleep = self.search.trace, self._next_wut, self._next_sleep
-        self._next_wut = None
+        self._next_wut = self._next_sleep = None
         while tree:
             branch = tree.pop(0)
             siblings: Tree | None = tree
             tree = branch.children
-            last = len(branch.processes) - 1
-            self.nodes -= last + 1
-            for position, process in enumerate(branch.processes):
+            self.nodes -= len(branch.processes)
+            trace.foretell(branch.processes, branch.footprints)
+            for footprint in branch.footprints:
                 self.wut.append(siblings)
                 self.sleep.append(sleep)
                 siblings = None
-                if not run.is_enabled(process):
-                    raise CannotStepError(process)
-                footprint = trace.append(process, run.step(process))
-                recorded = branch.footprints[position]
-                # The end of a leaf is the second event of a reversed race: it reads other values.
-                if footprint is not recorded and (
-                    position < last or tree or footprint.own != recorded.own
-                ):
-                    return len(trace) - 1
                 if sleep:
                     own = footprint.own
                     sleep = {
@@ -90,11 +81,10 @@ class Optimal(Algorithm):
                     }
         if sleep:
             raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
-        self._next_sleep = None
-        return -1
+        return True
 
     def decide(self, run: Run, last: int) -> int:
-        """Leave it to the default schedule: what is planned was taken by `follow`."""
+        """Leave it to the default schedule: what is planned was added by `foretell`."""
         self.left_alone(1)
         return self.search.choose(run, last)
 
@@ -117,8 +107,27 @@ class Optimal(Algorithm):
         """Reverse the races of the execution that has just ended."""
         del outcome
         since, self._unsettled = self._unsettled, _NOTHING
-        for e, w, lasts, seen in self.search.reversals(run, since=since):
+        for e, w, lasts, seen in self.search.reversals(run, self._reverse_at_once, since=since):
             self._reverse(e, w, lasts, seen)
+
+    def _reverse_at_once(self, e: int, last: int) -> bool:
+        """Do what `_reverse` does for one `e'` if it takes no `w`; tell whether that was so.
+
+        Nothing happens between the two events of a race. So what has to come before `e'` is all
+        that comes after `e` and happens before `e'`. If that is nothing and the process of `e'` is
+        asleep before the same step, `v` is redundant: whatever conflicts with that step and comes
+        after `e'` happens after it, so it is not in `w`, now or in a later execution.
+        """
+        trace = self.search.trace
+        needed = trace.before[last] >> e + 1 << e + 1
+        sleep = self.sleep[e]
+        if sleep:
+            step = sleep.get(trace.processes[last])
+            return step is trace.footprints[last] and needed == 1 << last
+        if self.wut[e]:
+            return False
+        self.wut[e] = [self._leaf(needed, last)]
+        return True
 
     def _reverse(self, e: int, w: int, lasts: list[int], seen: int) -> None:
         """Make sure that `v = w.e'` will be explored after `pre(E, e)`, for each `e'` of `lasts`.

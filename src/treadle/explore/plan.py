@@ -10,15 +10,13 @@ has what sleep sets need: a solution begins with `x.p` only if no process that i
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from treadle.explore.constraints import Pair, Solution, Traces
+from treadle.explore.constraints import Solution, Traces
 from treadle.explore.normal_forms import NormalForms
 from treadle.trace import bits
 
-LISTED = 1 << 18
-"""Solutions that are listed in advance; if there are more, they are walked as a tree."""
 FEW = 48
 """Constraints of a section whose solutions are listed at all."""
 
@@ -26,7 +24,7 @@ FEW = 48
 class Plan:
     """The solutions of a section, one after the other.
 
-    >>> plan = Plan([-1, 0, -1], [0b000, 0b100, 0b010], learn=True)
+    >>> plan = Plan([-1, 0, -1], [0b000, 0b100, 0b010], learn=True, room=10)
     >>> list(plan.solution), plan.shared
     ([0, 1, 2], 1)
     >>> plan.advance()
@@ -34,8 +32,20 @@ class Plan:
     ([0, 2, 1], -1)
     """
 
-    def __init__(self, previous: Sequence[int], dependent: Sequence[int], *, learn: bool) -> None:
-        """`previous` is the program order, `dependent` has a mask of events for each event."""
+    def __init__(
+        self,
+        previous: Sequence[int],
+        dependent: Sequence[int],
+        *,
+        learn: bool,
+        room: int,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`previous` is the program order, `dependent` has a mask of events for each event.
+
+        The solutions are listed in advance if they are at most `room`, and found before it
+        `is_over`; else they are walked as a tree, one at a time.
+        """
         self.solution: Solution = bytes(range(len(previous)))
         """The order of the current execution."""
         self.unsatisfiable = 0
@@ -50,26 +60,25 @@ class Plan:
             for other in bits(mask >> event << event)
         ]
         if constraints:
-            solutions = self._solutions(previous, dependent, constraints, learn)
+            traces = Traces(previous, constraints, learn=learn, is_over=is_over)
+            solutions = self._solutions(traces, room, NormalForms(previous, dependent))
+            self.unsatisfiable = traces.unsatisfiable
         self._following = islice(solutions, 1, None)
         self._prepare_next()
 
-    def _solutions(
-        self,
-        previous: Sequence[int],
-        dependent: Sequence[int],
-        constraints: Sequence[Pair],
-        learn: bool,
-    ) -> Iterator[Solution]:
+    def _solutions(self, traces: Traces, room: int, tree: NormalForms) -> Iterator[Solution]:
         """Return all solutions in ascending order, from a list if they are not too many."""
-        if len(constraints) <= FEW:
-            traces = Traces(previous, constraints, learn=learn)
-            self._listed = sorted(islice(traces.solutions(), LISTED))
-            self.unsatisfiable = traces.unsatisfiable
-            if len(self._listed) < LISTED:
+        if traces.length <= FEW:
+            self._listed = sorted(islice(traces.solutions(), max(room, 0) + 1))
+            if len(self._listed) <= room and not traces.gave_up:
                 return iter(self._listed)
-        self._tree = NormalForms(previous, dependent)
-        return self._tree.solutions()
+        self._listed, self._tree = [], tree
+        return tree.solutions()
+
+    @property
+    def listed(self) -> int:
+        """How many solutions are kept."""
+        return len(self._listed)
 
     def _prepare_next(self) -> None:
         self._upcoming = next(self._following, None)

@@ -132,15 +132,31 @@ class Search:
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
         trace, algorithm = self.trace, self.algorithm
-        shared = len(trace)
-        self._new = shared
-        if shared:
-            differing = run.replay(trace.processes, trace.codes, shared)
-            if differing >= 0:
-                return self._report_difference(run, differing)
-        differing = algorithm.follow(run)
+        self._new = len(trace)
+        if algorithm.foretell() and self.choose is stay:
+            differing = run.execute(trace.processes, trace.codes, self.budget.max_steps)
+            if differing < 0:
+                algorithm.left_alone(trace.complete())
+                return _STEPS if run.enabled() else ENDED
+        else:
+            differing = run.replay(trace.processes, trace.codes, len(trace))
+        if differing < 0 or self._is_end_of_plan(differing):
+            differing = algorithm.follow(run)
         if differing >= 0:
             return self._report_difference(run, differing)
+        return self._go_on(run)
+
+    def _is_end_of_plan(self, index: int) -> bool:
+        """Tell whether a step that is not as foretold is the second event of a reversed race.
+
+        It reads other values there. But it is to touch the same locations in the same way.
+        """
+        is_last = index == len(self.trace) - 1
+        return is_last and index >= self._new and self.trace.happened_otherwise(index)
+
+    def _go_on(self, run: Run) -> int:
+        """Take one step after the other where none is planned; return the execution's outcome."""
+        trace, algorithm = self.trace, self.algorithm
         limit = self.budget.max_steps
         steps = len(trace)
         last = trace.processes[-1] if steps else -1
@@ -185,9 +201,14 @@ class Search:
             result.executions + result.blocked + result.cut >= budget.max_executions
         ):
             return f"max_executions = {budget.max_executions}"
-        if budget.timeout is not None and now - self._started >= budget.timeout:
+        if self.is_out_of_time():
             return f"timeout = {budget.timeout:g} s"
         return ""
+
+    def is_out_of_time(self) -> bool:
+        """Tell whether the budget of time is used up; for work that takes long between runs."""
+        timeout = self.budget.timeout
+        return timeout is not None and perf_counter() - self._started >= timeout
 
     def finished(self, run: Run, outcome: int) -> None:
         """Look at an execution that ended with `outcome`; for those who derive from this class."""
@@ -225,7 +246,7 @@ class Search:
             for e, lasts in by_first.items():
                 yield e, everything_after(trace, e) & ~trace.after_one(e), lasts, -1
             return
-        after = trace.after()
+        after = trace.after(0 if altered or probing else min(by_first))
         for e, lasts in by_first.items():
             yield e, everything_after(trace, e) & ~after[e], lasts, -1
         yield from altered_reversals(trace, altered, after)
@@ -233,14 +254,13 @@ class Search:
             yield from probed_reversals(trace, run, after, self.probe)
 
     def _count_checks(self, analysed: int, length: int) -> None:
-        """Count the pairs of events that an extension of the trace looks at."""
+        """Count the pairs of events that an extension of the trace asks about."""
         pairs = (length * (length - 1) - analysed * (analysed - 1)) // 2
+        pairs -= self.algorithm.known_pairs(analysed)
         self.result.race_checks += pairs
         self.result.dependency_checks += pairs
 
-    def probe(
-        self, processes: Sequence[int], codes: Sequence[Codes], process: int
-    ) -> Footprint | None:
+    def probe(self, processes: Sequence[int], codes: list[Codes], process: int) -> Footprint | None:
         """Run `processes` and then `process`: its footprint, or None if it is disabled there."""
         key = (tuple(processes), process)
         if key in self._probes:

@@ -25,6 +25,7 @@ Once a section is whole, `plan` has all its traces.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from treadle.events import Codes, Footprint
@@ -77,11 +78,14 @@ class Section:
         """The number of dependent pairs."""
         self.of_process: dict[int, list[int]] = {}
         self._places: list[int] = []
-        self._disturbed: list[int] = []
-        """For each event the mask of those of other processes that change what it reads."""
-        self._reading: list[Footprint] = []
         self._source: list[int] = []
         """For each event the last one of its process before it that it is dependent with, or -1."""
+        self._touched: dict[int, int] = {}
+        """For each mask key (see `events`) the mask of the events that belong to it."""
+        self._looked_at: dict[int, int] = {}
+        """The same of what they read."""
+        self._disturbed = 0
+        """The mask of events for which one of another process changes what they read."""
         self._pinned = 0
         self._exclusive = 0
         self._spawned: set[int] = set()
@@ -118,27 +122,27 @@ class Section:
         return mask | self._upto(process, source)
 
     def _upto(self, process: int, last: int) -> int:
-        """Return the mask of the events of a process up to one of them."""
+        """Return the mask of the events of a process up to one of them; none if that is -1."""
+        if last < 0:
+            return 0
         return sum(1 << event for event in self.of_process.get(process, ()) if event <= last)
 
     def can_pin(self, pins: int) -> bool:
         """Tell whether events read the same in every order of the section so far."""
-        return not any(self._disturbed[event] for event in bits(pins))
+        return not pins & self._disturbed
 
     def compare(self, step: Step) -> None:
         """Compare a step that was just taken with the events of the section."""
-        conflicts = step.footprint.conflict_set
-        for event, other in enumerate(self.footprints):
-            if conflicts.isdisjoint(other.own):
-                continue
-            if self.processes[event] == step.process:
-                step.source = event
-                continue
-            step.dependent |= 1 << event
-            if step.reading.conflicts_with(other):
-                step.disturbed |= 1 << event
-            if self._reading[event].conflicts_with(step.footprint):
-                step.disturbs |= 1 << event
+        conflicts = step.footprint.conflicts
+        dependent = _events_in(self._touched, conflicts)
+        if not dependent:
+            return
+        others = ~sum(1 << event for event in self.of_process.get(step.process, ()))
+        step.source = (dependent & ~others).bit_length() - 1
+        step.dependent = dependent & others
+        if step.dependent:
+            step.disturbed = _events_in(self._touched, step.reading.conflicts) & others
+            step.disturbs = _events_in(self._looked_at, conflicts) & others
         if step.footprint.guarded:
             step.pins |= self._upto(step.process, step.source)
 
@@ -167,16 +171,18 @@ class Section:
         self._places.append(step.place)
         self._source.append(step.source)
         self.dependent.append(step.dependent)
-        self._disturbed.append(step.disturbed)
-        self._reading.append(step.reading)
+        bit = 1 << event
         for other in bits(step.dependent):
-            self.dependent[other] |= 1 << event
+            self.dependent[other] |= bit
             self.constraints += 1
-        for other in bits(step.disturbs):
-            self._disturbed[other] |= 1 << event
-        self._pinned |= step.pins | (1 << event if step.footprint.guarded else 0)
+        for key in step.footprint.own:
+            self._touched[key] = self._touched.get(key, 0) | bit
+        for key in step.reading.own:
+            self._looked_at[key] = self._looked_at.get(key, 0) | bit
+        self._disturbed |= step.disturbs | (bit if step.disturbed else 0)
+        self._pinned |= step.pins | (bit if step.footprint.guarded else 0)
         if step.footprint.exclusive:
-            self._exclusive |= 1 << event
+            self._exclusive |= bit
         self._spawned.update(step.footprint.spawns)
         self.length = event + 1
 
@@ -203,9 +209,9 @@ class Section:
 
     # The traces of the section
 
-    def make_plan(self, *, learn: bool) -> Plan:
-        """Plan all traces of the section, which is whole."""
-        self.plan = Plan(self.previous, self.dependent, learn=learn)
+    def make_plan(self, *, learn: bool, room: int, is_over: Callable[[], bool]) -> Plan:
+        """Plan all traces of the section, which is whole (see `Plan`)."""
+        self.plan = Plan(self.previous, self.dependent, learn=learn, room=room, is_over=is_over)
         return self.plan
 
     def sleep_at(self, depth: int) -> Sleep:
@@ -221,3 +227,11 @@ class Section:
                 own = self.footprints[taken].own
                 sleep = {q: step for q, step in sleep.items() if step.conflict_set.isdisjoint(own)}
         return sleep
+
+
+def _events_in(events: dict[int, int], keys: tuple[int, ...]) -> int:
+    """Return the mask of the events that belong to one of some mask keys."""
+    mask = 0
+    for key in keys:
+        mask |= events.get(key, 0)
+    return mask

@@ -53,6 +53,10 @@ class Operation(ABC):
         """Return what tells the operation from others of its class; for comparing states."""
         return self.describe()
 
+    def fingerprint_of(self) -> object:
+        """Return what was asked for: a process may keep an operation before it yields it."""
+        return self.asked()
+
 
 class Join(Operation):
     """Wait for the end of a process."""

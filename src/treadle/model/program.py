@@ -70,7 +70,10 @@ class Program:
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
+        self._foresight_of_declared: dict[int, Foresight | None] = {}
         self.trusts_operations = True
+        """Whether operations that seldom raise are foreseen not to."""
+        self._trusts_analysis = True
         self._declare(shared)
 
     # Declaring
@@ -186,8 +189,15 @@ class Program:
         return ""
 
     def foresee_less(self) -> bool:
-        """Trust no operation not to raise any more; return whether some were trusted till now."""
-        trusted, self.trusts_operations = self.trusts_operations, False
+        """Trust no operation not to raise any more, next time not even the source's analysis.
+
+        Return whether either was trusted till now.
+        """
+        if self.trusts_operations:
+            self.trusts_operations = False
+            return True
+        trusted, self._trusts_analysis = self._trusts_analysis, False
+        self._foresight_of_declared.clear()
         return trusted
 
     def controlled(self) -> contextlib.nullcontext[None]:
@@ -293,11 +303,19 @@ class Program:
 
     def foresight(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Foresight | None:
         """Return what can be foreseen of the steps of a process; None: nothing."""
-        if not _is_closed(function, args):
+        if not (self._trusts_analysis and _is_closed(function, args)):
             return None
         if function not in self._foresight:
             self._foresight[function] = foresee(function, self._kinds)
         return self._foresight[function]
+
+    def foresight_of_declared(self) -> dict[int, Foresight | None]:
+        """Return what can be foreseen of each declared process, by number."""
+        if len(self._foresight_of_declared) != len(self.declared):
+            self._foresight_of_declared = {
+                number: self.foresight(function, args) for number, function, args in self.declared
+            }
+        return self._foresight_of_declared
 
     def watched_by(self, condition: Callable[[], object]) -> Codes:
         """Return what a condition's code names, as a watch set."""

@@ -211,7 +211,6 @@ class _Analysis:
         self.open: set[Origin] = set()
         self.decisive: dict[Origin, Taint] = {None: _NOTHING}
         self.doubtful: dict[Origin, Taint] = {None: _NOTHING}
-        self._announced = _NOTHING
         self._state_name = state_name
         self._kinds = kinds
         self._breaks: list[_State] = []
@@ -341,16 +340,15 @@ class _Analysis:
 
     def _yield(self, node: ast.Yield, state: _State) -> _State:
         """End the steps under way and begin one."""
-        self._announced = _NOTHING
-        if node.value is not None:
-            self._evaluate(node.value, state)
+        announced = {} if node.value is None else self._evaluate(node.value, state)
         if not state:
             return {}
         path = _Path()
         for ended in state.values():
             path.merge(ended.over())
         origin = node.lineno, node.col_offset
-        self._note_decisive(origin, path.decided | _over(self._announced), path.doubted)
+        decisive = path.decided.union(*map(_over, announced.values()))
+        self._note_decisive(origin, decisive, path.doubted)
         return {origin: path}
 
     # Values
@@ -458,10 +456,7 @@ class _Analysis:
         tainted |= self._base(function.value, origin, path)
         if function.attr in _ANNOUNCING:
             names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-            self._announced |= _NOTHING.union(
-                *[path.tainted.get(name, _NOTHING) for name in names], tainted
-            )
-            return _NOTHING
+            return tainted.union(*[path.tainted.get(name, _NOTHING) for name in names])
         self._note_access(origin, path, tainted)
         return tainted | _read_in(origin)
 

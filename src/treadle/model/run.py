@@ -162,7 +162,15 @@ class ModelRun:
         else:
             self._next_is_open.discard(process)
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does, and go on as `finish` does."""
+        length = len(processes)
+        differing = self.replay(processes, codes, length)
+        if differing < 0:
+            self.finish(processes[-1] if length else -1, limit, processes, codes)
+        return differing
+
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
@@ -187,11 +195,15 @@ class ModelRun:
                 else:
                     if following is not None or self.offered is not None:
                         self._note_yielded(process, following)
-                if tuple(log) != codes[index]:
-                    return index
+                taken = tuple(log)
                 log.clear()
                 self._steps += 1
-            elif not is_enabled(process) or step(process) != codes[index]:
+            elif is_enabled(process):
+                taken = step(process)
+            else:
+                return index
+            if taken != codes[index]:
+                codes[index] = taken
                 return index
         return -1
 
@@ -436,7 +448,7 @@ class ModelRun:
     def foresee(self, process: int) -> Foreseen | None:
         """Say what is known of an enabled process's next step; None: every step may decide it."""
         if process not in self._foresight:
-            self._foresight[process] = self.program.foresight(*self._code_of(process))
+            self._foresight[process] = self._foresight_of(process)
         foresight, generator = self._foresight[process], self._generator(process)
         if foresight is None or generator is None:
             return None
@@ -449,12 +461,11 @@ class ModelRun:
         doubtful = foresight.doubtful.get(foreseen.place, frozenset())
         return Foreseen(foreseen.place, foreseen.decisive | doubtful, foreseen.branches)
 
-    def _code_of(self, process: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Return function and arguments of a process."""
-        for number, function, args in self.program.declared:
-            if number == process:
-                return function, args
-        return self._spawned_code[process]
+    def _foresight_of(self, process: int) -> Foresight | None:
+        """Return what can be foreseen of a process; that of a declared one is the program's."""
+        if process in self._spawned_code:
+            return self.program.foresight(*self._spawned_code[process])
+        return self.program.foresight_of_declared()[process]
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a process stands."""

@@ -15,6 +15,7 @@ import itertools
 import operator
 import types
 from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
 from typing import Any
 
 from treadle.events import OPEN, Codes
@@ -54,6 +55,7 @@ from treadle.threads.methods import READING_ARGUMENTS, codes_of_method, publish_
 
 Function = Callable[..., Any]
 
+_resolved = instrumented.resolved
 modules_under_test = foreign.modules_under_test
 
 _HARMLESS_MODULES = frozenset(
@@ -76,15 +78,17 @@ take_in: Callable[[str], bool] = _take_in_nothing
 def resolve(function: Any) -> Any:
     """Return what to call instead of a callable."""
     kind = function.__class__
-    if kind is types.FunctionType:
+    if kind is FunctionType:
         if id(function.__globals__) in instrumented:
             return function
         return _of_library(function, function)
-    if kind is types.MethodType:
+    if kind is MethodType:
         inner = function.__func__
-        if inner.__class__ is not types.FunctionType or id(inner.__globals__) in instrumented:
+        if inner.__class__ is not FunctionType or id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
+    if kind is type and function in _resolved:
+        return _resolved[function]
     if kind is types.BuiltinFunctionType:
         owner = function.__self__
         if owner.__class__ is types.ModuleType:
@@ -175,16 +179,21 @@ def _of_class(kind: Any) -> Any:
     if kind.__module__ in modules_under_test or take_in(kind.__module__) or not published:
         return kind
     stand_in = CLASSES.get(kind)
-    if stand_in is not None:
-        return stand_in
-    if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
-        return kind
-    return functools.partial(_call_unknown, kind)
+    if stand_in is None:
+        if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
+            stand_in = kind
+        else:
+            stand_in = functools.partial(_call_unknown, kind)
+    if "<locals>" not in kind.__qualname__:  # else it may be one of this execution only
+        _resolved[kind] = stand_in
+    return stand_in
 
 
-def _of_library(function: Any, inner: types.FunctionType) -> Any:
+def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
+        return function
+    if inner.__name__ == "set_trace":  # a debugger, which stops in the frame that calls it
         return function
     stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
     if stand_in is not None:
@@ -192,7 +201,7 @@ def _of_library(function: Any, inner: types.FunctionType) -> Any:
     module = module_of(inner)
     if is_silent(module):
         wrapped = getattr(inner, "__wrapped__", None)
-        if not isinstance(wrapped, types.FunctionType):
+        if not isinstance(wrapped, FunctionType):
             return function
         found = resolve(wrapped)  # a decorator calls what it was given
         return function if found is wrapped else functools.partial(_call_unobserved, function)
@@ -376,7 +385,7 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
     return id(value) in published and not isinstance(
-        value, type | types.FunctionType | types.CellType | types.ModuleType
+        value, type | FunctionType | types.CellType | types.ModuleType
     )
 
 

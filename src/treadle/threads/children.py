@@ -163,6 +163,16 @@ def attributes_and_class(value: Any) -> Sequence[Any]:
     return [*value.__dict__.values(), value.__class__]
 
 
+def values_and_keys(value: Any) -> Sequence[Any]:
+    """Return the values of a dictionary, and keys that are objects."""
+    found = []
+    for key, item in dict.items(value):
+        found.append(item)
+        if key.__class__ not in ATOMS:
+            found.append(key)
+    return found
+
+
 def content_of_cell(value: Any) -> Sequence[Any]:
     """Return what a variable of an enclosing function holds, if anything."""
     try:

@@ -39,10 +39,13 @@ class Namespaces(set[int]):
         self.about_classes: dict[Any, Any] = {}
         self.plain_classes: set[type] = set()
         """Classes none of whose attributes runs code that is not instrumented."""
+        self.resolved: dict[type, Any] = {}
+        """What to call instead of classes that are not under test."""
 
     def forget(self) -> None:
         """Forget what was found out about classes."""
         self.about_classes.clear()
+        self.resolved.clear()
         self.plain_classes.clear()
 
     def add(self, element: int) -> None:
@@ -540,6 +543,6 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
 names.register(list, ListTable, children.children_of_list, lambda value: value)
 names.register(bytearray, ListTable)
 names.register(array, SimpleTable)
-names.register(dict, DictTable, children.children_of_dict)
+names.register(dict, DictTable, children.children_of_dict, children.values_and_keys)
 names.register(set, SetTable, children.children_of_set)
 names.register(deque, SimpleTable, children.children_of_sequence)

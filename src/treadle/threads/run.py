@@ -43,9 +43,13 @@ class ThreadRun:
         """Let a task take one step and return what it accessed."""
         return self.scheduler.step(self._task(process))
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
         return self.scheduler.replay(processes, codes, length)
+
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take all recorded steps as `replay` does, and go on as `finish` does."""
+        return self.scheduler.execute(processes, codes, limit)
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
         """Go on by the natural schedule to the end of the run, up to `limit` steps in all."""

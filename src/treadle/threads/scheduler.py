@@ -53,6 +53,7 @@ class Scheduler:
         "codes",
         "crashes",
         "done",
+        "earlier",
         "fatal",
         "fibers",
         "finishing",
@@ -67,7 +68,6 @@ class Scheduler:
         "position",
         "processes",
         "scratch",
-        "steps",
         "trail",
     )  # fmt: skip
 
@@ -93,8 +93,8 @@ class Scheduler:
         self.fatal: BaseException | None = None
         self.aborting = False
         self.patience = _PATIENCE
-        self.steps = 0
-        """Steps of the execution that are done."""
+        self.earlier = 0
+        """Steps that were done before the present record began."""
         self.trail: Trail | None = None
         """Is told of each step, once somebody asked for it."""
         self.position = self.length = 0
@@ -118,25 +118,23 @@ class Scheduler:
         if position < self.length:
             if done == self.codes[position]:
                 self.position = position = position + 1
-                self.steps += 1
                 if (
                     position < self.length
                     and self.processes[position] == me.number
                     and doing.__class__ is tuple
                 ):
                     return
-                self._next_replayed()
-            else:
-                self._announce_specially(me, done)
+                self._next()
+                return
         elif self.finishing and done is not None:
             self.codes.append(done)
             self.processes.append(me.number)
-            self.steps += 1
-            if doing.__class__ is tuple and self.steps < self.limit:
+            self.position = position = position + 1
+            if doing.__class__ is tuple and position < self.limit:
                 return
-            self._next_natural()
-        else:
-            self._announce_specially(me, done)
+            self._next()
+            return
+        self._announce_specially(me, done)
 
     def _announce_specially(self, me: Task, done: Any) -> None:
         """The cases of `announce` that are not frequent."""
@@ -147,36 +145,35 @@ class Scheduler:
                 self._to_hub()
             else:
                 self._switch_to(me.parent)
-        elif self.position < self.length:
-            self._to_hub()  # it differs from the record: `position` says where
         else:
-            self.done = done
-            self.steps += 1
+            self._hand_in(done)
             self._to_hub()
+
+    def _hand_in(self, done: Codes) -> None:
+        """Leave to the hub what a step did that was asked for, or differs from the record."""
+        self.done = done
+        self.position += self.position >= self.length
 
     def _go_on_unwinding(self, me: Task) -> None:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
         self.patience -= 1
         if self.patience <= 0:
-            assert me.fiber is not None
             self.fibers.abandon(me, me.fiber)
             while True:
                 self.hub.switch()
         if not is_ready(me):
             raise Abort
 
-    def _next_replayed(self) -> None:
-        """Hand over to the next process of the record, or to the hub at its end."""
-        if self.position < self.length:
-            task = self.alive.get(self.processes[self.position])
-            if task is not None and is_ready(task):
-                self._switch_to(task)
-                return
-        self._to_hub()
-
-    def _next_natural(self) -> None:
-        """Hand over to the task that goes on by the natural schedule, or to the hub."""
-        task = self.natural(self.me) if self.steps < self.limit else None
+    def _next(self) -> None:
+        """Hand over to the next process of the record, by the natural schedule, or to the hub."""
+        position = self.position
+        task = None
+        if position < self.length:
+            task = self.alive.get(self.processes[position])
+            if task is not None and not is_ready(task):
+                task = None
+        elif self.finishing and position < self.limit:
+            task = self.natural(self.me)
         if task is None:
             self._to_hub()
         else:
@@ -188,7 +185,7 @@ class Scheduler:
             return last
         patient: list[tuple[float, int, Task]] = []
         for task in self.alive.values():
-            if is_eager(task):
+            if task is not last and is_eager(task):
                 return task
             if is_ready(task):
                 assert isinstance(task.doing, Operation)
@@ -202,7 +199,6 @@ class Scheduler:
         if self.on_switch is not None:
             self.on_switch(me, task)
         self.me = task
-        assert task.fiber is not None
         task.fiber.switch()
         if self.aborting:
             raise Abort
@@ -225,21 +221,16 @@ class Scheduler:
                 self.hub.switch()
             else:
                 self._switch_to(task.parent)
-        elif self.position < self.length:
-            if done == self.codes[self.position]:
-                self.position += 1
-                self.steps += 1
-                self._next_replayed()
-            else:
-                self.hub.switch()
-        elif self.finishing:
+        elif self.position < self.length and done == self.codes[self.position]:
+            self.position += 1
+            self._next()
+        elif self.position >= self.length and self.finishing:
             self.codes.append(done)
             self.processes.append(task.number)
-            self.steps += 1
-            self._next_natural()
+            self.position += 1
+            self._next()
         else:
-            self.done = done
-            self.steps += 1
+            self._hand_in(done)
             self.hub.switch()
 
     def begin(self, task: Task, parent: Task | None) -> None:
@@ -285,33 +276,58 @@ class Scheduler:
 
     # Called by the hub
 
+    @property
+    def steps(self) -> int:
+        """Steps of the execution that are done."""
+        return self.earlier + self.position
+
     def step(self, task: Task) -> Codes:
         """Let a task take one step, and return what it accessed."""
         self.length = 0
-        self.finishing = False
         self._enter(task)
         assert self.done is not None
         return self.done
 
-    def replay(self, processes: Sequence[int], codes: Sequence[Codes], length: int) -> int:
-        """Take `length` recorded steps; return the index of the first that differs, or -1."""
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
+        """Take `length` recorded steps; return the index of the first that differs, or -1.
+
+        What that did is put in the place of what it did before.
+        """
         self.processes, self.codes, self.length = processes, codes, length
+        self.earlier += self.position
         self.position = 0
-        self.finishing = False
+        self.done = None
         task = self.alive.get(processes[0]) if length else None
         if task is not None and is_ready(task):
             self._enter(task)
-        differs = self.position if self.position < length else -1
+        differing = self.position
+        if differing >= length:
+            return -1
         self.length = 0
-        return differs
+        if self.done is not None:
+            codes[differing] = self.done
+            self.position += 1
+        return differing
+
+    def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
+        """Take recorded steps as `replay` does, and go on naturally, up to `limit` steps in all."""
+        length = len(processes)
+        if not length:
+            self.finish(None, limit, processes, codes)
+            return -1
+        self.limit = limit - self.steps
+        self.finishing = True
+        differing = self.replay(processes, codes, length)
+        self.finishing = False
+        return differing
 
     def finish(
         self, last: Task | None, limit: int, processes: list[int], codes: list[Codes]
     ) -> None:
         """Go on by the natural schedule until nobody can, up to `limit` steps in all."""
-        self.processes, self.codes, self.limit = processes, codes, limit
+        self.processes, self.codes, self.limit = processes, codes, limit - self.earlier
         self.length = 0
-        task = self.natural(last) if self.steps < limit else None
+        task = self.natural(last) if self.position < self.limit else None
         if task is not None:
             self.finishing = True
             self._enter(task)
@@ -323,7 +339,6 @@ class Scheduler:
         if self.on_switch is not None:
             self.on_switch(self.me, task)
         self.me = task
-        assert task.fiber is not None
         task.fiber.switch()
         self._raise_fatal()
 

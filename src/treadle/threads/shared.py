@@ -85,10 +85,7 @@ class Shared:
 
     def reset(self) -> None:
         """Forget the objects of the last execution."""
-        published = self.published
-        for value in self._kept:
-            del published[id(value)]
-        self._kept = []
+        self._withdraw(0)
         self._local_walks.clear()
         self.written = set()
 
@@ -118,10 +115,51 @@ class Shared:
 
     def publish(self, root: Any, label: str, key: Hashable) -> None:
         """Enter everything newly reachable from an object, in a fixed order."""
-        published, kept = self.published, self._kept
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = []
+        elif self._publish_again(root, row):
+            return
+        self._publish_anew(root, label, key, row)
+
+    def _publish_again(self, root: Any, row: list[Table]) -> bool:
+        """Enter what is reachable, if it is of the same kinds as last time; else nothing."""
+        published, kept = self.published, self._kept
+        kept_before = len(kept)
+        todo = [root]
+        tables = iter(row)
+        while todo:
+            value = todo.pop()
+            kind = value.__class__
+            walk = _WALKS.get(kind) or self._walk_of(kind)
+            make = walk.table
+            if make is not None:
+                if id(value) in published or (
+                    make.counts and isinstance(value, type) and not self.follows(value)
+                ):
+                    continue
+                table = next(tables, None)
+                if table is None or table.kind is not kind:
+                    self._withdraw(kept_before)
+                    return False
+                if make.counts:
+                    table.begin(value)
+                published[id(value)] = table
+                kept.append(value)
+            for child in reversed(walk.children(value)):
+                if child.__class__ not in ATOMS and id(child) not in published:
+                    todo.append(child)
+        return True
+
+    def _withdraw(self, length: int) -> None:
+        """Forget the objects that were published last, up to so many."""
+        for value in self._kept[length:]:
+            del self.published[id(value)]
+        del self._kept[length:]
+
+    def _publish_anew(self, root: Any, label: str, key: Hashable, row: list[Table]) -> None:
+        """Enter what is reachable, and remember where it was met: tables have to be named."""
+        published, kept = self.published, self._kept
         todo: list[tuple[Any, Origin]] = [(root, label)]
         index = -1
         while todo:

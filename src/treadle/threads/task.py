@@ -8,12 +8,9 @@ What it announced is either the tuple of its access codes, and then it can alway
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code
-
-if TYPE_CHECKING:
-    from greenlet import greenlet
 
 
 class Operation(ABC):
@@ -58,13 +55,20 @@ _CHILDREN = 1000
 class Path:
     """Which thread started which: names a task, and is the same in every execution."""
 
-    __slots__ = ("_children", "_vocabulary", "ident", "join", "name", "number", "spawn")
+    __slots__ = (
+        "_children", "_vocabulary", "ident", "join", "name", "number", "spawn", "thread_prefix",
+    )  # fmt: skip
 
     def __init__(self, vocabulary: Vocabulary, name: str, ident: int) -> None:
         self.name = name
         self.number = vocabulary.process(name)
         self.ident = ident
         """The thread's identifier, which code under test may see."""
+        self.thread_prefix = f"Thread-{name[5:]}{'.' if name[5:] else ''}"
+        """What the names of the `Thread` objects begin with that it makes.
+
+        They are numbered per creator, so that a name does not depend on who came first.
+        """
         self.spawn: Codes = (code(self.number, Mode.SPAWN),)
         self.join: Codes = (code(self.number, Mode.JOIN),)
         self._vocabulary = vocabulary
@@ -85,7 +89,7 @@ class Task:
 
     __slots__ = (
         "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
-        "path", "published", "scratch", "target", "thread",
+        "path", "published", "scratch", "target", "thread", "threads",
     )  # fmt: skip
 
     def __init__(self, path: Path, target: Any) -> None:
@@ -95,12 +99,15 @@ class Task:
         self.target = target
         self.doing: Codes | Operation | None = None
         """What it announced; once it acts, the accesses of its step; None until it begins."""
-        self.fiber: greenlet | None = None
+        self.fiber: Any = None
+        """The greenlet that runs it; None until it begins."""
         self.parent: Task | None = None
         """Who waits for it to come to its first announcement."""
         self.daemon = False
         self.thread: Any = None
         """Its `threading.Thread`."""
+        self.threads = 0
+        """How many `Thread` objects it made: numbers them."""
         self.children = 0
         self.published = 0
         """How often it published objects: names them alike in every execution."""

@@ -273,13 +273,12 @@ def _init(
         return
     if group is not None:  # no `assert`: pytest would add to what it says
         raise AssertionError("group argument must be None for now")
-    number = me.scratch["threads"] = me.scratch.get("threads", 0) + 1
+    me.threads = number = me.threads + 1
     self._target = target
     if name:
         self._name = str(name)
     else:
-        # Numbered per creator, so that a name does not depend on who came first.
-        self._name = f"Thread-{me.name[5:]}{'.' if me.parent else ''}{number}"
+        self._name = f"{me.path.thread_prefix}{number}"
         if target is not None and hasattr(target, "__name__"):
             self._name += f" ({target.__name__})"
     self._args = args
