@@ -16,9 +16,6 @@ A program is a list of process bodies; a body is a list of instructions, each on
     ("copy-if", value, new)                     if x == value: y = new, in one step
     ("send", value)  ("receive",)  ("poll",)  ("select", parity)
     ("spawn", body)  ("join",)                  join the last process spawned, if any
-    ("swap", x, old, new)  ("exchange", index, old, new)  compare and swap; acc tells whether it did
-    ("next",)                                   increment the counter and see its value
-    ("copy-if", value, new)                     if x == value: y = new
     ("branch", x, y, value, z)                  if x: y = value; else: acc = z; z = value
     ("check", value)                            assert acc != value; part of the next step
     ("atomic", body)                            all in one step

@@ -1,10 +1,11 @@
-"""What changes what pytest, Treadle and rich print, and must not change what tests see."""
+"""What the process that starts the tests may have set, and must not change what tests see."""
 
 from __future__ import annotations
 
 import os
+import signal
 
-STEERING = (
+_STEERING = (
     "BUILD_NUMBER",  # as CI: pytest no longer shortens what it prints
     "CI",
     "COLUMNS",
@@ -17,9 +18,12 @@ STEERING = (
     "TTY_COMPATIBLE",
     "TTY_INTERACTIVE",
 )
+"""Variables that change what pytest, Treadle and rich print."""
 
 
 def forget_surroundings() -> None:
-    """Take from the environment what steers output; the tests set what they want to see."""
-    for name in STEERING:
+    """Begin as a user's terminal would; the tests set what they want to see."""
+    for name in _STEERING:
         os.environ.pop(name, None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a command in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,20 +7,18 @@ written out as source, where most steps are rigid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 
 from brute import Everything, Explored, TooMany, brute_force, explored
+from drawn import Drawn
 from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
 from treadle.explore.budget import Budget
 from treadle.explore.schedule import SCHEDULES
 from treadle.model import Program
-
-T = TypeVar("T")
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "simple": (*SIMPLE, "if", "check"),
@@ -49,20 +47,6 @@ in_three_sizes = pytest.mark.parametrize(
         pytest.param(2000, 600, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],
 )
-
-
-class Drawn:
-    """Random choices made by Hypothesis, for `draw_program`."""
-
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
-        self._draw = draw
-
-    def choice(self, options: Sequence[T], /) -> T:
-        chosen: T = self._draw(st.sampled_from(options))
-        return chosen
-
-    def randint(self, low: int, high: int, /) -> int:
-        return int(self._draw(st.integers(low, high)))
 
 
 @st.composite

@@ -18,7 +18,7 @@ from treadle.report.columns import Emphasis, columns
 from treadle.report.comparison import Comparison
 from treadle.report.folding import fold
 from treadle.report.json import failure_as_dict, result_as_dict
-from treadle.report.line import WIDTH, plain
+from treadle.report.line import WIDTH, plain, width_of
 from treadle.report.text import (
     failure_in_words,
     replay_command,
@@ -315,6 +315,24 @@ def test_no_line_is_wider_than_80_columns(processes):
     assert max(map(len, lines)) <= WIDTH
     joined = "".join("".join(lines).translate(str.maketrans("", "", ">│─ ")).split())
     assert all(f"a_rather_long_name[{index}]='somevalue'" in joined for index in range(processes))
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 8])
+def test_wide_characters_stay_in_their_columns(processes):
+    records = [
+        step(f"工人{index}", index, f"read 帳戶[{index}].餘額很長很長 = '一二三四五六七八九十'")
+        for index in range(processes)
+    ]
+    lines = trace_in_columns(records, 0)
+    assert max(map(width_of, lines)) <= WIDTH
+    _, *rows = lines
+    assert len({tuple(width_of(row[:at]) for at in rules_in(row)) for row in rows}) == 1
+    joined = "".join("".join(lines).translate(str.maketrans("", "", ">│─ ")).split())
+    assert joined.count("餘額很長很長='一二三四五六七八九十'") == processes
+
+
+def rules_in(line: str) -> list[int]:
+    return [at for at, mark in enumerate(line) if mark == "│"]
 
 
 def test_many_processes_become_a_list_with_the_name_in_front():

@@ -11,6 +11,7 @@ import pytest
 
 import treadle
 from brute import interleavings
+from racy_model import racy
 from random_programs import ALL, SIMPLE, Body, build, draw_program
 from treadle.explore.schedule import SCHEDULES
 from treadle.model import Lock, Program
@@ -105,38 +106,11 @@ def test_a_few_replays_give_something_that_replays_too():
 # Models, exactly
 
 
-def racy() -> Program:
-    """Three processes, one of which has nothing to do with the failure."""
-    program = Program(x=0, y=0)
-
-    def increment(s: Any) -> Iterator[None]:
-        value = s.x
-        yield
-        s.x = value + 1
-
-    program.process(increment, name="p")
-    program.process(increment, name="q")
-
-    @program.process
-    def bystander(s: Any) -> Iterator[None]:
-        for _ in range(3):
-            s.y = s.y + 1
-            yield
-
-    @program.process
-    def check(s: Any) -> Iterator[Any]:
-        yield s.join("p")
-        yield s.join("q")
-        assert s.x == 2, "an update is lost"
-
-    return program
-
-
 SCATTERED = "bystander p bystander q bystander p bystander q check*2"
 
 
 def test_what_the_failure_does_not_need_goes():
-    program = racy()
+    program = racy(bystander=True)
     failure = treadle.replay(program, SCATTERED)
     assert failure is not None
     shrunk = treadle.shrink(failure)
@@ -153,13 +127,13 @@ def test_the_same_every_time():
 
 
 def the_scattered_failure() -> Failure:
-    failure = treadle.replay(racy(), SCATTERED)
+    failure = treadle.replay(racy(bystander=True), SCATTERED)
     assert failure is not None
     return failure
 
 
 def test_what_is_smallest_already_comes_back_unchanged():
-    program = racy()
+    program = racy(bystander=True)
     failure = treadle.replay(program, "p q*2 p check*2")
     assert failure is not None
     shrunk = treadle.shrink(failure)
@@ -280,7 +254,7 @@ def test_only_failures_of_a_program():
 
 
 def test_an_order_keeps_dependent_steps_in_theirs():
-    program = racy()
+    program = racy(bystander=True)
     trace = Trace(program.vocabulary)
     run = program.start()
     for name in treadle.Schedule.parse(SCATTERED):

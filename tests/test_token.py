@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treadle
+from racy_model import racy
 from treadle.model import Program
 from treadle.result import Failure, Kind, Schedule
 from treadle.token import Recipe, is_token, read_token, token_of, write_token
@@ -120,26 +121,6 @@ def test_a_token_cannot_ask_for_endless_memory():
 
 
 # Of failures
-
-
-def racy() -> Program:
-    program = Program(x=0)
-
-    def increment(s: Any) -> Iterator[None]:
-        value = s.x
-        yield
-        s.x = value + 1
-
-    program.process(increment, name="p")
-    program.process(increment, name="q")
-
-    @program.process
-    def check(s: Any) -> Iterator[Any]:
-        yield s.join("p")
-        yield s.join("q")
-        assert s.x == 2, "an update is lost"
-
-    return program
 
 
 def test_the_token_of_a_failure():

@@ -127,7 +127,7 @@ def test_test_cases_of_unittest(run: Run) -> None:
         "test_it.py::CounterTest::test_racy: failed after 2 executions: assertion",
         "test_it.py::CounterTest::test_subtests: verified, 1 execution",
         "test_it.py::CounterTest::test_unexpected: verified, 1 execution",
-        "6 tests explored: 2 failed, 1 xfailed, 3 verified",
+        "6 tests explored: 3 verified, 2 failed, 1 xfailed",
     ]
     result.stdout.fnmatch_lines(["E       AssertionError: 1 != 2"])
     result.stdout.fnmatch_lines(["unexpected success: verified, 1 execution"])

@@ -226,7 +226,7 @@ def test_expected_failures(run: Run) -> None:
         "test_it.py::test_other: failed after 2 executions: assertion",
         "test_it.py::test_given_up: xfailed after 1 execution: exception",
         "test_it.py::test_passes: verified, 1 execution",
-        "5 tests explored: 3 xfailed, 1 failed, 1 verified",
+        "5 tests explored: 1 verified, 1 failed, 3 xfailed",
     ]
 
 

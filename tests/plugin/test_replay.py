@@ -143,13 +143,16 @@ def kept_in(directory: Path) -> list[Path]:
 # Debuggers
 
 
-def test_breakpoints_stop_in_the_failing_execution_only(pytester: pytest.Pytester) -> None:
-    source = """
+@pytest.mark.parametrize("stop", ["breakpoint()", "__import__('pdb').set_trace()"])
+def test_breakpoints_stop_in_the_failing_execution_only(
+    pytester: pytest.Pytester, stop: str
+) -> None:
+    source = f"""
         @pytest.mark.treadle
         def test_it():
             counter = Counter()
             run(counter.increment, counter.increment)
-            breakpoint()
+            {stop}
             assert counter.value == 2
         """
     text = debug(pytester, source, "p 'value', counter.value\ncontinue\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import datetime
+import functools
 import gc
 import itertools
 import multiprocessing
@@ -24,7 +25,10 @@ import pytest
 
 import treadle
 from treadle.threads import collector, host, program, watchdog
+from treadle.threads.fibers import Fibers
+from treadle.threads.patches import Installer
 from treadle.threads.program import ThreadProgram
+from treadle.threads.run import ThreadRun
 from treadle.threads.watchdog import BlockedOutsideControl
 
 PATIENCE = 0.3
@@ -211,6 +215,45 @@ def test_an_interrupt_between_executions() -> None:
     listener.interval = 0.0  # type: ignore[attr-defined]
     with pytest.raises(KeyboardInterrupt):
         treadle.explore(racy, listener=listener)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("where", "method", "number"),
+    [
+        (Installer, "install", 1),
+        (Installer, "undo", 1),
+        (Fibers, "for_task", 1),
+        (Fibers, "for_task", 8),
+        (ThreadRun, "keep_standing", 1),
+        (ThreadRun, "keep_standing", 5),
+    ],
+)
+def test_an_interrupt_of_treadle_at_work(
+    monkeypatch: pytest.MonkeyPatch, where: type, method: str, number: int
+) -> None:
+    calls = itertools.count(1)
+    original = getattr(where, method)
+
+    @functools.wraps(original)
+    def interrupted(*args: Any) -> Any:
+        if next(calls) == number:
+            kill_from_inside()
+        return original(*args)
+
+    before = state_of_the_process()
+    with monkeypatch.context() as patched:
+        patched.setattr(where, method, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            treadle.explore(racy)
+    check_unchanged(before)
+    assert treadle.explore(racy).executions == 4
+
+
+kill_from_inside = eval(  # as if it came in the middle of a function of Treadle's
+    compile(
+        "lambda: (os.kill(os.getpid(), signal.SIGINT), time.monotonic())", host.__file__, "eval"
+    ),
+)
 
 
 # Threads that block where Treadle cannot see it

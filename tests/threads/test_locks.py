@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from lock_plans import COVERING, Plan, Planned, Shared, compare, random_plans
+from told import told
 
 import treadle
 
@@ -209,17 +210,6 @@ class RaisingActions:
             lambda: lock.release(),
             lambda: lock._recursion_count(),
         ]
-
-
-def told(actions: list[Callable[[], Any]]) -> list[str]:
-    """Return what each action returns or raises."""
-    said = []
-    for action in actions:
-        try:
-            said.append(repr(action()))
-        except Exception as error:
-            said.append(f"{type(error).__name__}: {error}")
-    return said
 
 
 @pytest.mark.parametrize("shared_with_a_thread", [False, True])

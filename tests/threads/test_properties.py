@@ -8,8 +8,7 @@ knows the classes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, seed, settings
@@ -18,6 +17,7 @@ from thread_oracle import Everything, Failures, TooMany, oracle
 from thread_programs import FAMILIES, Body, Module, draw_program, source_of
 
 from brute import Dependence, TraceClass, interleavings
+from drawn import Drawn
 from treadle.api import ALGORITHMS
 from treadle.explore.algorithm import ENDED
 from treadle.explore.budget import Budget
@@ -26,24 +26,8 @@ from treadle.explore.search import Search
 from treadle.program import Restart, Run
 from treadle.threads.program import ThreadProgram
 
-T = TypeVar("T")
-
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (3, 3), (4, 2), (2, 2, 1)]
 COVERING = ("sleep", "classic", "source", "optimal")
-
-
-class Drawn:
-    """Random choices made by Hypothesis, for `draw_program`."""
-
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
-        self._draw = draw
-
-    def choice(self, options: Sequence[T], /) -> T:
-        chosen: T = self._draw(st.sampled_from(options))
-        return chosen
-
-    def randint(self, low: int, high: int, /) -> int:
-        return int(self._draw(st.integers(low, high)))
 
 
 @st.composite

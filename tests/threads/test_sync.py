@@ -15,6 +15,7 @@ from typing import Any
 import cpython_source
 import pytest
 from lock_plans import LENGTHS, Plan, Planned, Shared, compare, random_plans, until_learned
+from told import told
 
 import treadle
 from brute import explored
@@ -153,16 +154,6 @@ def test_exact_numbers(family: str, plan: Plan, executions: int, states: int) ->
 
 
 # Messages and results
-
-
-def told(actions: list[Callable[[], Any]]) -> list[str]:
-    said = []
-    for action in actions:
-        try:
-            said.append(repr(action()))
-        except Exception as error:
-            said.append(f"{type(error).__name__}: {error}")
-    return said
 
 
 def semaphore_actions() -> list[Callable[[], Any]]:

@@ -21,7 +21,7 @@ from treadle.plugin.executions import SKIPS
 from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
-from treadle.plugin.tracebacks import cut_to_user
+from treadle.plugin.tracebacks import cut_to_user, users_part
 from treadle.report.failure import lines_of
 from treadle.report.line import marks_for, plain
 from treadle.result import Failure
@@ -94,8 +94,10 @@ class Session:
         item: pytest.Function = repeated.item
         self._running = repeated
         try:
-            settings = self._settings(options_of(item))
+            settings = self._settings(marked_options(item))
             checked = self._check(repeated, settings)
+        except KeyboardInterrupt as interrupt:
+            raise interrupt.with_traceback(users_part(interrupt.__traceback__)) from None
         finally:
             self._running = None
         item.stash[_CHECKED] = self._with_advice(checked)
@@ -195,7 +197,7 @@ def judge_expected(checked: Checked) -> None:
     pytest.fail(f"unexpected success: {checked.verdict}", pytrace=False)
 
 
-def options_of(item: pytest.Function) -> dict[str, object]:
+def marked_options(item: pytest.Function) -> dict[str, object]:
     """Return what a test asks for: its marks, those of its class and module, and `check`."""
     options: dict[str, object] = {}
     for mark in reversed(list(item.iter_markers("treadle"))):

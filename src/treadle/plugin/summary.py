@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from operator import itemgetter
+from typing import Any, get_args
 
-from treadle.plugin.verdict import Verdict
+from treadle.plugin.verdict import Outcome, Verdict
 
 _COLOURS = {"verified": "green", "failed": "red", "incomplete": "yellow", "sampled": "yellow"}
 _QUIET = -1
@@ -16,6 +17,8 @@ def write_summary(reporter: Any, verdicts: Sequence[tuple[str, dict[str, Any]]])
     """Write the summary; with `-q` only what is no proof and the count, with `-qq` nothing."""
     if reporter.verbosity < _QUIET:
         return
+    if reporter.config.pluginmanager.hasplugin("dsession"):  # they come as workers finish them
+        verdicts = sorted(verdicts, key=itemgetter(0))
     read = [(test, Verdict.from_dict(values)) for test, values in verdicts]
     shown = [
         (test, verdict)
@@ -38,7 +41,8 @@ def count_in_words(verdicts: Sequence[Verdict]) -> str:
     """
     counts = Counter(verdict.outcome for verdict in verdicts)
     tests = f"{len(verdicts)} test{'' if len(verdicts) == 1 else 's'} explored"
-    return f"{tests}: {', '.join(f'{count} {outcome}' for outcome, count in counts.items())}"
+    parts = [f"{counts[outcome]} {outcome}" for outcome in get_args(Outcome) if counts[outcome]]
+    return f"{tests}: {', '.join(parts)}"
 
 
 def _markup(outcome: str) -> dict[str, bool]:

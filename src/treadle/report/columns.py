@@ -16,7 +16,18 @@ from pathlib import PurePath
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.folding import Fold, fold
-from treadle.report.line import UNICODE, WIDTH, Line, Marks, Span, cut, printable
+from treadle.report.line import (
+    UNICODE,
+    WIDTH,
+    Line,
+    Marks,
+    Span,
+    cut,
+    fitting,
+    padded,
+    printable,
+    width_of,
+)
 
 _NARROWEST = 18
 """Columns narrower than this cannot be read."""
@@ -87,7 +98,7 @@ class _Table:
         share = (width - left - 3 * (len(cast.processes) - 1)) // len(cast.processes)
         self._is_list = share < _NARROWEST
         if self._is_list:
-            self._name = min(_NAME, max(len(cast.name(process)) for process in cast.processes))
+            self._name = min(_NAME, max(width_of(cast.name(process)) for process in cast.processes))
             self._column = max(width - left - self._name - 2, _NARROWEST)
         else:
             self._column = self._widest(min(share, _WIDEST))
@@ -99,12 +110,13 @@ class _Table:
     def _widest(self, limit: int) -> int:
         """Return how wide the columns have to be, `limit` at most."""
         widest = max(
-            len(text)
+            width_of(text)
             for index in range(len(self._records))
             for text, _ in self._cell(index, limit, is_next=False)
         )
         names = max(
-            max(len(process), len(self._cast.label(process))) for process in self._cast.processes
+            max(width_of(process), width_of(self._cast.label(process)))
+            for process in self._cast.processes
         )
         return min(limit, max(widest, names))
 
@@ -129,7 +141,7 @@ class _Table:
         for index, (process, text) in enumerate(zip(self._cast.processes, texts, strict=True)):
             if index:
                 cells.append((f" {self._marks.rule} ", "dim"))
-            shown = cut(printable(text), self._column).ljust(self._column)
+            shown = padded(cut(printable(text), self._column), self._column)
             cells.append((shown, style + self._cast.colour(process)))
         return tuple(cells)
 
@@ -160,7 +172,7 @@ class _Table:
             name = cut(self._cast.name(process), self._name) if is_first else ""
             return (
                 (left, style),
-                (f"{name.ljust(self._name)}  ", self._cast.colour(process)),
+                (f"{padded(name, self._name)}  ", self._cast.colour(process)),
                 cell,
             )
         spans: list[Span] = [(left, style)]
@@ -168,7 +180,7 @@ class _Table:
             if at:
                 spans.append((f" {self._marks.rule} ", "dim"))
             text, cell_style = cell if other == process else ("", "")
-            spans.append((text.ljust(self._column), cell_style))
+            spans.append((padded(text, self._column), cell_style))
         return tuple(spans)
 
     def _mark(self, index: int) -> Span:
@@ -218,20 +230,20 @@ def _deeds(record: StepRecord, width: int) -> list[str]:
         parts[_ACCESSES - 1 :] = [f"... and {len(parts) - _ACCESSES + 1} more"]
     if record.error:
         error = printable(record.error)  # its message is in the headline, if there is no room here
-        parts.append(f"! {error if len(error) + 2 <= width else error.partition(':')[0]}")
+        parts.append(f"! {error if width_of(error) + 2 <= width else error.partition(':')[0]}")
     return [line for part in parts for line in _wrapped(part, width)]
 
 
 def _wrapped(text: str, width: int) -> list[str]:
     """Wrap what a step did: between words, before a value, at the dots of a name."""
-    if len(text) <= width:
+    if width_of(text) <= width:
         return [text]
     lines = [""]
     for part in _BREAKABLE.findall(text):
         rest = part
-        while len(lines[-1]) + len(rest.rstrip()) > width:
-            is_long = len(_INDENT) + len(rest.rstrip()) > width
-            taken = width - len(lines[-1]) if is_long else 0
+        while width_of(lines[-1] + rest.rstrip()) > width:
+            is_long = width_of(_INDENT + rest.rstrip()) > width
+            taken = fitting(rest, width - width_of(lines[-1])) if is_long else 0
             lines[-1] = (lines[-1] + rest[:taken]).rstrip()
             lines.append(_INDENT)
             rest = rest[taken:].lstrip()

@@ -18,7 +18,16 @@ from treadle.libraries import is_of_the_user
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
-from treadle.report.line import WIDTH, Line, Marks, marks_of_output, printable, wrapped
+from treadle.report.line import (
+    WIDTH,
+    Line,
+    Marks,
+    marks_of_output,
+    padded,
+    printable,
+    width_of,
+    wrapped,
+)
 from treadle.report.tracebacks import is_foreign, traceback_in_words
 from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
 from treadle.result import Failure
@@ -163,14 +172,14 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
     names = _aligned([cast.name(step.process) for step in steps])
     places = [step.where for step in steps]
     deeds = [_deed(step, cause.location) for step in steps]
-    taken = len(numbers[0]) + len(names[0]) + 8 + max(map(len, deeds))
-    if taken + max(map(len, places)) > width:
+    taken = width_of(numbers[0] + names[0]) + 8 + max(map(width_of, deeds))
+    if taken + max(map(width_of, places)) > width:
         places = [PurePath(place).name for place in places]
     lines = wrapped(_sentence(failure, cause), "bold", width=width)
     for step, *cells, deed in zip(steps, numbers, names, _aligned(places), deeds, strict=True):
         left = "  " + "  ".join(cells)
         colour = cast.colour(step.process)
-        if len(left) + 2 + len(deed) <= width:
+        if width_of(left + deed) + 2 <= width:
             lines.append(((f"{left}  {deed}", colour),))
         else:
             lines += wrapped(left.rstrip(), colour, width=width, indent=4)
@@ -179,8 +188,8 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
 
 
 def _aligned(texts: list[str]) -> list[str]:
-    longest = max(map(len, texts))
-    return [text.ljust(longest) for text in texts]
+    longest = max(map(width_of, texts))
+    return [padded(text, longest) for text in texts]
 
 
 def _sentence(failure: Failure, cause: Cause) -> str:

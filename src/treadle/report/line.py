@@ -1,13 +1,15 @@
 """Lines of text with styles: printed in colour by `colour`, or joined as they are.
 
 Everything is laid out in these, so that what a terminal shows in colour and what a pipe gets are
-the same text. A style is one that `rich` knows; this module does not need `rich`.
+the same text. A style is one that `rich` knows; this module does not need `rich`. Widths are those
+of a terminal: a Chinese character takes two columns.
 """
 
 from __future__ import annotations
 
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -64,13 +66,42 @@ def wrapped(text: str, style: str = "", *, width: int = WIDTH, indent: int = 2) 
     return [((line, style),) for line in lines]
 
 
-def cut(text: str, width: int) -> str:
-    """Return the beginning of a text that is too long.
+def width_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
 
-    >>> cut("abcdefgh", 6)
-    'abc...'
+    >>> width_of("漢字"), width_of("e\u0301")
+    (4, 1)
     """
-    return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
+    return len(text) if text.isascii() else sum(map(_width_of_character, text))
+
+
+def _width_of_character(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+def fitting(text: str, width: int) -> int:
+    """Return how many characters of a text fit into a width."""
+    return next((at for at in range(len(text)) if width_of(text[: at + 1]) > width), len(text))
+
+
+def cut(text: str, width: int) -> str:
+    """Return the beginning of a text that is too wide.
+
+    >>> cut("abcdefgh", 6), cut("漢字漢字", 6)
+    ('abc...', '漢...')
+    """
+    return text if width_of(text) <= width else text[: fitting(text, width - 3)] + "..."
+
+
+def padded(text: str, width: int) -> str:
+    """Return text with spaces at the end, at least as wide.
+
+    >>> padded("漢字", 6) + "|"
+    '漢字  |'
+    """
+    return text + " " * (width - width_of(text))
 
 
 def printable(text: str) -> str:

@@ -193,6 +193,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
         return function
+    if inner.__name__ == "set_trace":  # a debugger, which stops in the frame that calls it
+        return function
     stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
     if stand_in is not None:
         return functools.partial(stand_in, function)

@@ -1,14 +1,13 @@
 """The process that explores stays whole, whatever the test does.
 
 While a program is explored, its `Host` keeps the garbage collector from running finalizers at
-arbitrary points, takes back what an execution changed in the interpreter, makes an interrupt end
-the exploration in order, and runs a watchdog for threads that block where Treadle cannot see it.
+arbitrary points, takes back what an execution changed in the interpreter, and runs a watchdog for
+threads that block where Treadle cannot see it.
 """
 
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -41,15 +40,11 @@ class Host:
         self._excepthook: Any = None
         self._unraisablehook: Any = None
         self._main_attributes: dict[str, Any] = {}
-        self._is_interrupted = False
-        self._is_undoing = False
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
         """Protect the process while the program is explored; enter it last, after the patches."""
-        self._is_interrupted = self._is_undoing = False
         undo = [self._take_hooks(), self._take_locals(), collector.take_over()]
-        undo.append(self._take_interrupts())
         try:
             if self._watchdog is not None:
                 self._watchdog.start()
@@ -61,16 +56,13 @@ class Host:
             try:
                 self._program.abandon()
             finally:
-                self._is_undoing = True
                 if self._watchdog is not None:
                     self._watchdog.stop()
                 for put_back in reversed(undo):
                     put_back()
-        self._raise_interrupt()
 
     def begin(self, main: Task) -> None:
         """Prepare an execution: nothing is left of the one before."""
-        self._raise_interrupt()
         threading.excepthook = self._excepthook
         sys.unraisablehook = self._note_unraisable
         thread.begin_execution(main, self._main_attributes)
@@ -79,12 +71,6 @@ class Host:
             self._watchdog.executions += 1
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
-
-    def _raise_interrupt(self) -> None:
-        """Interrupt the exploration if the test swallowed the interrupt."""
-        if self._is_interrupted:
-            self._is_interrupted = False
-            raise KeyboardInterrupt
 
     # Each returns how to undo it
 
@@ -124,26 +110,3 @@ class Host:
         """Give each thread its own thread-local values."""
         self.locals.begin()
         return self.locals.end
-
-    def _take_interrupts(self) -> Any:
-        """Remember an interrupt, in case that the test swallows it."""
-        before = signal.getsignal(signal.SIGINT)
-        if not is_main_thread() or before is not signal.default_int_handler:
-            return lambda: None
-        signal.signal(signal.SIGINT, self._interrupt)
-        return lambda: signal.signal(signal.SIGINT, before)
-
-    def _interrupt(self, signum: int, frame: Any) -> None:
-        del signum, frame
-        self._is_interrupted = True
-        if not self._is_undoing:
-            raise KeyboardInterrupt
-
-
-_get_ident = threading.get_ident
-_MAIN_IDENT = threading.main_thread().ident
-
-
-def is_main_thread() -> bool:
-    """Tell whether this is the main thread of the process, the only one that handles signals."""
-    return _get_ident() == _MAIN_IDENT

@@ -76,6 +76,18 @@ class _Lock:
         """Return the task that holds it."""
         return [] if self._owner is None else [self._owner]
 
+    def free(self) -> None:
+        """Let nobody hold it."""
+        raise NotImplementedError
+
+    def _at_fork_reinit(self) -> None:
+        """Make it as new."""
+        if control.current() is None:
+            self.outside()._at_fork_reinit()
+            return
+        _overwrite(self)
+        self.free()
+
     # Taking
 
     def acquire(self, blocking: bool = True, timeout: float = _FOREVER) -> bool:
@@ -231,14 +243,6 @@ class Lock(_Lock, metaclass=_Kind):
     release_lock = release
     locked_lock = locked
 
-    def _at_fork_reinit(self) -> None:
-        """Make it as new."""
-        if control.current() is None:
-            self.outside()._at_fork_reinit()
-            return
-        _overwrite(self)
-        self.free()
-
     def __repr__(self) -> str:
         state = "locked" if self.locked() else "unlocked"
         return f"<{state} _thread.lock object at {self.label()}>"
@@ -329,14 +333,6 @@ class RLock(_Lock, metaclass=_Kind):
         """Let nobody hold it."""
         self._depth = 0
         self._owner = None
-
-    def _at_fork_reinit(self) -> None:
-        """Make it as new."""
-        if control.current() is None:
-            self.outside()._at_fork_reinit()
-            return
-        _overwrite(self)
-        self.free()
 
     def __repr__(self) -> str:
         if control.current() is None:

@@ -15,6 +15,7 @@ from treadle.threads import control, hooks
 from treadle.threads.children import ATOMS
 from treadle.threads.detail import RecordingScheduler
 from treadle.threads.host import WATCHDOG, Host
+from treadle.threads.interrupts import Interrupts
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
 from treadle.threads.primitives import PATCHES
@@ -62,6 +63,7 @@ class ThreadProgram:
         """What the test returned in the last execution."""
         self._run: ThreadRun | None = None
         self._installer = Installer()
+        self._interrupts = Interrupts()
         self.host = Host(self, patience)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
@@ -90,6 +92,11 @@ class ThreadProgram:
             raise TreadleError(
                 f"{control.program.name} is being explored: explorations cannot be nested"
             )
+        with self._interrupts.remembered(), self._taken_over():
+            yield
+
+    @contextmanager
+    def _taken_over(self) -> Iterator[None]:
         control.program = self
         hooks.hand_out = self.hand_out
         hooks.on_loop = visit
@@ -168,6 +175,7 @@ class ThreadProgram:
         if control.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
+        self._interrupts.raise_pending()
         self.scheduler = self._plain_scheduler
         if detail:
             self.scheduler = RecordingScheduler(self.vocabulary, self.scheduler.fibers)

@@ -1,0 +1,75 @@
+"""Makes Ctrl-C end an exploration in order, wherever it comes.
+
+An interrupt of the test, or of the exploration's own thinking, is an exception like any other. In
+between, where Treadle makes the test step, patches modules or puts them back, an exception would
+leave half of that undone. There an interrupt is only remembered: the next execution does not begin.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from treadle.libraries import is_of_the_user
+
+_OWN = Path(__file__).parents[1]
+_STEPPING = (str(_OWN / "threads"), str(_OWN / "plugin"))
+"""Where an exception may come at a bad moment."""
+_ATTEMPTS = 3
+"""Interrupts after which somebody means it, whatever is left undone."""
+
+_get_ident = threading.get_ident
+_MAIN_IDENT = threading.main_thread().ident
+
+
+class Interrupts:
+    """The interrupts of one exploration."""
+
+    def __init__(self) -> None:
+        self._pending = 0
+
+    @contextmanager
+    def remembered(self) -> Iterator[None]:
+        """Handle interrupts; raise at the end what was only remembered, or what was swallowed."""
+        before = signal.getsignal(signal.SIGINT)
+        if _get_ident() != _MAIN_IDENT or before is not signal.default_int_handler:
+            yield
+            return
+        self._pending = 0
+        signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._pending = 0
+            raise
+        finally:
+            signal.signal(signal.SIGINT, before)
+            self.raise_pending()
+
+    def raise_pending(self) -> None:
+        """Raise an interrupt that has not ended the exploration yet."""
+        if self._pending:
+            self._pending = 0
+            raise KeyboardInterrupt
+
+    def _handle(self, signum: int, frame: FrameType | None) -> None:
+        del signum
+        self._pending += 1
+        if self._pending >= _ATTEMPTS or not _is_stepping(frame):
+            raise KeyboardInterrupt
+
+
+def _is_stepping(frame: FrameType | None) -> bool:
+    """Tell whether Treadle is at work on the test: neither the test itself nor the exploration."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(str(_OWN)):
+            return file.startswith(_STEPPING)
+        if is_of_the_user(file):
+            return False
+        frame = frame.f_back
+    return False
