@@ -1,10 +1,11 @@
 """The search: run, analyse, backtrack, run again.
 
 A guided tour. `Search.explore` loops over executions. `_execute` starts the program anew, replays
-the steps that this execution shares with the previous one, comparing each with the record, and then
-asks the algorithm for one process after the other until none is enabled. The algorithm looks at the
-finished execution (`analyse`) and says how many steps the next one shares with it (`backtrack`).
-Whatever happened, findings and counters end up in the `Result`.
+the steps that this execution shares with the previous one, comparing each with the record, takes
+those that the algorithm foretells, and then asks it for one process after the other until none is
+enabled; or the schedule `stay` decides to the end, if the algorithm leaves it to that. The
+algorithm looks at the finished execution (`analyse`) and says how many steps the next one shares
+with it (`backtrack`). Whatever happened, findings and counters end up in the `Result`.
 
 The paper's `E` is `self.trace`; everything else that the papers keep per prefix of `E` belongs to
 the algorithm.
