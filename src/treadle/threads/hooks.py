@@ -26,7 +26,8 @@ from treadle.threads.foreign import (
     behind_attribute,
     has_plain_attributes,
 )
-from treadle.threads.shared import ProxyTable, Table
+from treadle.threads.shared import Table
+from treadle.threads.weak import ProxyTable
 
 
 def nothing(codes: Any) -> None:

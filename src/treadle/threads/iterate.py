@@ -13,7 +13,8 @@ from typing import Any
 from treadle.threads import hooks
 from treadle.threads.containers import ContainerTable, ListTable, instrumented
 from treadle.threads.foreign import OWN, Behind, behind, state_of
-from treadle.threads.shared import ObjectTable, ProxyTable, register
+from treadle.threads.shared import ObjectTable, register
+from treadle.threads.weak import ProxyTable
 
 _END = object()
 

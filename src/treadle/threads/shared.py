@@ -18,7 +18,6 @@ from __future__ import annotations
 import functools
 import sys
 import types
-import weakref
 from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +34,6 @@ from treadle.threads.children import (
     children_of_cell,
     children_of_class,
     children_of_exception,
-    children_of_finalizer,
     children_of_function,
     children_of_generator,
     children_of_instance,
@@ -43,8 +41,6 @@ from treadle.threads.children import (
     children_of_module,
     children_of_partial,
     children_of_property,
-    children_of_proxy,
-    children_of_reference,
     children_of_sequence,
     children_of_set,
     children_of_wrapped_method,
@@ -461,35 +457,6 @@ class NewModuleTable(ObjectTable):
     is_selective = True
 
 
-class ProxyTable(Table):
-    """A weak proxy: its attributes are those of what it stands for, which is published too."""
-
-    __slots__ = ("target",)
-
-    counts = True
-    target: Callable[[], Any]
-    """Returns what the proxy stands for."""
-
-    def begin(self, value: Any) -> None:
-        """Find what the proxy stands for."""
-        self.forget()
-        found = next(children_of_proxy(value, ""), None)
-        self.target = (lambda: None) if found is None else weakref.ref(found[0])
-
-    def read(self, what: Any) -> Codes:
-        """Return the codes of reading an attribute of what the proxy stands for."""
-        table = self._table()
-        return () if table is None else table[what]
-
-    def write(self, what: Any) -> Codes:
-        """Return the codes of writing an attribute of what the proxy stands for."""
-        table = self._table()
-        return () if table is None else table.writes[what]
-
-    def _table(self) -> Table | None:
-        return self.shared.published.get(id(self.target()))
-
-
 class CellTable(Table):
     """A variable that functions close over."""
 
@@ -578,6 +545,8 @@ def _walk_of_kind(kind: type) -> _Walk:
 
 def _outlives_executions(kind: type) -> bool:
     """Tell whether a class can be found in its module, or is written in C."""
+    if "<locals>" in kind.__qualname__:
+        return False
     if not kind.__flags__ & _HEAP_TYPE:
         return True
     outermost = kind.__qualname__.partition(".")[0]
@@ -603,10 +572,6 @@ register(
     children_of_partial,
     lambda value: (value.func, *value.args, *value.keywords.values()),
 )
-register(weakref.ref, None, children_of_reference)
-register(weakref.ProxyType, ProxyTable, children_of_proxy)
-register(weakref.CallableProxyType, ProxyTable, children_of_proxy)
-register(weakref.finalize, ObjectTable, children_of_finalizer)
 register(types.ModuleType, NewModuleTable, children_of_module)
 register(property, None, children_of_property)
 register(staticmethod, None, children_of_wrapped_method)
