@@ -618,3 +618,31 @@ def test_a_generator_made_before_its_list_is_shared(name: str) -> None:
         return [write, lambda: seen.append(sum(generator))], lambda: seen[0]
 
     assert explored(make, "optimal") == (expected, {0, 1})
+
+
+class Pair(tuple[int, int]):
+    """A tuple with attributes."""
+
+    me: Pair
+
+
+def test_a_tuple_that_refers_to_itself() -> None:
+    class Box:
+        count = 0
+
+    def test() -> int:
+        box = Box()
+        pair = box.pair = Pair((1, 2))  # type: ignore[attr-defined]
+        pair.me = pair
+
+        def count() -> None:
+            box.count += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        count()
+        thread.join()
+        return box.count
+
+    result = treadle.explore(test)
+    assert (result.complete, result.executions, result.failures) == (True, 4, [])

@@ -130,6 +130,7 @@ class Shared:
         """Enter what is reachable, if it is of the same kinds as last time; else nothing."""
         published, kept = self.published, self._kept
         kept_before = len(kept)
+        passed: set[int] = set()
         todo = [root]
         tables = iter(row)
         while todo:
@@ -148,6 +149,8 @@ class Shared:
                     table.begin(value)
                 published[id(value)] = table
                 kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
             for child in reversed(walk.children(value)):
                 if type(child) not in ATOMS and id(child) not in published:
                     todo.append(child)
@@ -162,6 +165,7 @@ class Shared:
     def _publish_anew(self, root: Any, label: str, key: Hashable, row: list[Table]) -> None:
         """Enter what is reachable, and remember where it was met: tables have to be named."""
         published, kept = self.published, self._kept
+        passed: set[int] = set()
         todo: list[tuple[Any, Origin]] = [(root, label)]
         index = -1
         while todo:
@@ -182,6 +186,8 @@ class Shared:
                     table.begin(value)
                 published[id(value)] = table
                 kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
             children = walk.children(value)
             for position in range(len(children) - 1, -1, -1):
                 child = children[position]
@@ -541,6 +547,16 @@ def _walk_of_kind(kind: type) -> _Walk:
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))
+
+
+def _has_been_here(value: Any, passed: set[int]) -> bool:
+    """Tell whether a walk has passed an object without a table: only attributes lead it back."""
+    if not type(value).__dictoffset__:
+        return False
+    if id(value) in passed:
+        return True
+    passed.add(id(value))
+    return False
 
 
 def _outlives_executions(kind: type) -> bool:
