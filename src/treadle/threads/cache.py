@@ -25,6 +25,7 @@ import bytecode
 
 from treadle.threads import calls, emit, hooks, iterate, known, methods, origins, variables
 from treadle.threads import rewrite as rewriter
+from treadle.threads.children import ATOMS
 from treadle.threads.rewrite import Scope
 from treadle.threads.scan import codes_in, facts_of
 
@@ -35,6 +36,8 @@ _HOOKS: dict[str, Any] = {
     "published": hooks.published,
     "effects": hooks.effects,
     "id": id,
+    "type": type,
+    "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
         for module in (hooks, calls, iterate, known)

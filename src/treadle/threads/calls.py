@@ -51,7 +51,7 @@ from treadle.threads.known import (
     read_everything,
     say,
 )
-from treadle.threads.methods import READING_ARGUMENTS, codes_of_method, publish_arguments
+from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
 
 Function = Callable[..., Any]
 
@@ -154,17 +154,40 @@ def _of_object(function: Any, owner: Any) -> Any:
         return getattr(locks.model_of(owner), function.__name__)
     kind = owner.__class__
     table = published.get(id(owner))
+    if isinstance(owner, type):
+        return _of_class_method(function, owner)
     if table is None:
-        if published and function.__name__ in READING_ARGUMENTS:
-            return functools.partial(_read_arguments, function)
-        return function
+        return _of_private(function, kind)
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind) or isinstance(owner, type):
-        return function
+    if is_immutable(kind):
+        return _of_private(function, kind)
     if isinstance(owner, BaseException):
         return function
     return functools.partial(_on_state, function, owner)
+
+
+def _of_private(function: Any, kind: type) -> Any:
+    """Return what to call instead of a method in C of something that nobody else changes."""
+    name = function.__name__
+    if not published or (kind in EXACT and name not in READING_ARGUMENTS and name not in LOOKING):
+        return function
+    if kind in CONTAINERS or kind in ATOMS:
+        if name in LOOKING:
+            return functools.partial(_look_into_owner, function)
+        return functools.partial(_read_arguments, function) if name in READING_ARGUMENTS else function
+    if kind in _STORING_KINDS or kind.__module__ in _HARMLESS_MODULES:
+        return function
+    return functools.partial(_call_unknown if name.endswith("into") else _look_into_arguments, function)
+
+
+def _of_class_method(function: Any, owner: type) -> Any:
+    """Return what to call instead of a class method in C, like `dict.fromkeys`."""
+    if not published or function.__name__.startswith("__"):
+        return function
+    if function == itertools.chain.from_iterable:
+        return _chain
+    return functools.partial(_look_into_arguments, function)
 
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
@@ -319,6 +342,21 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     if "update" in name or name in ("extend", "extendleft"):
         hooks.effects[0] = True
     return function(*args, **kwargs)
+
+
+def _look_into_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own object that at most reads its arguments."""
+    if any(hooks.reaches(value) for value in args):
+        hooks.look_into(args)
+    return function(*args, **kwargs)
+
+
+def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own container that compares its elements."""
+    if kwargs.get("key") is not None:
+        known.resolve_key(kwargs)
+        return function(*args, **kwargs)
+    return _look_into_arguments(function, *args, **kwargs)
 
 
 def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:

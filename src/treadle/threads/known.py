@@ -208,6 +208,27 @@ def _reading(function: Any) -> Function:
     return call
 
 
+def _going_through(function: Any, prepare: Function) -> Function:
+    """Stand for something that looks into each element of its argument, or into its arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        resolve_key(kwargs)
+        if len(args) == 1:
+            return function(prepare(args[0]), **kwargs)
+        if any(hooks.reaches(value) for value in args):
+            hooks.look_into(args)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def truth(*args: Any) -> bool:
+    """Stand for `bool`."""
+    if args and id(args[0]) in published:
+        hooks.read_truth(args[0])
+    return bool(*args)
+
+
 def _deep(function: Any) -> Function:
     """Stand for something that reads its arguments and what is in them."""
     return functools.partial(read_everything, function)
@@ -245,8 +266,10 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for name in ("sorted", "sum", "min", "max", "any", "all"):
-        table[getattr(builtins, name)] = _reading(getattr(builtins, name))
+    for function in (sorted, min, max, sum):
+        table[function] = _going_through(function, iterate.to_compare)
+    for function in (any, all):
+        table[function] = _going_through(function, iterate.to_ask_for_truth)
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
@@ -278,6 +301,9 @@ def _build_classes() -> dict[Any, Function]:
         for kind in (list, tuple, dict, set, frozenset, deque, bytearray, bytes, OrderedDict,
                      defaultdict, Counter)
     }  # fmt: skip
+    for kind in (int, float, complex):
+        table[kind] = _reading(kind)
+    table[bool] = truth
     table[str] = _deep(str)
     table[reversed] = iterate.backwards
     return table

@@ -35,6 +35,8 @@ from treadle.threads.emit import (
     callable_depth,
     guard,
     guard_cell,
+    guard_item,
+    guard_objects,
     guard_two,
     hook,
     is_published,
@@ -42,13 +44,13 @@ from treadle.threads.emit import (
     null_for_call,
     replaced,
 )
-from treadle.threads.methods import MUTATORS, READING_ARGUMENTS
+from treadle.threads.methods import LOOKING, MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
 from treadle.threads.variables import fixed_variables
 
 HARMLESS_CALLS = frozenset(
     {
-        "isinstance", "issubclass", "range", "int", "float", "type", "id", "abs", "ord",
+        "isinstance", "issubclass", "range", "type", "id", "abs", "ord",
         "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
         "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
         *(
@@ -73,12 +75,16 @@ _READING: dict[str, Hook] = {
     "len": hooks.read_size,
     "bool": hooks.read_truth,
     **dict.fromkeys(
-        ["list", "tuple", "set", "frozenset", "sorted", "sum", "any", "all", "min", "max"],
-        hooks.read_elements,
+        ["list", "tuple", "set", "frozenset", "sum", "int", "float"], hooks.read_elements
     ),
-    **dict.fromkeys(["str", "repr", "print", "format"], hooks.read_deep),
 }
-"""Built-ins that read their arguments at once, and the hooks that announce that."""
+"""Built-ins that read an argument at once, and the hooks that announce that."""
+_IN_WORDS = frozenset({"str", "repr", "print", "format"})
+_GOING_THROUGH: dict[str, Hook] = {
+    **dict.fromkeys(["any", "all"], iterate.to_ask_for_truth),
+    **dict.fromkeys(["sorted", "min", "max"], iterate.to_compare),
+}
+"""Built-ins that look into the elements of their argument, and what makes them do so visibly."""
 _BUILTIN_METHODS = frozenset(
     name
     for kind in (list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, deque)
@@ -94,6 +100,10 @@ _FRESH = frozenset(
     }
 )  # fmt: skip
 """Instructions whose result nobody else has."""
+_SCALARS = _TRUTHS | {
+    "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
+}  # fmt: skip
+"""Instructions whose result is no container, or a constant one."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +275,11 @@ class _Rewriter:
 
     def _store_item(self, i: Any) -> bool:
         self._effect(i)
-        self._emit(guard(i.location, 2, hook(i.location, hooks.store_item, copies=[3, 2, 1])))
+        call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
+        if self._origins.top(1).name == "BUILD_SLICE":
+            self._emit(guard_two(i.location, call, (2, 3)))
+        else:
+            self._emit(guard(i.location, 2, call))
         return False
 
     def _delete_item(self, i: Any) -> bool:
@@ -279,7 +293,8 @@ class _Rewriter:
 
     def _store_slice(self, i: Any) -> bool:
         self._effect(i)
-        self._emit(guard(i.location, 3, hook(i.location, hooks.store_slice, copies=[4, 3])))
+        call = hook(i.location, hooks.store_slice, copies=[4, 3])
+        self._emit(guard_two(i.location, call, (3, 4)))
         return False
 
     # Variables
@@ -370,17 +385,28 @@ class _Rewriter:
         return True
 
     def _contains(self, i: Any) -> bool:
-        top = self._origins.top(1)
-        if top.name not in _FRESH and not top.is_constant:
-            self._emit(guard(i.location, 1, hook(i.location, hooks.contains, copies=[2, 1])))
+        item, container = self._origins.top(2), self._origins.top(1)
+        if container.is_constant:
+            return False
+        call = hook(i.location, hooks.contains, copies=[2, 1])
+        if item.name not in _SCALARS:
+            self._emit(guard_item(i.location, call))
+        elif container.name not in _FRESH:
+            self._emit(guard(i.location, 1, call))
         return False
 
     def _compare(self, i: Any) -> bool:
         if any(self._origins.top(depth).is_constant for depth in (1, 2)):
             return False  # numbers and strings, nearly always: a check would cost too much
         method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
-        self._two_operands(i, hook(i.location, hooks.read_both, copies=[2, 1], consts=[method]))
+        self._look_into_both(i, method)
         return False
+
+    def _look_into_both(self, i: Any, method: str) -> None:
+        """Emit the hook of an operator that looks into its operands, if those may be containers."""
+        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in _SCALARS]
+        call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+        self._emit(guard_objects(i.location, depths, call) if depths else [])
 
     def _two_operands(self, i: Any, call: list[Item]) -> None:
         """Emit a hook that is called if one of two operands is published."""
@@ -400,6 +426,9 @@ class _Rewriter:
         if any(numbers) and method != "mul":
             return False  # arithmetic, nearly always: a check would cost too much
         name = f"__i{method}__" if is_in_place else f"__{method}__"
+        if name == "__mod__":
+            self._look_into_both(i, name)
+            return False
         called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
         self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
         return False
@@ -407,10 +436,13 @@ class _Rewriter:
     def _format(self, i: Any) -> bool:
         has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
         depth = 2 if has_spec else 1
-        if self._origins.top(depth).name not in _FRESH:
-            call = hook(i.location, hooks.read_deep, copies=[depth])
-            self._emit(guard(i.location, depth, call))
+        self._put_into_words(i, depth)
         return False
+
+    def _put_into_words(self, i: Any, depth: int) -> None:
+        if self._origins.top(depth).name not in _SCALARS:
+            call = hook(i.location, hooks.read_deep, copies=[depth])
+            self._emit(guard_objects(i.location, [depth], call))
 
     def _match_keys(self, i: Any) -> bool:
         self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
@@ -446,12 +478,24 @@ class _Rewriter:
             return True
         if name in self._scope.shadowed:
             return False
-        reads = _READING.get(name)
-        if reads is None or i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
+        if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS
+        if name in _GOING_THROUGH:
+            return self._go_through(name, i)
         for depth in range(1, i.arg + 1):
-            if self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
-                self._emit(guard(i.location, depth, hook(i.location, reads, copies=[depth])))
+            if name in _IN_WORDS:
+                self._put_into_words(i, depth)
+            elif name in _READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+                call = hook(i.location, _READING[name], copies=[depth])
+                self._emit(guard(i.location, depth, call))
+        return name in _READING or name in _IN_WORDS or name in HARMLESS_CALLS
+
+    def _go_through(self, name: str, i: Any) -> bool:
+        """Emit what comes before something that looks into its arguments, one by one."""
+        if i.arg == 1:
+            self._emit(replaced(i.location, _GOING_THROUGH[name]))
+        elif name in ("min", "max"):
+            self._look_into_both(i, "__lt__")
         return True
 
     def _direct_calls(self) -> set[int]:
@@ -474,7 +518,7 @@ class _Rewriter:
 
         Methods under test announce what they touch themselves.
         """
-        if name in READING_ARGUMENTS:
+        if name in READING_ARGUMENTS or name in LOOKING:
             return False
         return name in self._scope.methods or name in _BUILTIN_METHODS
 
