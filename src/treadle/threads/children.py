@@ -18,7 +18,7 @@ ATOMS = frozenset(
         int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
         range, slice, types.ModuleType, types.CodeType,
         types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
-        types.MemberDescriptorType, types.MappingProxyType,
+        types.MemberDescriptorType,
         staticmethod, classmethod, property,
     }
 )  # fmt: skip

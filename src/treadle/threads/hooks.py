@@ -413,7 +413,8 @@ def look_into(values: tuple[Any, ...], codes: Codes = ()) -> None:
         reach.read(values, ())
         return reach
 
-    perform(find)
+    if codes or any(reaches(value) for value in values):
+        perform(find)
 
 
 def read_deeply(
@@ -429,7 +430,7 @@ def read_deeply(
     perform(find)
 
 
-_HASHED = (dict, set, frozenset, *KEYS)
+_HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
 """Containers that find elements without a look at the others."""
 
 
@@ -441,8 +442,8 @@ def contains(item: Any, obj: Any) -> None:
             say(table.membership(item))
     elif table is not None:
         look_into((obj, item), table.membership(item))
-    elif id(obj) not in published and holds(obj, published):
-        look_into((obj, item))
+    elif id(obj) not in published:
+        look_into((obj,))
 
 
 def update_in_place(obj: Any, value: Any, method: str) -> None:

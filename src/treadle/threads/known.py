@@ -18,7 +18,7 @@ from treadle.events import Codes
 from treadle.threads import hooks, iterate
 from treadle.threads.containers import AttributesTable, ContainerTable, whole_read
 from treadle.threads.hooks import published
-from treadle.threads.shared import ObjectTable
+from treadle.threads.shared import ClassTable, ObjectTable
 
 Function = Callable[..., Any]
 
@@ -68,8 +68,10 @@ def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
     table = published.get(id(obj))
-    if isinstance(table, ObjectTable) and found.__class__ is dict:
-        AttributesTable(table, dict).stand_for(found)
+    if (isinstance(table, ObjectTable) and found.__class__ is dict) or (
+        isinstance(table, ClassTable) and found.__class__ is types.MappingProxyType
+    ):
+        AttributesTable(table, found.__class__).stand_for(found)
     return found
 
 
@@ -222,6 +224,15 @@ def _going_through(function: Any, prepare: Function) -> Function:
     return call
 
 
+def _proxy(mapping: Any) -> Any:
+    """Stand for `MappingProxyType`."""
+    table = published.get(id(mapping))
+    found = types.MappingProxyType(mapping)
+    if table is not None:
+        hooks.hand_out(found, table.label)
+    return found
+
+
 def truth(*args: Any) -> bool:
     """Stand for `bool`."""
     if args and id(args[0]) in published:
@@ -304,6 +315,7 @@ def _build_classes() -> dict[Any, Function]:
     for kind in (int, float, complex):
         table[kind] = _reading(kind)
     table[bool] = truth
+    table[types.MappingProxyType] = _proxy
     table[str] = _deep(str)
     table[reversed] = iterate.backwards
     return table

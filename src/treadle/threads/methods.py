@@ -12,6 +12,7 @@ from treadle.threads.containers import (
     ContainerTable,
     DictTable,
     ListTable,
+    ProxyTable,
     SetTable,
     SimpleTable,
     ViewTable,
@@ -223,5 +224,6 @@ _RULES: list[tuple[type[ContainerTable], dict[str, Rule]]] = [
     (DictTable, _DICT),
     (AttributesTable, {**_DICT, "setdefault": _set_item}),
     (ViewTable, _VIEW),
+    (ProxyTable, _DICT),
     (SimpleTable, _SIMPLE),
 ]

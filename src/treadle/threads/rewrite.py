@@ -46,7 +46,7 @@ from treadle.threads.emit import (
 )
 from treadle.threads.methods import LOOKING, MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
-from treadle.threads.variables import fixed_variables
+from treadle.threads.variables import fixed_variables, imported_variables
 
 HARMLESS_CALLS = frozenset(
     {
@@ -132,6 +132,8 @@ class Scope:
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()
     """Variables of enclosing functions that keep their value."""
+    imported: frozenset[str] = frozenset()
+    """Variables of enclosing functions that hold what was imported."""
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -147,8 +149,9 @@ class _Rewriter:
         self._source: list[Item] = Bytecode.from_code(code)
         own = fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
-        self._scope = replace(scope, fixed=own | inherited)
-        self._origins = Origins(VERSION)
+        imported = scope.imported | imported_variables(self._source)
+        self._scope = replace(scope, fixed=own | inherited, imported=imported)
+        self._origins = Origins(VERSION, imported)
         self._out: list[Item] = []
         self._for_loops = _for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -500,7 +503,7 @@ class _Rewriter:
 
     def _direct_calls(self) -> set[int]:
         """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(VERSION)
+        origins = Origins(VERSION, self._scope.imported)
         direct = set()
         for item in self._source:
             if isinstance(item, Label):
