@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import re
 import types
 from array import array
 from collections.abc import Callable, Iterable
@@ -51,8 +52,8 @@ from treadle.threads.known import (
     read_everything,
     say,
 )
-from treadle.threads.nested import CONTAINERS
 from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
+from treadle.threads.nested import CONTAINERS
 
 Function = Callable[..., Any]
 
@@ -285,6 +286,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
@@ -353,12 +355,17 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
+_PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
+"""The beginning of `{0.name}` and the like."""
+
+
 def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that reads its arguments, or calls one."""
     known.resolve_key(kwargs)
     name = function.__name__
     if name in ("format", "format_map"):
-        hooks.read_deeply((*args, *kwargs.values()), ("__format__",))
+        names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
+        hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
     elif name == "join":
         hooks.look_into(args)
     else:

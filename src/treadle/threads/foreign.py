@@ -64,6 +64,8 @@ _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
     types.ModuleType, types.CodeType, types.FrameType,
 )  # fmt: skip
+_SHOWING = (types.SimpleNamespace, BaseException)
+"""Classes in C whose comparison or words look at attributes."""
 _INSTEAD = {
     "__bool__": ("__bool__", "__len__"),
     "__contains__": ("__contains__", "__iter__", "__getitem__"),
@@ -407,13 +409,14 @@ class Reach:
                 self._add(table.whole_read())
                 self._is_open = self._is_open or may_change
                 may_change = True
-            elif deeply and type(table) is ObjectTable and not isinstance(value, _INERT):
+            elif type(table) is ObjectTable and (
+                isinstance(value, _SHOWING) or (deeply and not isinstance(value, _INERT))
+            ):
                 self._add(whole_read(table))
                 parts = [part for part, _ in children.children_of_instance(value, "")]
                 todo += [(part, _ON_ELEMENTS, True) for part in parts]
+                self._is_open = True
             todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
-        if deeply and self._codes:
-            self._is_open = True
 
     def read_truths(self, root: Any) -> None:
         """Add that a container is gone through, and the truth of its elements asked for."""

@@ -79,6 +79,10 @@ def _vars(*args: Any) -> Any:
     return dict_of(args[0]) if args else sys._getframe(1).f_locals
 
 
+def _dir(*args: Any) -> Any:
+    return read_everything(dir, *args) if args else sorted(sys._getframe(1).f_locals)
+
+
 def _getattr(obj: Any, name: str, *default: Any) -> Any:
     if name == "__dict__":
         return dict_of(obj)
@@ -270,6 +274,7 @@ def _build_functions() -> dict[Any, Function]:
         setattr: _setattr,
         delattr: _delattr,
         vars: _vars,
+        dir: _dir,
         exec: _exec,
         eval: _eval,
         operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
@@ -277,16 +282,17 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for function in (sorted, min, max, sum):
-        table[function] = _going_through(function, iterate.to_compare)
-    for function in (any, all):
-        table[function] = _going_through(function, iterate.to_ask_for_truth)
+    for name in ("sorted", "min", "max", "sum"):
+        table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
+    for name in ("any", "all"):
+        builtin = getattr(builtins, name)
+        table[builtin] = _going_through(builtin, iterate.to_ask_for_truth)
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
         "isinstance", "issubclass", "id", "hash", "callable", "abs", "chr", "ord", "round",
         "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
-        "__build_class__", "compile", "__import__", "dir", "breakpoint",
+        "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
     for name in dir(operator):
@@ -335,6 +341,7 @@ LIBRARY: dict[tuple[str, str], Function] = {
             ("collections", "Counter.__le__"), ("collections", "Counter.__add__"),
             ("collections", "Counter.__repr__"), ("random", "Random.choice"),
             ("random", "Random.sample"), ("random", "Random.choices"), ("statistics", "mean"),
+            ("inspect", "getmembers"), ("inspect", "getattr_static"),
         ],
         read_everything,
     ),

@@ -7,16 +7,19 @@ its operands, published or not. Most of them hold numbers and strings: that is f
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict, deque
 from collections.abc import Container, Iterable
 from typing import Any
 
 from treadle.threads.children import ATOMS
 
-KEYS = (type({}.keys()), type(OrderedDict[Any, Any]().keys()))
-_VALUES = (type({}.values()), type(OrderedDict[Any, Any]().values()))
-_ITEMS = (type({}.items()), type(OrderedDict[Any, Any]().items()))
-CONTAINERS = (list, tuple, dict, set, frozenset, deque, *KEYS, *_VALUES, *_ITEMS)
+_EMPTY: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+KEYS: tuple[type, ...] = tuple(type(empty.keys()) for empty in _EMPTY)
+"""Classes of what `keys()` of dictionaries returns."""
+_VALUES: tuple[type, ...] = tuple(type(empty.values()) for empty in _EMPTY)
+_ITEMS: tuple[type, ...] = tuple(type(empty.items()) for empty in _EMPTY)
+CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS, *_VALUES, *_ITEMS)
 """Built-in containers, and views of them."""
 _DEEPEST = 20
 
@@ -26,10 +29,11 @@ def content(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)]
     if isinstance(value, _ITEMS):
-        return [part for pair in value for part in pair]
+        return [*itertools.chain.from_iterable(value)]  # type: ignore[arg-type]
     for kind in CONTAINERS:
         if isinstance(value, kind):
-            return [*kind.__iter__(value)]  # type: ignore[call-overload]
+            iterate: Any = kind.__iter__  # type: ignore[attr-defined]
+            return [*iterate(value)]
     return []
 
 
@@ -43,7 +47,6 @@ def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
     if depth > _DEEPEST:  # perhaps it holds itself
         return True
     return any(
-        part.__class__ not in ATOMS
-        and (id(part) in published or holds(part, published, depth + 1))
+        part.__class__ not in ATOMS and (id(part) in published or holds(part, published, depth + 1))
         for part in parts
     )

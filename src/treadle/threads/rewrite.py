@@ -483,6 +483,8 @@ class _Rewriter:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS
+        if name == "sum" and i.arg == 2:
+            return False  # of lists, perhaps, which are looked into
         if name in _GOING_THROUGH:
             return self._go_through(name, i)
         for depth in range(1, i.arg + 1):

@@ -49,7 +49,7 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
 
 def imported_variables(source: Iterable[Any]) -> frozenset[str]:
     """Return the local variables that hold a module, or something out of one."""
-    found = set()
+    found: set[Any] = set()
     is_import = False
     for i in source:
         if isinstance(i, Instr) and i.name in ("IMPORT_NAME", "IMPORT_FROM"):
