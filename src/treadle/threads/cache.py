@@ -23,7 +23,7 @@ from typing import Any
 
 import bytecode
 
-from treadle.threads import calls, emit, hooks, iterate, known, methods, origins, variables
+from treadle.threads import builtin, calls, emit, hooks, iterate, known, methods, origins, variables
 from treadle.threads import rewrite as rewriter
 from treadle.threads.children import ATOMS
 from treadle.threads.rewrite import Scope
@@ -52,7 +52,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 def _version() -> str:
     """Return what changes when the rewriter does: rewritten code then may look different."""
     content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
-    for module in (rewriter, emit, origins, methods, variables):
+    for module in (rewriter, emit, builtin, origins, methods, variables):
         content.update(inspect.getsource(module).encode())
     return content.hexdigest()
 

@@ -181,7 +181,7 @@ def _of_private(function: Any, kind: type) -> Any:
     if not published:
         return function
     name = function.__name__
-    if name in LOOKING:
+    if name in LOOKING and not issubclass(kind, hooks.HASHED):
         return functools.partial(_look_into_owner, function)
     if name in READING_ARGUMENTS:
         return functools.partial(_read_arguments, function)
@@ -318,7 +318,8 @@ def _on_container(
     publish_arguments(table, name, args, kwargs)
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
-    if name in LOOKING and "key" not in kwargs and not _are_atoms(args):
+    is_looking = name in LOOKING and not isinstance(owner, hooks.HASHED)
+    if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes)
     else:
         say(codes)

@@ -430,14 +430,14 @@ def read_deeply(
     perform(find)
 
 
-_HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
+HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
 """Containers that find elements without a look at the others."""
 
 
 def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
     table = container(obj, "__contains__", item)
-    if item.__class__ in ATOMS or isinstance(obj, _HASHED):
+    if item.__class__ in ATOMS or isinstance(obj, HASHED):
         if table is not None:
             say(table.membership(item))
     elif table is not None:

@@ -30,11 +30,10 @@ def content(value: Any) -> list[Any]:
         return [*dict.keys(value), *dict.values(value)]
     if isinstance(value, _ITEMS):
         return [*itertools.chain.from_iterable(value)]  # type: ignore[arg-type]
-    for kind in CONTAINERS:
-        if isinstance(value, kind):
-            iterate: Any = kind.__iter__  # type: ignore[attr-defined]
-            return [*iterate(value)]
-    return []
+    if not isinstance(value, CONTAINERS):
+        return []
+    iterate: Any = next(kind for kind in CONTAINERS if isinstance(value, kind)).__iter__  # type: ignore[attr-defined]
+    return [*iterate(value)]
 
 
 def holds(value: Any, published: Container[int], depth: int = 0) -> bool:

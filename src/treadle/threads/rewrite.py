@@ -17,9 +17,7 @@ Python 3.11, 3.12 and 3.13 is in `emit`.
 
 from __future__ import annotations
 
-import builtins
 import types
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +25,13 @@ from typing import Any
 from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
 
 from treadle.threads import calls, hooks, iterate, known
+from treadle.threads.builtin import (
+    BUILTIN_METHODS,
+    GOING_THROUGH,
+    HARMLESS_CALLS,
+    IN_WORDS,
+    READING,
+)
 from treadle.threads.emit import (
     JUMP_IF_TRUE,
     VERSION,
@@ -48,20 +53,6 @@ from treadle.threads.methods import LOOKING, MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
 from treadle.threads.variables import fixed_variables, imported_variables
 
-HARMLESS_CALLS = frozenset(
-    {
-        "isinstance", "issubclass", "range", "type", "id", "abs", "ord",
-        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
-        "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
-        *(
-            name
-            for name, value in vars(builtins).items()
-            if isinstance(value, type) and issubclass(value, Exception)
-        ),
-    }
-)  # fmt: skip
-"""Built-ins that touch nothing shared through their arguments."""
-
 _METHODS = {
     "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
     "REMAINDER": "mod", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv", "POWER": "pow",
@@ -71,25 +62,6 @@ _METHODS = {
 _UNARY = {
     "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
 }  # fmt: skip
-_READING: dict[str, Hook] = {
-    "len": hooks.read_size,
-    "bool": hooks.read_truth,
-    **dict.fromkeys(
-        ["list", "tuple", "set", "frozenset", "sum", "int", "float"], hooks.read_elements
-    ),
-}
-"""Built-ins that read an argument at once, and the hooks that announce that."""
-_IN_WORDS = frozenset({"str", "repr", "print", "format"})
-_GOING_THROUGH: dict[str, Hook] = {
-    **dict.fromkeys(["any", "all"], iterate.to_ask_for_truth),
-    **dict.fromkeys(["sorted", "min", "max"], iterate.to_compare),
-}
-"""Built-ins that look into the elements of their argument, and what makes them do so visibly."""
-_BUILTIN_METHODS = frozenset(
-    name
-    for kind in (list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, deque)
-    for name in dir(kind)
-)
 _TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
 """Instructions whose result is true or false, or not worth asking."""
 _FRESH = frozenset(
@@ -485,20 +457,20 @@ class _Rewriter:
             return name in HARMLESS_CALLS
         if name == "sum" and i.arg == 2:
             return False  # of lists, perhaps, which are looked into
-        if name in _GOING_THROUGH:
+        if name in GOING_THROUGH:
             return self._go_through(name, i)
         for depth in range(1, i.arg + 1):
-            if name in _IN_WORDS:
+            if name in IN_WORDS:
                 self._put_into_words(i, depth)
-            elif name in _READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
-                call = hook(i.location, _READING[name], copies=[depth])
+            elif name in READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+                call = hook(i.location, READING[name], copies=[depth])
                 self._emit(guard(i.location, depth, call))
-        return name in _READING or name in _IN_WORDS or name in HARMLESS_CALLS
+        return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
 
     def _go_through(self, name: str, i: Any) -> bool:
         """Emit what comes before something that looks into its arguments, one by one."""
         if i.arg == 1:
-            self._emit(replaced(i.location, _GOING_THROUGH[name]))
+            self._emit(replaced(i.location, GOING_THROUGH[name]))
         elif name in ("min", "max"):
             self._look_into_both(i, "__lt__")
         return True
@@ -525,7 +497,7 @@ class _Rewriter:
         """
         if name in READING_ARGUMENTS or name in LOOKING:
             return False
-        return name in self._scope.methods or name in _BUILTIN_METHODS
+        return name in self._scope.methods or name in BUILTIN_METHODS
 
     def _enter(self, i: Any) -> bool:
         self._emit(replaced(i.location, calls.enter))
