@@ -72,6 +72,16 @@ def growing(look: Callable[[list[int]], Any], *expected: Any) -> Any:
     return make, expected
 
 
+def failing(look: Callable[[Exception], Any], *expected: Any) -> Any:
+    """One thread adds 2 to the list `[1]` that an exception carries."""
+
+    def make() -> tuple[Body, Body]:
+        shared = ValueError([1])
+        return lambda: shared.args[0].append(2), lambda: look(shared)
+
+    return make, expected
+
+
 def filling(look: Callable[[dict[str, list[int]]], Any], *expected: Any) -> Any:
     """One thread adds 2 to the empty list in a dictionary."""
 
@@ -199,6 +209,7 @@ CASES: dict[str, Any] = {
     "namespace equality": of_object(
         lambda o: o == types.SimpleNamespace(a=0), types.SimpleNamespace, True, False
     ),
+    "str of an exception": failing(str, "[1]", "[1, 2]"),
     # Going through
     "any of values": filling(lambda s: any(s.values()), False, True),
     "all of a generator": filling(lambda s: all(x for x in s.values()), False, True),

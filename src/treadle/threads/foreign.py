@@ -414,6 +414,7 @@ class Reach:
             ):
                 self._add(whole_read(table))
                 parts = [part for part, _ in children.children_of_instance(value, "")]
+                parts += [value.args] if isinstance(value, BaseException) else []
                 todo += [(part, _ON_ELEMENTS, True) for part in parts]
                 self._is_open = True
             todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
