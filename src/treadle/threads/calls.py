@@ -14,7 +14,9 @@ import functools
 import itertools
 import operator
 import re
+import sys
 import types
+import weakref
 from array import array
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
@@ -86,21 +88,21 @@ take_in: Callable[[str], bool] = _take_in_nothing
 
 def resolve(function: Any) -> Any:
     """Return what to call instead of a callable."""
-    kind = function.__class__
+    kind = type(function)
     if kind is FunctionType:
         if id(function.__globals__) in instrumented:
             return function
         return _of_library(function, function)
     if kind is MethodType:
         inner = function.__func__
-        if inner.__class__ is not FunctionType or id(inner.__globals__) in instrumented:
+        if type(inner) is not FunctionType or id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
     if kind is type and function in _resolved:
         return _resolved[function]
     if kind is types.BuiltinFunctionType:
         owner = function.__self__
-        if owner.__class__ is types.ModuleType:
+        if type(owner) is types.ModuleType:
             stand_in = FUNCTIONS.get(function)
             return _of_c_module(function, owner) if stand_in is None else stand_in
         return _of_object(function, owner)
@@ -114,7 +116,7 @@ def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
     if _is_real_lock(manager):
         return locks.model_of(manager)
-    if id(manager) in published and behind(manager.__class__, "__exit__").is_foreign:
+    if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
 
@@ -136,7 +138,7 @@ class _Manager:
 
 def _is_real_lock(obj: Any) -> bool:
     """Tell whether something is a lock that would block all threads at once."""
-    kind = obj.__class__
+    kind = type(obj)
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
@@ -161,9 +163,9 @@ def _of_object(function: Any, owner: Any) -> Any:
     """Return what to call instead of a method in C that is bound to an object."""
     if _is_real_lock(owner):
         return getattr(locks.model_of(owner), function.__name__)
-    kind = owner.__class__
+    kind = type(owner)
     table = published.get(id(owner))
-    if isinstance(owner, type):
+    if issubclass(kind, type):
         return _of_class_method(function)
     if table is None:
         return _of_private(function, kind)
@@ -171,7 +173,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return functools.partial(_on_container, function, owner, table)
     if is_immutable(kind):
         return _of_private(function, kind)
-    if isinstance(owner, BaseException):
+    if issubclass(kind, BaseException):
         return function
     return functools.partial(_on_state, function, owner)
 
@@ -247,14 +249,14 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     owner = getattr(function, "__self__", None)
     if is_reader(module):
         return functools.partial(_read_all, function)
-    if module in CALLBACKS and not behind(owner.__class__, inner.__name__).is_foreign:
+    if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
         return function
     return functools.partial(_call_unobserved, function)
 
 
 def _of_instance(function: Any) -> Any:
     """Return what to call instead of an object with a method `__call__`."""
-    found = behind(function.__class__, "__call__") if published else PLAIN
+    found = behind(type(function), "__call__") if published else PLAIN
     if found is OWN or not found.is_foreign:
         return function
     return functools.partial(_call_instance, found.name, function)
@@ -287,6 +289,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
+    weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
@@ -299,7 +302,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
 
 def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call `list.append(x, 1)` as `x.append(1)`."""
-    if not args or not isinstance(args[0], function.__objclass__):
+    if not args or not issubclass(type(args[0]), function.__objclass__):
         return function(*args, **kwargs)
     return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
 
@@ -318,20 +321,20 @@ def _on_container(
     publish_arguments(table, name, args, kwargs)
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
-    is_looking = name in LOOKING and not isinstance(owner, hooks.HASHED)
+    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes)
     else:
         say(codes)
     result = function(*args, **kwargs)
     if name in ("keys", "values", "items") and not isinstance(result, list):
-        ViewTable(table, result.__class__).stand_for(result)
+        ViewTable(table, type(result)).stand_for(result)
     return result
 
 
 def _are_atoms(values: tuple[Any, ...]) -> bool:
     """Tell whether there are values, all of which differ from any container."""
-    return bool(values) and all(value.__class__ in ATOMS for value in values)
+    return bool(values) and all(type(value) in ATOMS for value in values)
 
 
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -344,7 +347,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(owner.__class__):
+    if is_foreign(type(owner)):
         hooks.run_foreign(PLAIN, owner, args)
     else:
         _hand_out_all(args, table.label)
@@ -404,7 +407,7 @@ def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     hooks.read_deeply((*args, *kwargs.values()), ())
-    return function(*args, **kwargs)
+    return _at_home(function(*args, **kwargs))
 
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -419,7 +422,7 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
     is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
-    return _result(function(*args, **kwargs), is_seen)
+    return _result(_at_home(function(*args, **kwargs)), is_seen)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -428,9 +431,16 @@ def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     return _result(function(*args, **kwargs), is_seen)
 
 
+def _at_home(result: Any) -> Any:
+    """Return what a function returned; a new class belongs to the caller's module, not to this."""
+    if issubclass(type(result), type) and result.__module__ == __name__:
+        result.__module__ = sys._getframe(2).f_globals.get("__name__", "")
+    return result
+
+
 def _result(result: Any, is_seen: bool) -> Any:
     """Publish what a function returned if it may refer to what is hidden in a published object."""
-    if is_seen and is_foreign(result.__class__):
+    if is_seen and is_foreign(type(result)):
         hooks.hand_out(result, "result")
     return result
 
@@ -454,14 +464,14 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
-    return id(value) in published and not isinstance(
-        value, type | FunctionType | types.CellType | types.ModuleType
+    return id(value) in published and not issubclass(
+        type(value), type | FunctionType | types.CellType | types.ModuleType
     )
 
 
 def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
     for value in values:
-        if value.__class__ not in ATOMS:
+        if type(value) not in ATOMS:
             hooks.hand_out(value, f"{label}[...]")
 
 

@@ -12,6 +12,7 @@ import gc
 import numbers
 import types
 import typing
+import weakref
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, MappingView
@@ -57,6 +58,7 @@ _PLAIN = frozenset(
         typing.Generic, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
         types.CellType, types.ModuleType, property,
         types.SimpleNamespace, types.MappingProxyType, BaseException,
+        weakref.ProxyType, weakref.CallableProxyType,
     }
 )  # fmt: skip
 """Classes whose own methods are known, or have nothing to hide."""
@@ -343,14 +345,14 @@ class Reach:
         todo = [*((value, True) for value in roots), *((value, False) for value in others)]
         while todo:
             value, is_root = todo.pop(0)
-            if id(value) in self._seen or isinstance(value, _INERT) or value.__class__ in ATOMS:
+            if id(value) in self._seen or issubclass(type(value), _INERT) or type(value) in ATOMS:
                 continue
             self._seen.add(id(value))
             todo += [(part, False) for part in self._write_one(value, is_root, name)]
 
     def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
         """Add what is written of one object; return what hangs on it."""
-        kind = value.__class__
+        kind = type(value)
         table = self._published.get(id(value))
         if table is None:
             return value if kind in (tuple, frozenset) else ()
@@ -369,16 +371,16 @@ class Reach:
         return self._write_attributes(value, table, name if is_root else "")
 
     def _write_attributes(self, value: Any, table: Any, name: str) -> list[Any]:
-        if isinstance(value, types.GeneratorType):
+        if issubclass(type(value), types.GeneratorType):
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
             return [] if is_own else gc.get_referents(value)
-        if not value.__class__.__flags__ & _HEAP_TYPE:
+        if not type(value).__flags__ & _HEAP_TYPE:
             return gc.get_referents(value)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
-        held = {key: part for key, part in held.items() if not isinstance(part, type)}
+        held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
         for key, part in held.items():
-            if part.__class__ not in ATOMS and id(part) not in self._published:
+            if type(part) not in ATOMS and id(part) not in self._published:
                 self.missing.append((part, f"{table.label}.{key}"))
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
@@ -397,7 +399,7 @@ class Reach:
         todo = [(value, methods, False) for value in reversed(roots)]
         while todo:
             value, called, may_change = todo.pop()
-            kind = value.__class__
+            kind = type(value)
             if kind in ATOMS or id(value) in self._seen:
                 continue
             table = self._published.get(id(value))
@@ -410,11 +412,11 @@ class Reach:
                 self._is_open = self._is_open or may_change
                 may_change = True
             elif type(table) is ObjectTable and (
-                isinstance(value, _SHOWING) or (deeply and not isinstance(value, _INERT))
+                issubclass(kind, _SHOWING) or (deeply and not issubclass(kind, _INERT))
             ):
                 self._add(whole_read(table))
                 parts = [part for part, _ in children.children_of_instance(value, "")]
-                parts += [value.args] if isinstance(value, BaseException) else []
+                parts += [value.args] if issubclass(kind, BaseException) else []
                 todo += [(part, _ON_ELEMENTS, True) for part in parts]
                 self._is_open = True
             todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
@@ -422,7 +424,7 @@ class Reach:
     def read_truths(self, root: Any) -> None:
         """Add that a container is gone through, and the truth of its elements asked for."""
         table = self._published.get(id(root))
-        if table is not None and self._runs_foreign(root.__class__, table, ("__iter__",)):
+        if table is not None and self._runs_foreign(type(root), table, ("__iter__",)):
             self.write([root])
             return
         if isinstance(table, ContainerTable):
@@ -431,7 +433,7 @@ class Reach:
             found = self._published.get(id(part))
             if found is None:
                 continue
-            if self._runs_foreign(part.__class__, found, ("__bool__",)):
+            if self._runs_foreign(type(part), found, ("__bool__",)):
                 self.write([part])
             elif isinstance(found, ContainerTable):
                 self._add(found.size())

@@ -16,6 +16,7 @@ from treadle.threads.containers import ContainerTable, ListTable, instrumented
 from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.nested import CONTAINERS
 from treadle.threads.shared import ObjectTable, register
+from treadle.threads.weak import ProxyTable
 
 _END = object()
 
@@ -25,7 +26,9 @@ def iterate(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return obj
-    found = behind(obj.__class__, "__iter__")
+    if isinstance(table, ProxyTable):
+        return iterate(table.target())
+    found = behind(type(obj), "__iter__")
     if found is OWN:
         return obj
     if isinstance(table, ContainerTable) and not found.name:
@@ -36,6 +39,11 @@ def iterate(obj: Any) -> Any:
     if is_shared_iterator(obj):
         return _each(obj, lambda: advance(obj))
     return _foreign_iterator(obj, found) if found.is_foreign else obj
+
+
+def go_on(iterator: Any) -> Any:
+    """Return what goes on for an iterator that was made earlier, and published since."""
+    return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)
 
 
 def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
@@ -51,7 +59,7 @@ def is_shared_iterator(obj: Any) -> bool:
     """Tell whether something is an iterator in C, or a generator, that others have as well."""
     if id(obj) not in hooks.published:
         return False
-    step = getattr(obj.__class__, "__next__", None)
+    step = getattr(type(obj), "__next__", None)
     return step is not None and not isinstance(step, types.FunctionType)
 
 
@@ -60,13 +68,13 @@ def advance(obj: Any) -> None:
     table = hooks.published.get(id(obj))
     if table is None:
         return
-    if isinstance(obj, types.GeneratorType):
+    if issubclass(type(obj), types.GeneratorType):
         if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
             hooks.say((state_of(table),))
             return
-    elif behind(obj.__class__, "__next__") is OWN:
+    elif behind(type(obj), "__next__") is OWN:
         return
-    hooks.run_foreign(behind(obj.__class__, "__next__"), obj)
+    hooks.run_foreign(behind(type(obj), "__next__"), obj)
 
 
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
@@ -93,7 +101,7 @@ def backwards(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return reversed(obj)
-    found = behind(obj.__class__, "__reversed__")
+    found = behind(type(obj), "__reversed__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
@@ -108,7 +116,7 @@ def backwards(obj: Any) -> Any:
 
 def to_ask_for_truth(values: Any) -> Any:
     """Return what `any` and `all` go through."""
-    if not hooks.published or values.__class__ in ATOMS:
+    if not hooks.published or type(values) in ATOMS:
         return values
     if _is_read_at_once(values):
         hooks.read_truths(values)
@@ -118,11 +126,11 @@ def to_ask_for_truth(values: Any) -> Any:
 
 def _is_read_at_once(values: Any) -> bool:
     """Tell whether going through something is no code under test, nor a generator's."""
-    if not isinstance(values, CONTAINERS) and (
+    if not issubclass(type(values), CONTAINERS) and (
         id(values) not in hooks.published or is_shared_iterator(values)
     ):
         return False
-    return behind(values.__class__, "__iter__") is not OWN
+    return behind(type(values), "__iter__") is not OWN
 
 
 def _truths(values: Any) -> Iterator[Any]:
@@ -137,7 +145,7 @@ def to_compare(values: Any) -> Any:
 
     Elements that come one by one are taken first: they are compared in one step.
     """
-    if not hooks.published or values.__class__ in ATOMS:
+    if not hooks.published or type(values) in ATOMS:
         return values
     found = values if _is_read_at_once(values) else list(iterate(values))
     hooks.read_elements(found)
@@ -176,7 +184,9 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     table = hooks.published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
-    found = behind(obj.__class__, "__iter__")
+    if isinstance(table, ProxyTable):
+        return iterator_of(table.target())
+    found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         iterator = iter(obj)

@@ -68,10 +68,10 @@ def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
     table = published.get(id(obj))
-    if (isinstance(table, ObjectTable) and found.__class__ is dict) or (
-        isinstance(table, ClassTable) and found.__class__ is types.MappingProxyType
+    if (isinstance(table, ObjectTable) and type(found) is dict) or (
+        isinstance(table, ClassTable) and type(found) is types.MappingProxyType
     ):
-        AttributesTable(table, found.__class__).stand_for(found)
+        AttributesTable(table, type(found)).stand_for(found)
     return found
 
 

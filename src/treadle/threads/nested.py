@@ -26,26 +26,26 @@ _DEEPEST = 20
 
 def content(value: Any) -> list[Any]:
     """Return the elements of a built-in container, whatever a subclass says; of others, none."""
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return [*dict.keys(value), *dict.values(value)]
-    if isinstance(value, _ITEMS):
-        return [*itertools.chain.from_iterable(value)]  # type: ignore[arg-type]
-    if not isinstance(value, CONTAINERS):
+    if issubclass(type(value), _ITEMS):
+        return [*itertools.chain.from_iterable(value)]
+    if not issubclass(type(value), CONTAINERS):
         return []
-    iterate: Any = next(kind for kind in CONTAINERS if isinstance(value, kind)).__iter__  # type: ignore[attr-defined]
+    iterate: Any = next(kind for kind in CONTAINERS if issubclass(type(value), kind)).__iter__  # type: ignore[attr-defined]
     return [*iterate(value)]
 
 
 def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
     """Tell whether something published may be met by looking into a built-in container."""
-    if not isinstance(value, CONTAINERS):
+    if not issubclass(type(value), CONTAINERS):
         return False
-    parts: Iterable[Any] = value if value.__class__ in (tuple, list) else content(value)
+    parts: Iterable[Any] = value if type(value) in (tuple, list) else content(value)
     if ATOMS.issuperset(map(type, parts)):
         return False
     if depth > _DEEPEST:  # perhaps it holds itself
         return True
     return any(
-        part.__class__ not in ATOMS and (id(part) in published or holds(part, published, depth + 1))
+        type(part) not in ATOMS and (id(part) in published or holds(part, published, depth + 1))
         for part in parts
     )
