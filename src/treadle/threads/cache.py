@@ -23,8 +23,9 @@ from typing import Any
 
 import bytecode
 
-from treadle.threads import calls, emit, hooks, iterate, known, methods, origins, variables
+from treadle.threads import builtin, calls, emit, hooks, iterate, known, methods, origins, variables
 from treadle.threads import rewrite as rewriter
+from treadle.threads.children import ATOMS
 from treadle.threads.rewrite import Scope
 from treadle.threads.scan import codes_in, facts_of
 
@@ -35,6 +36,8 @@ _HOOKS: dict[str, Any] = {
     "published": hooks.published,
     "effects": hooks.effects,
     "id": id,
+    "type": type,
+    "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
         for module in (hooks, calls, iterate, known)
@@ -49,7 +52,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 def _version() -> str:
     """Return what changes when the rewriter does: rewritten code then may look different."""
     content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
-    for module in (rewriter, emit, origins, methods, variables):
+    for module in (rewriter, emit, builtin, origins, methods, variables):
         content.update(inspect.getsource(module).encode())
     return content.hexdigest()
 

@@ -13,9 +13,11 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import re
 import sys
 import types
 import weakref
+from array import array
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
@@ -27,7 +29,6 @@ from treadle.threads.containers import (
     ContainerTable,
     ViewTable,
     instrumented,
-    whole_read,
 )
 from treadle.threads.foreign import (
     CALLBACKS,
@@ -53,7 +54,8 @@ from treadle.threads.known import (
     read_everything,
     say,
 )
-from treadle.threads.methods import READING_ARGUMENTS, codes_of_method, publish_arguments
+from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
+from treadle.threads.nested import CONTAINERS
 
 Function = Callable[..., Any]
 
@@ -65,6 +67,13 @@ _HARMLESS_MODULES = frozenset(
      "faulthandler", "_signal", "_contextvars", "_weakref", "_imp", "errno", "_stat", "marshal"}
 )  # fmt: skip
 """Modules in C whose functions look into no container."""
+
+
+_KEEPING = (
+    *CONTAINERS, bytearray, array, str, bytes, int, float, complex, types.GeneratorType,
+    types.CoroutineType, types.AsyncGeneratorType, BaseException,
+)  # fmt: skip
+"""Classes whose methods, but for those in tables, look into no argument."""
 
 
 def _take_in_nothing(module: str) -> bool:
@@ -156,15 +165,47 @@ def _of_object(function: Any, owner: Any) -> Any:
         return getattr(locks.model_of(owner), function.__name__)
     kind = type(owner)
     table = published.get(id(owner))
+    if issubclass(kind, type):
+        return _of_class_method(function)
     if table is None:
-        if published and function.__name__ in READING_ARGUMENTS:
-            return functools.partial(_read_arguments, function)
-        return function
+        return _of_private(function, kind)
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind) or issubclass(kind, type | BaseException):
+    if is_immutable(kind):
+        return _of_private(function, kind)
+    if issubclass(kind, BaseException):
         return function
     return functools.partial(_on_state, function, owner)
+
+
+def _of_private(function: Any, kind: type) -> Any:
+    """Return what to call instead of a method in C of something that nobody else changes."""
+    if not published:
+        return function
+    name = function.__name__
+    if name in LOOKING and not issubclass(kind, hooks.HASHED):
+        return functools.partial(_look_into_owner, function)
+    if name in READING_ARGUMENTS:
+        return functools.partial(_read_arguments, function)
+    if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
+        return function
+    if name.endswith("into"):
+        return functools.partial(_call_unknown, function)
+    return functools.partial(_look_into_arguments, function)
+
+
+def _of_class_method(function: Any) -> Any:
+    """Return what to call instead of a method in C of a class, like `dict.fromkeys`."""
+    if not published or function.__name__.startswith("__"):
+        return function
+    if function == itertools.chain.from_iterable:
+        return _chain
+    return functools.partial(_look_into_arguments, function)
+
+
+def _chain(iterables: Any) -> Any:
+    """Stand for `itertools.chain.from_iterable`."""
+    return itertools.chain.from_iterable(map(iterate.iterate, iterate.iterate(iterables)))
 
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
@@ -247,6 +288,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
@@ -260,9 +302,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
 
 def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call `list.append(x, 1)` as `x.append(1)`."""
-    if not args or id(args[0]) not in published:
-        for argument in published_among(args):
-            say(whole_read(published[id(argument)]))
+    if not args or not issubclass(type(args[0]), function.__objclass__):
         return function(*args, **kwargs)
     return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
 
@@ -280,11 +320,21 @@ def _on_container(
     arguments = [*args, *kwargs.values()]
     publish_arguments(table, name, args, kwargs)
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
-    say((*codes_of_method(table, name, args, kwargs), *read))
+    codes = (*codes_of_method(table, name, args, kwargs), *read)
+    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
+    if is_looking and "key" not in kwargs and not _are_atoms(args):
+        hooks.look_into((owner, *args), codes)
+    else:
+        say(codes)
     result = function(*args, **kwargs)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
+
+
+def _are_atoms(values: tuple[Any, ...]) -> bool:
+    """Tell whether there are values, all of which differ from any container."""
+    return bool(values) and all(type(value) in ATOMS for value in values)
 
 
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -309,16 +359,38 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
+_PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
+"""The beginning of `{0.name}` and the like."""
+
+
 def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that reads its arguments, or calls one."""
     known.resolve_key(kwargs)
     name = function.__name__
     if name in ("format", "format_map"):
-        hooks.read_deeply((*args, *kwargs.values()), ("__format__",))
+        names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
+        hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
+    elif name == "join":
+        hooks.look_into(args)
     else:
         say(_contents(args, goes_through=True))
     if "update" in name or name in ("extend", "extendleft"):
         hooks.effects[0] = True
+    return function(*args, **kwargs)
+
+
+def _look_into_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own object that at most reads its arguments."""
+    hooks.look_into((*args, *kwargs.values()))
+    return function(*args, **kwargs)
+
+
+def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own container that compares its elements."""
+    if kwargs.get("key") is None:
+        hooks.look_into((function.__self__, *args))
+    else:
+        known.resolve_key(kwargs)
     return function(*args, **kwargs)
 
 
@@ -406,13 +478,20 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
 # What goes through its arguments one by one, and may call C functions
 
 
+_CALLING = (
+    map, filter, functools.reduce, itertools.starmap, itertools.filterfalse, itertools.takewhile,
+    itertools.dropwhile,
+)  # fmt: skip
+"""What calls its first argument for each element; None stands for `bool`."""
+
+
 def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         ready = [iterate.iterate(value) if id(value) in published else value for value in args]
-        if ready and function in (map, filter, itertools.starmap, functools.reduce):
-            ready[0] = resolve(args[0])
+        if ready and function in _CALLING:
+            ready[0] = known.truth if args[0] is None else resolve(args[0])
         return function(*ready, **kwargs)
 
     return call

@@ -19,7 +19,7 @@ ATOMS = frozenset(
         int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
         range, slice, types.CodeType,
         types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
-        types.MemberDescriptorType, types.MappingProxyType,
+        types.MemberDescriptorType,
     }
 )  # fmt: skip
 """Types whose values are immutable, or never looked into."""

@@ -15,6 +15,8 @@ order, and one for all *values*. Whether the summary locations are needed at all
 from __future__ import annotations
 
 import enum
+import gc
+import types
 from array import array
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
@@ -429,6 +431,46 @@ class ViewTable(AliasTable):
         return codes
 
 
+class ProxyTable(ContainerTable):
+    """A read-only view of a mapping: what it shows is published with it."""
+
+    __slots__ = ("_shown",)
+
+    def begin(self, value: Any) -> None:
+        """Find what it shows."""
+        self._shown = gc.get_referents(value)[0]
+
+    @property
+    def _of(self) -> ContainerTable | None:
+        """The table of what it shows, if that is a container."""
+        of = self.shared.published.get(id(self._shown))
+        return of if isinstance(of, ContainerTable) else None
+
+    def item(self, key: Any) -> Codes:
+        """Return the codes of reading an element."""
+        return self._of.item(key) if self._of is not None else ()
+
+    def membership(self, item: Any) -> Codes:
+        """Return the codes of looking an element up."""
+        return self._of.membership(item) if self._of is not None else ()
+
+    def size(self) -> Codes:
+        """Return the codes of reading the number of elements."""
+        return self._of.size() if self._of is not None else ()
+
+    def keys_read(self) -> Codes:
+        """Return the codes of going through the elements."""
+        return self._of.keys_read() if self._of is not None else ()
+
+    def whole_read(self) -> Codes:
+        """Return the codes of reading everything."""
+        return self._of.whole_read() if self._of is not None else ()
+
+    def whole_write(self) -> Codes:
+        """Return the codes of changing it, which it does not allow, by code that is unknown."""
+        return self._of.whole_write() if self._of is not None else ()
+
+
 class AttributesTable(AliasTable):
     """The `__dict__` of a published object: its keys are the object's attributes."""
 
@@ -535,4 +577,5 @@ names.register(bytearray, ListTable)
 names.register(array, SimpleTable)
 names.register(dict, DictTable, children.children_of_dict, children.values_and_keys)
 names.register(set, SetTable, children.children_of_set)
+names.register(types.MappingProxyType, ProxyTable, children.children_of_c_object)
 names.register(deque, SimpleTable, children.children_of_sequence)

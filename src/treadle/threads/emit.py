@@ -9,13 +9,14 @@ is one instruction shorter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar, InstrLocation
 
 from treadle.threads import hooks
+from treadle.threads.children import ATOMS
 
 Item = Any
 """An instruction, label or pseudo-instruction of `bytecode`."""
@@ -66,11 +67,10 @@ def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
     return [*is_published(at, copy), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
 
 
-def guard_two(at: Location, body: list[Item]) -> list[Item]:
-    """Return instructions that are run only if one of the two topmost objects is published."""
+def guard_two(at: Location, body: list[Item], depths: tuple[int, int] = (2, 1)) -> list[Item]:
+    """Return instructions that are run only if one of two objects on the stack is published."""
     go, skip = Label(), Label()
-    second = is_published(at, Instr("COPY", 3, location=at))
-    first = is_published(at, Instr("COPY", 2, location=at))
+    second, first = (is_published(at, Instr("COPY", 1 + n, location=at)) for n in depths)
     return [
         *second,
         Instr(JUMP_IF_TRUE, go, location=at),
@@ -79,6 +79,44 @@ def guard_two(at: Location, body: list[Item]) -> list[Item]:
         go,
         *body,
         skip,
+    ]
+
+
+def guard_objects(at: Location, depths: Sequence[int], body: list[Item]) -> list[Item]:
+    """Return instructions that are run unless everything at some depths is a number or the like."""
+    go, skip = Label(), Label()
+    out: list[Item] = []
+    for depth in depths:
+        out += [*_is_atom(at, depth), Instr(_JUMP_IF_FALSE, go, location=at)]
+    return [*out, Instr("JUMP_FORWARD", skip, location=at), go, *body, skip]
+
+
+def guard_item(at: Location, body: list[Item]) -> list[Item]:
+    """Return instructions that are run if the top is published, or what is below no number."""
+    go, skip = Label(), Label()
+    return [
+        *is_published(at, Instr("COPY", 2, location=at)),
+        Instr(JUMP_IF_TRUE, go, location=at),
+        *_is_atom(at, 2),
+        Instr(JUMP_IF_TRUE, skip, location=at),
+        go,
+        *body,
+        skip,
+    ]
+
+
+def _is_atom(at: Location, depth: int) -> list[Item]:
+    """Return what pushes whether nobody looks into what is at a depth of the stack.
+
+    Laid out as an ordinary call, `type(x)` is one fast instruction.
+    """
+    function, null = Instr("LOAD_CONST", type, location=at), Instr("PUSH_NULL", location=at)
+    return [
+        *((function, null) if VERSION >= (3, 13) else (null, function)),
+        Instr("COPY", depth + 2, location=at),
+        *_call(at, 1),
+        Instr("LOAD_CONST", ATOMS, location=at),
+        Instr("CONTAINS_OP", 0, location=at),
     ]
 
 

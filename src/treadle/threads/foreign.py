@@ -23,6 +23,7 @@ from treadle.events import OPEN, Codes, Mode
 from treadle.threads import children
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import ContainerTable, instrumented, whole_read, whole_write
+from treadle.threads.nested import content
 from treadle.threads.shared import ObjectTable, Table
 
 modules_under_test: set[str] = set()
@@ -65,6 +66,8 @@ _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
     types.ModuleType, types.CodeType, types.FrameType,
 )  # fmt: skip
+_SHOWING = (types.SimpleNamespace, BaseException)
+"""Classes in C whose comparison or words look at attributes."""
 _INSTEAD = {
     "__bool__": ("__bool__", "__len__"),
     "__contains__": ("__contains__", "__iter__", "__getitem__"),
@@ -328,6 +331,10 @@ class Reach:
     def _add(self, codes: Iterable[int]) -> None:
         self._codes.update(dict.fromkeys(codes))
 
+    def touch(self, codes: Codes) -> None:
+        """Add accesses that are known."""
+        self._add(codes)
+
     def write(self, roots: Iterable[Any], others: Iterable[Any] = (), name: str = "") -> None:
         """Add that everything which hangs on some objects is written.
 
@@ -352,7 +359,7 @@ class Reach:
         foreign = is_foreign(kind)
         if isinstance(table, ContainerTable):
             self._add(table.whole_write())
-            found = _content(value)
+            found = content(value)
             return [*found, *self._write_attributes(value, table, "")] if foreign else found
         if type(table) is not ObjectTable:
             self._add(whole_write(table, ()) if is_root else ())
@@ -388,11 +395,10 @@ class Reach:
         `methods` are the special methods that are called, None stands for any; `deeply` also reads
         the attributes of all objects that are met.
         """
-        count = 0
-        todo: list[tuple[Any, tuple[str, ...] | None]]
-        todo = [(value, methods) for value in reversed(roots)]
+        todo: list[tuple[Any, tuple[str, ...] | None, bool]]
+        todo = [(value, methods, False) for value in reversed(roots)]
         while todo:
-            value, called = todo.pop()
+            value, called, may_change = todo.pop()
             kind = type(value)
             if kind in ATOMS or id(value) in self._seen:
                 continue
@@ -403,15 +409,35 @@ class Reach:
             self._seen.add(id(value))
             if isinstance(table, ContainerTable):
                 self._add(table.whole_read())
-                count += 1
-            elif deeply and type(table) is ObjectTable and not issubclass(type(value), _INERT):
+                self._is_open = self._is_open or may_change
+                may_change = True
+            elif type(table) is ObjectTable and (
+                issubclass(kind, _SHOWING) or (deeply and not issubclass(kind, _INERT))
+            ):
                 self._add(whole_read(table))
                 parts = [part for part, _ in children.children_of_instance(value, "")]
-                todo += [(part, _ON_ELEMENTS) for part in parts]
-            if kind in (list, tuple) or issubclass(kind, dict):
-                todo += [(part, _ON_ELEMENTS) for part in _content(value)]
-        if count > len(roots) or (deeply and self._codes):
-            self._is_open = True
+                parts += [value.args] if issubclass(kind, BaseException) else []
+                todo += [(part, _ON_ELEMENTS, True) for part in parts]
+                self._is_open = True
+            todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
+
+    def read_truths(self, root: Any) -> None:
+        """Add that a container is gone through, and the truth of its elements asked for."""
+        table = self._published.get(id(root))
+        if table is not None and self._runs_foreign(type(root), table, ("__iter__",)):
+            self.write([root])
+            return
+        if isinstance(table, ContainerTable):
+            self._add(table.whole_read())
+        for part in content(root):
+            found = self._published.get(id(part))
+            if found is None:
+                continue
+            if self._runs_foreign(type(part), found, ("__bool__",)):
+                self.write([part])
+            elif isinstance(found, ContainerTable):
+                self._add(found.size())
+                self._is_open = self._is_open or table is not None
 
     def _runs_foreign(self, kind: type, table: Table, methods: tuple[str, ...] | None) -> bool:
         if not is_foreign(kind):
@@ -432,12 +458,3 @@ _HEAP_TYPE = 1 << 9
 def state_of(table: Table) -> int:
     """Return the code of changing what an object hides."""
     return table.at("position", Mode.WRITE)
-
-
-def _content(value: Any) -> list[Any]:
-    """Return the elements of a built-in container."""
-    if issubclass(type(value), dict):
-        return [*dict.keys(value), *dict.values(value)]
-    if issubclass(type(value), list):
-        return [*list.__iter__(value)]
-    return [*value] if type(value) in (set, deque, tuple, frozenset) else []

@@ -26,6 +26,7 @@ from treadle.threads.foreign import (
     behind_attribute,
     has_plain_attributes,
 )
+from treadle.threads.nested import KEYS, holds
 from treadle.threads.shared import Table
 from treadle.threads.weak import ProxyTable
 
@@ -277,6 +278,9 @@ def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
 
 def store_item(value: Any, obj: Any, key: Any) -> None:
     """Before `obj[key] = value`."""
+    if key.__class__ is slice:
+        store_slice(value, obj)
+        return
     table = container(obj, "__setitem__", key, value)
     if table is not None:
         table.hand_out(key, hand_out)
@@ -310,6 +314,8 @@ def store_slice(value: Any, obj: Any) -> None:
         codes = (*table.whole_write(), *_whole(value))
         if codes:
             announce(codes)
+    elif type(obj) in EXACT:
+        say(_whole(value))
 
 
 # Containers as a whole
@@ -349,8 +355,17 @@ _REFLECTED = {
 }  # fmt: skip
 
 
+def reaches(obj: Any) -> bool:
+    """Tell whether something is published, or holds what is."""
+    return id(obj) in published or holds(obj, published)
+
+
 def read_both(left: Any, right: Any, method: str) -> None:
     """Before two things are compared or combined."""
+    if id(left) not in published and id(right) not in published:
+        if holds(left, published) or holds(right, published):
+            read_deeply((left, right), ())
+        return
     reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
     for obj, name, other in ((left, method, right), (right, reflected, left)):
         table = published.get(id(obj))
@@ -370,12 +385,39 @@ def read_one(obj: Any, method: str) -> None:
 
 def read_deep(obj: Any) -> None:
     """Before something is put into words."""
-    read_deeply((obj,), ("__format__", "__str__", "__repr__"))
+    if reaches(obj):
+        read_deeply((obj,), ("__format__", "__str__", "__repr__"))
 
 
 def read_elements(obj: Any) -> None:
     """Before a built-in function goes through something."""
-    read_deeply((obj,), ("__iter__",))
+    if reaches(obj):
+        read_deeply((obj,), ("__iter__",))
+
+
+def read_truths(obj: Any) -> None:
+    """Before the truth of each element of a container is asked for."""
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.read_truths(obj)
+        return reach
+
+    if reaches(obj):
+        perform(find)
+
+
+def look_into(values: tuple[Any, ...], codes: Codes = ()) -> None:
+    """Announce that C code looks into values, in a step that makes some other accesses."""
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.touch(codes)
+        reach.read(values, ())
+        return reach
+
+    if codes or any(reaches(value) for value in values):
+        perform(find)
 
 
 def read_deeply(
@@ -391,11 +433,20 @@ def read_deeply(
     perform(find)
 
 
+HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
+"""Containers that find elements without a look at the others."""
+
+
 def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
     table = container(obj, "__contains__", item)
-    if table is not None:
-        say(table.membership(item))
+    if type(item) in ATOMS or issubclass(type(obj), HASHED):
+        if table is not None:
+            say(table.membership(item))
+    elif table is not None:
+        look_into((obj, item), table.membership(item))
+    elif id(obj) not in published:
+        look_into((obj,))
 
 
 def update_in_place(obj: Any, value: Any, method: str) -> None:

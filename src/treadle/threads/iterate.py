@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.threads import hooks
+from treadle.threads.children import ATOMS
 from treadle.threads.containers import ContainerTable, ListTable, instrumented
 from treadle.threads.foreign import OWN, Behind, behind, state_of
+from treadle.threads.nested import CONTAINERS
 from treadle.threads.shared import ObjectTable, register
 from treadle.threads.weak import ProxyTable
 
@@ -107,6 +109,47 @@ def backwards(obj: Any) -> Any:
         return reversed(obj)
     hooks.say(table.whole_read())
     return _each(reversed(obj), lambda: hooks.say(table.whole_read()))
+
+
+# Built-in functions that look into each element
+
+
+def to_ask_for_truth(values: Any) -> Any:
+    """Return what `any` and `all` go through."""
+    if not hooks.published or type(values) in ATOMS:
+        return values
+    if _is_read_at_once(values):
+        hooks.read_truths(values)
+        return values
+    return _truths(iterate(values))
+
+
+def _is_read_at_once(values: Any) -> bool:
+    """Tell whether going through something is no code under test, nor a generator's."""
+    if not issubclass(type(values), CONTAINERS) and (
+        id(values) not in hooks.published or is_shared_iterator(values)
+    ):
+        return False
+    return behind(type(values), "__iter__") is not OWN
+
+
+def _truths(values: Any) -> Iterator[Any]:
+    for value in values:
+        if id(value) in hooks.published:
+            hooks.read_truth(value)
+        yield value
+
+
+def to_compare(values: Any) -> Any:
+    """Return what `sorted`, `min` and `max` go through.
+
+    Elements that come one by one are taken first: they are compared in one step.
+    """
+    if not hooks.published or type(values) in ATOMS:
+        return values
+    found = values if _is_read_at_once(values) else list(iterate(values))
+    hooks.read_elements(found)
+    return found
 
 
 class SharedIterator:

@@ -18,7 +18,7 @@ from treadle.events import Codes
 from treadle.threads import hooks, iterate
 from treadle.threads.containers import AttributesTable, ContainerTable, whole_read
 from treadle.threads.hooks import published
-from treadle.threads.shared import ObjectTable
+from treadle.threads.shared import ClassTable, ObjectTable
 
 Function = Callable[..., Any]
 
@@ -68,13 +68,19 @@ def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
     table = published.get(id(obj))
-    if isinstance(table, ObjectTable) and type(found) is dict:
-        AttributesTable(table, dict).stand_for(found)
+    if (isinstance(table, ObjectTable) and type(found) is dict) or (
+        isinstance(table, ClassTable) and type(found) is types.MappingProxyType
+    ):
+        AttributesTable(table, type(found)).stand_for(found)
     return found
 
 
 def _vars(*args: Any) -> Any:
     return dict_of(args[0]) if args else sys._getframe(1).f_locals
+
+
+def _dir(*args: Any) -> Any:
+    return read_everything(dir, *args) if args else sorted(sys._getframe(1).f_locals)
 
 
 def _getattr(obj: Any, name: str, *default: Any) -> Any:
@@ -208,6 +214,36 @@ def _reading(function: Any) -> Function:
     return call
 
 
+def _going_through(function: Any, prepare: Function) -> Function:
+    """Stand for something that looks into each element of its argument, or into its arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        resolve_key(kwargs)
+        if len(args) == 1:
+            return function(prepare(args[0]), **kwargs)
+        if any(hooks.reaches(value) for value in args):
+            hooks.look_into(args)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _proxy(mapping: Any) -> Any:
+    """Stand for `MappingProxyType`."""
+    table = published.get(id(mapping))
+    found = types.MappingProxyType(mapping)
+    if table is not None:
+        hooks.hand_out(found, table.label)
+    return found
+
+
+def truth(*args: Any) -> bool:
+    """Stand for `bool`."""
+    if args and id(args[0]) in published:
+        hooks.read_truth(args[0])
+    return bool(*args)
+
+
 def _deep(function: Any) -> Function:
     """Stand for something that reads its arguments and what is in them."""
     return functools.partial(read_everything, function)
@@ -238,6 +274,7 @@ def _build_functions() -> dict[Any, Function]:
         setattr: _setattr,
         delattr: _delattr,
         vars: _vars,
+        dir: _dir,
         exec: _exec,
         eval: _eval,
         operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
@@ -245,14 +282,17 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for name in ("sorted", "sum", "min", "max", "any", "all"):
-        table[getattr(builtins, name)] = _reading(getattr(builtins, name))
+    for name in ("sorted", "min", "max", "sum"):
+        table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
+    for name in ("any", "all"):
+        builtin = getattr(builtins, name)
+        table[builtin] = _going_through(builtin, iterate.to_ask_for_truth)
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
         "isinstance", "issubclass", "id", "hash", "callable", "abs", "chr", "ord", "round",
         "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
-        "__build_class__", "compile", "__import__", "dir", "breakpoint",
+        "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
     for name in dir(operator):
@@ -278,6 +318,10 @@ def _build_classes() -> dict[Any, Function]:
         for kind in (list, tuple, dict, set, frozenset, deque, bytearray, bytes, OrderedDict,
                      defaultdict, Counter)
     }  # fmt: skip
+    for kind in (int, float, complex):
+        table[kind] = _reading(kind)
+    table[bool] = truth
+    table[types.MappingProxyType] = _proxy
     table[str] = _deep(str)
     table[reversed] = iterate.backwards
     return table
@@ -297,6 +341,7 @@ LIBRARY: dict[tuple[str, str], Function] = {
             ("collections", "Counter.__le__"), ("collections", "Counter.__add__"),
             ("collections", "Counter.__repr__"), ("random", "Random.choice"),
             ("random", "Random.sample"), ("random", "Random.choices"), ("statistics", "mean"),
+            ("inspect", "getmembers"), ("inspect", "getattr_static"),
         ],
         read_everything,
     ),

@@ -12,6 +12,7 @@ from treadle.threads.containers import (
     ContainerTable,
     DictTable,
     ListTable,
+    ProxyTable,
     SetTable,
     SimpleTable,
     ViewTable,
@@ -26,9 +27,12 @@ READING_ARGUMENTS = frozenset(
         "symmetric_difference", "intersection_update", "difference_update", "fromlist",
         "symmetric_difference_update", "issubset", "issuperset", "isdisjoint", "writelines",
         "format", "format_map", "fromkeys", "__init__", "__iadd__", "__ior__", "__add__",
+        "translate",
     }
 )  # fmt: skip
 """Methods that go through their arguments."""
+LOOKING = frozenset({"index", "count", "remove", "sort", "__contains__", "__eq__", "__lt__"})
+"""Methods that look into the elements of the container that they belong to."""
 MUTATORS = frozenset(
     {
         "append", "appendleft", "add", "clear", "discard", "extend", "extendleft", "insert",
@@ -220,5 +224,6 @@ _RULES: list[tuple[type[ContainerTable], dict[str, Rule]]] = [
     (DictTable, _DICT),
     (AttributesTable, {**_DICT, "setdefault": _set_item}),
     (ViewTable, _VIEW),
+    (ProxyTable, _DICT),
     (SimpleTable, _SIMPLE),
 ]

@@ -48,9 +48,11 @@ _MATCHES = frozenset({"MATCH_MAPPING", "MATCH_SEQUENCE"})
 class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
-    def __init__(self, version: tuple[int, int]) -> None:
+    def __init__(self, version: tuple[int, int], modules: frozenset[str] = frozenset()) -> None:
         self._stack: list[Origin] = []
         self._version = version
+        self._modules = modules
+        """Variables that hold what was imported."""
 
     def forget(self) -> None:
         """Know nothing any more: other code may jump here."""
@@ -124,13 +126,18 @@ class Origins:
         else:
             self._stack += [_NULL, origin]
 
+    def _is_import(self, loaded: Origin) -> bool:
+        is_variable = loaded.name in _LOADS and not loaded.is_constant
+        return is_variable and getattr(loaded.arg, "name", loaded.arg) in self._modules
+
     def _load_attribute(self, i: Instr) -> None:
         arg: Any = i.arg
         is_method, name = arg if isinstance(arg, tuple) else (i.name == "LOAD_METHOD", arg)
         kind = "LOAD_METHOD" if is_method else "LOAD_ATTR"
         if self.top(1).name == "SUPER":
             kind = "LOAD_SUPER"
-        elif self.top(1).name == "LOAD_GLOBAL":  # perhaps of a module or class
+        elif self.top(1).name == "LOAD_GLOBAL" or self._is_import(self.top(1)):
+            # perhaps of a module or class
             kind = "LOAD_OF_GLOBAL"
         self._pop(1)
         origin = Origin(kind, name, i)

@@ -11,12 +11,14 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from treadle.threads import control
+from treadle.threads import calls, control
 from treadle.threads.patches import Patches
 from treadle.threads.task import Task
 
 _seed = random.Random.seed
 _urandom = os.urandom
+_LOOKING = frozenset({"choice", "choices", "sample", "shuffle"})
+"""Functions that read or change a list that they are given."""
 
 
 def _generator(me: Task, purpose: str) -> random.Random:
@@ -54,7 +56,8 @@ def _function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         me = control.current()
         if me is None:
             return original(*args, **kwargs)
-        return getattr(_generator(me, "random"), name)(*args, **kwargs)
+        own = getattr(_generator(me, "random"), name)
+        return (calls.resolve(own) if name in _LOOKING else own)(*args, **kwargs)
 
     draw.__name__ = name
     return draw

@@ -17,9 +17,7 @@ Python 3.11, 3.12 and 3.13 is in `emit`.
 
 from __future__ import annotations
 
-import builtins
 import types
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +25,13 @@ from typing import Any
 from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
 
 from treadle.threads import calls, hooks, iterate, known
+from treadle.threads.builtin import (
+    BUILTIN_METHODS,
+    GOING_THROUGH,
+    HARMLESS_CALLS,
+    IN_WORDS,
+    READING,
+)
 from treadle.threads.emit import (
     JUMP_IF_TRUE,
     VERSION,
@@ -35,6 +40,8 @@ from treadle.threads.emit import (
     callable_depth,
     guard,
     guard_cell,
+    guard_item,
+    guard_objects,
     guard_two,
     hook,
     is_published,
@@ -42,23 +49,9 @@ from treadle.threads.emit import (
     null_for_call,
     replaced,
 )
-from treadle.threads.methods import MUTATORS, READING_ARGUMENTS
+from treadle.threads.methods import LOOKING, MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
-from treadle.threads.variables import fixed_variables
-
-HARMLESS_CALLS = frozenset(
-    {
-        "isinstance", "issubclass", "range", "int", "float", "type", "id", "abs", "ord",
-        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
-        "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
-        *(
-            name
-            for name, value in vars(builtins).items()
-            if isinstance(value, type) and issubclass(value, Exception)
-        ),
-    }
-)  # fmt: skip
-"""Built-ins that touch nothing shared through their arguments."""
+from treadle.threads.variables import fixed_variables, imported_variables
 
 _METHODS = {
     "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
@@ -69,21 +62,6 @@ _METHODS = {
 _UNARY = {
     "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
 }  # fmt: skip
-_READING: dict[str, Hook] = {
-    "len": hooks.read_size,
-    "bool": hooks.read_truth,
-    **dict.fromkeys(
-        ["list", "tuple", "set", "frozenset", "sorted", "sum", "any", "all", "min", "max"],
-        hooks.read_elements,
-    ),
-    **dict.fromkeys(["str", "repr", "print", "format"], hooks.read_deep),
-}
-"""Built-ins that read their arguments at once, and the hooks that announce that."""
-_BUILTIN_METHODS = frozenset(
-    name
-    for kind in (list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, deque)
-    for name in dir(kind)
-)
 _TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
 """Instructions whose result is true or false, or not worth asking."""
 _FRESH = frozenset(
@@ -94,6 +72,10 @@ _FRESH = frozenset(
     }
 )  # fmt: skip
 """Instructions whose result nobody else has."""
+_SCALARS = _TRUTHS | {
+    "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
+}  # fmt: skip
+"""Instructions whose result is no container, or a constant one."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +104,8 @@ class Scope:
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()
     """Variables of enclosing functions that keep their value."""
+    imported: frozenset[str] = frozenset()
+    """Variables of enclosing functions that hold what was imported."""
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -137,8 +121,9 @@ class _Rewriter:
         self._source: list[Item] = Bytecode.from_code(code)
         own = fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
-        self._scope = replace(scope, fixed=own | inherited)
-        self._origins = Origins(VERSION)
+        imported = scope.imported | imported_variables(self._source)
+        self._scope = replace(scope, fixed=own | inherited, imported=imported)
+        self._origins = Origins(VERSION, imported)
         self._out: list[Item] = []
         self._for_loops = _for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -265,7 +250,11 @@ class _Rewriter:
 
     def _store_item(self, i: Any) -> bool:
         self._effect(i)
-        self._emit(guard(i.location, 2, hook(i.location, hooks.store_item, copies=[3, 2, 1])))
+        call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
+        if self._origins.top(1).name == "BUILD_SLICE":
+            self._emit(guard_two(i.location, call, (2, 3)))
+        else:
+            self._emit(guard(i.location, 2, call))
         return False
 
     def _delete_item(self, i: Any) -> bool:
@@ -279,7 +268,8 @@ class _Rewriter:
 
     def _store_slice(self, i: Any) -> bool:
         self._effect(i)
-        self._emit(guard(i.location, 3, hook(i.location, hooks.store_slice, copies=[4, 3])))
+        call = hook(i.location, hooks.store_slice, copies=[4, 3])
+        self._emit(guard_two(i.location, call, (3, 4)))
         return False
 
     # Variables
@@ -378,17 +368,28 @@ class _Rewriter:
         return True
 
     def _contains(self, i: Any) -> bool:
-        top = self._origins.top(1)
-        if top.name not in _FRESH and not top.is_constant:
-            self._emit(guard(i.location, 1, hook(i.location, hooks.contains, copies=[2, 1])))
+        item, container = self._origins.top(2), self._origins.top(1)
+        if container.is_constant:
+            return False
+        call = hook(i.location, hooks.contains, copies=[2, 1])
+        if item.name not in _SCALARS:
+            self._emit(guard_item(i.location, call))
+        elif container.name not in _FRESH:
+            self._emit(guard(i.location, 1, call))
         return False
 
     def _compare(self, i: Any) -> bool:
         if any(self._origins.top(depth).is_constant for depth in (1, 2)):
             return False  # numbers and strings, nearly always: a check would cost too much
         method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
-        self._two_operands(i, hook(i.location, hooks.read_both, copies=[2, 1], consts=[method]))
+        self._look_into_both(i, method)
         return False
+
+    def _look_into_both(self, i: Any, method: str) -> None:
+        """Emit the hook of an operator that looks into its operands, if those may be containers."""
+        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in _SCALARS]
+        call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+        self._emit(guard_objects(i.location, depths, call) if depths else [])
 
     def _two_operands(self, i: Any, call: list[Item]) -> None:
         """Emit a hook that is called if one of two operands is published."""
@@ -408,6 +409,9 @@ class _Rewriter:
         if any(numbers) and method != "mul":
             return False  # arithmetic, nearly always: a check would cost too much
         name = f"__i{method}__" if is_in_place else f"__{method}__"
+        if name == "__mod__":
+            self._look_into_both(i, name)
+            return False
         called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
         self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
         return False
@@ -415,10 +419,13 @@ class _Rewriter:
     def _format(self, i: Any) -> bool:
         has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
         depth = 2 if has_spec else 1
-        if self._origins.top(depth).name not in _FRESH:
-            call = hook(i.location, hooks.read_deep, copies=[depth])
-            self._emit(guard(i.location, depth, call))
+        self._put_into_words(i, depth)
         return False
+
+    def _put_into_words(self, i: Any, depth: int) -> None:
+        if self._origins.top(depth).name not in _SCALARS:
+            call = hook(i.location, hooks.read_deep, copies=[depth])
+            self._emit(guard_objects(i.location, [depth], call))
 
     def _match_keys(self, i: Any) -> bool:
         self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
@@ -454,17 +461,31 @@ class _Rewriter:
             return True
         if name in self._scope.shadowed:
             return False
-        reads = _READING.get(name)
-        if reads is None or i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
+        if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS
+        if name == "sum" and i.arg == 2:
+            return False  # of lists, perhaps, which are looked into
+        if name in GOING_THROUGH:
+            return self._go_through(name, i)
         for depth in range(1, i.arg + 1):
-            if self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
-                self._emit(guard(i.location, depth, hook(i.location, reads, copies=[depth])))
+            if name in IN_WORDS:
+                self._put_into_words(i, depth)
+            elif name in READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+                call = hook(i.location, READING[name], copies=[depth])
+                self._emit(guard(i.location, depth, call))
+        return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
+
+    def _go_through(self, name: str, i: Any) -> bool:
+        """Emit what comes before something that looks into its arguments, one by one."""
+        if i.arg == 1:
+            self._emit(replaced(i.location, GOING_THROUGH[name]))
+        elif name in ("min", "max"):
+            self._look_into_both(i, "__lt__")
         return True
 
     def _direct_calls(self) -> set[int]:
         """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(VERSION)
+        origins = Origins(VERSION, self._scope.imported)
         direct = set()
         for item in self._source:
             if isinstance(item, Label):
@@ -482,9 +503,9 @@ class _Rewriter:
 
         Methods under test announce what they touch themselves.
         """
-        if name in READING_ARGUMENTS:
+        if name in READING_ARGUMENTS or name in LOOKING:
             return False
-        return name in self._scope.methods or name in _BUILTIN_METHODS
+        return name in self._scope.methods or name in BUILTIN_METHODS
 
     def _enter(self, i: Any) -> bool:
         self._emit(replaced(i.location, calls.enter))

@@ -1,4 +1,4 @@
-"""Which variables of enclosing functions keep their value, so that reading them is no access."""
+"""Which variables keep their value, so that reading them is no access, and which were imported."""
 
 from __future__ import annotations
 
@@ -45,6 +45,19 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
         unsafe.update(_stored_in(inner))
     cells = frozenset(code.co_cellvars) - unsafe - in_loop
     return frozenset(name for name in cells if stores.get(name, 0) <= 1)
+
+
+def imported_variables(source: Iterable[Any]) -> frozenset[str]:
+    """Return the local variables that hold a module, or something out of one."""
+    found: set[Any] = set()
+    is_import = False
+    for i in source:
+        if isinstance(i, Instr) and i.name in ("IMPORT_NAME", "IMPORT_FROM"):
+            is_import = True
+        elif isinstance(i, Instr) and is_import and i.name.startswith("STORE_"):
+            found.add(getattr(i.arg, "name", i.arg))
+            is_import = False
+    return frozenset(found)
 
 
 def _stored_in(code: types.CodeType) -> set[str]:
