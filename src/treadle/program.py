@@ -74,8 +74,14 @@ class Wait:
     label: str = ""
     """What the program calls the process, if it has a name of its own."""
 
+    @property
+    def is_for_an_end(self) -> bool:
+        """Whether it waits for the end of a process: nobody holds that, as one holds a lock."""
+        return self.resource.startswith("the end of ")
+
     def __str__(self) -> str:
-        held = f", held by {', '.join(self.holders)}" if self.holders else ""
+        is_held = self.holders and not self.is_for_an_end
+        held = f", held by {', '.join(self.holders)}" if is_held else ""
         return f"{self.process} waits for {self.resource}{held}"
 
 

@@ -353,8 +353,8 @@ class Search:
             Failure(
                 kind="nondeterminism",
                 message=f"step {index + 1}, by {name}, did not do under the same schedule what it "
-                f"did before ({where}): remove clocks, randomness and state that outlives an "
-                f"execution",
+                f"did before ({where}): remove clocks, randomness, orders by id() or hash, and "
+                f"state that outlives an execution",
                 process=name,
                 step=index,
                 schedule=self._schedule(),
