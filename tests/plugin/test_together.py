@@ -362,8 +362,8 @@ def test_output_sections_stay_apart(run: Run) -> None:
     assert section_of(result, "Treadle")[0].startswith("Assertion failed in main")
 
 
-def test_check_without_parentheses(run_apart: Run) -> None:
-    result = run_apart("""
+def test_check_without_parentheses(run: Run) -> None:
+    result = run("""
 class TestCounter:
     @treadle.check
     def test_method(self, tmp_path):
@@ -378,6 +378,7 @@ def test_function():
     assert counter.value == 2
 """)
     assert summary_of(result) == [
+        "test_it.py::TestCounter::test_method: verified, 4 executions",
         "test_it.py::test_function: failed after 2 executions: assertion",
         "2 tests explored: 1 verified, 1 failed",
     ]
