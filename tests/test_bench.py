@@ -428,3 +428,30 @@ def test_sizes_that_do_not_exist(program: str, n: int) -> None:
     result = run_eager("--program", program, "--n", str(n))
     assert isinstance(result.exception, TreadleError)
     assert f"{program}({n}) does not exist" in str(result.exception)
+
+
+def test_a_row_of_two_tables_is_measured_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    del cache
+    tasks: list[Task] = []
+
+    def note(task: Task, tick: Callable[[], None] | None = None) -> Measurement:
+        del tick
+        tasks.append(task)
+        return measured(program="ring", n=3, algorithm="eager", executions=6)
+
+    monkeypatch.setattr(importlib.import_module("treadle.cli.bench"), "measure", note)
+    result = run_eager("--program", "ring", "--n", "3", "--algorithm", "eager")
+    assert result.stdout.count("ring(3)") == 2
+    assert [str(task) for task in tasks] == ["ring(3) under eager"]
+    text = " ".join(result.stdout.split())
+    assert all(remark in text for remark in PAPERS["atva16"].remarks)
+
+
+def test_long_rows_are_measured_when_asked_for() -> None:
+    paper = PAPERS["atva16"]
+    long = {row.name for table in paper.tables for row in table.rows if row.on_demand}
+    assert {"ring(17)", "readers-writers(20)", "last-zero(16)"} <= long
+    for on_demand in (False, True):
+        tables = paper.select([], [], on_demand=on_demand)
+        names = {row.name for table in tables for row in table.rows}
+        assert long <= names if on_demand else long.isdisjoint(names)

@@ -356,6 +356,22 @@ def test_after_is_before_turned_round(steps: list[Step]) -> None:
     for event in range(len(steps)):
         expected = [later for later in range(event + 1, len(steps)) if event in past(trace, later)]
         assert bits(after[event]) == bits(trace.after_one(event)) == expected
+        assert trace.after(event)[event:] == after[event:]
+
+
+def test_a_foretold_event_may_happen_otherwise_if_others_cannot_tell() -> None:
+    trace, _ = trace_of(("p", "write x"))
+    vocabulary = trace.vocabulary
+    taken, spared, read = (codes_of(vocabulary, f"{mode} x") for mode in ("take", "spare", "read"))
+    trace.foretell([1], [vocabulary.footprint(taken)])
+    assert trace.codes[1] == taken
+    assert not trace.happened_otherwise(1)  # it did what was foretold, or nothing at all
+    trace.codes[1] = read
+    assert not trace.happened_otherwise(1)
+    assert trace.footprints[1].codes == taken
+    trace.codes[1] = spared
+    assert trace.happened_otherwise(1)
+    assert trace.footprints[1].codes == spared
 
 
 @given(steps=all_steps, imagined=all_steps.filter(bool))

@@ -259,7 +259,7 @@ class Program(Protocol):
         ...
 
     def not_repeated(self) -> str:
-        """Return what an execution changed and the same schedule did not change again, if known."""
+        """Return what the first execution of all changed and none has changed since, if known."""
         ...
 
     def foresee_less(self) -> bool:

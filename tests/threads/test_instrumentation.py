@@ -516,6 +516,25 @@ def subclass() -> Any:
     return [lambda: s.push(1), lambda: s.push(2)], lambda: s
 
 
+class Hits(dict[str, int]):
+    """A container with attributes of its own."""
+
+    n = 0
+
+    def hit(self) -> None:
+        self.n += 1
+
+
+def attribute_of_subclass() -> Any:
+    d = Hits()
+    return [d.hit, d.hit], lambda: d.n
+
+
+def attribute_and_content_of_subclass() -> Any:
+    d = Hits()
+    return [d.hit, lambda: d.update(a=1)], lambda: (d.n, dict(d))
+
+
 def generator() -> Any:
     x = [1]
     o = Obj(seen=None)
@@ -549,7 +568,8 @@ EXPECTED: dict[Callable[[], Any], int | None] = {
     by_name: 4, heap: 2, operators: 4, in_place: None, unpacking: 2, copies: 2, truth: 2,
     deep_copies: None,
     views: 3, ordered: 2, dataclass_equality: None, local_dataclass: 4, executed: 4, partials: 2,
-    subclass: 2, generator: None, lazily: None,
+    subclass: 2, attribute_of_subclass: 4, attribute_and_content_of_subclass: 1, generator: None,
+    lazily: None,
 }  # fmt: skip
 """Programs, and how many executions there are where that is easily told by hand."""
 

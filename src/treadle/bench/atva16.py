@@ -259,7 +259,7 @@ PAPER = Paper(
         "tried first.",
         "Unsat. TCS: an unsatisfiable system is learned from, which theirs does not do; "
         "--no-learn counts as they do, e.g. 4,006 for Ring Extended(3) under eager. Systems of a "
-        "section with more than 65,536 traces or 48 constraints are not counted: its traces are "
+        "section with more than 262,144 traces or 48 constraints are not counted: its traces are "
         "found without them. Sections, and so their systems, differ in Branching.",
         "eager is behind source in Indexer, Shared Pointer and Branching, where the paper's is "
         "ahead: nearly every step there branches or is a compare-and-swap, so that sections plan "

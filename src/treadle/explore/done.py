@@ -110,7 +110,6 @@ class DoneSets(Optimal):
         that the plan is not redundant is added. The last step is not planned if it is not possible:
         then only what comes before it is.
         """
-        self.passed.clear()
         trace = self.search.trace
         start = next((depth for depth in range(e) if self.sleep[depth]), e)
         processes = trace.processes[start:e] + [process for process, _ in v]

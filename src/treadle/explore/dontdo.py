@@ -50,8 +50,8 @@ class _Plan:
     v: Sequence[Step]
     keep: int
     is_end_possible: bool
-    passed: frozenset[int]
-    """The processes of these other steps."""
+    relied_on: frozenset[tuple[int, ...]]
+    """Ways that must not turn out to be forbidden at their last step."""
 
 
 class DontDoSets(DoneSets):
@@ -151,16 +151,19 @@ class DontDoSets(DoneSets):
         self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
     ) -> None:
         """Insert `v`; remember it if what covers it may turn out to be forbidden."""
+        self.passed.clear()
         super().plan(e, v, keep, is_end_possible=is_end_possible)
         if self.passed:
-            plan = _Plan(v, keep, is_end_possible, frozenset(self.passed))
+            relied_on = frozenset(tuple(self.way[: position + 1]) for position in self.passed)
+            plan = _Plan(v, keep, is_end_possible, relied_on)
             self._relying.setdefault(e, []).append(plan)
 
     def _plan_again(self) -> None:
         """Insert the plans anew that rely on a branch that turned out to be forbidden."""
+        way = self.search.trace.processes + list(self._stopped)
         for e, plans in sorted(self._relying.items()):
-            lost = [plan for plan in plans if not plan.passed.isdisjoint(self._stopped)]
-            self._relying[e] = [plan for plan in plans if plan.passed.isdisjoint(self._stopped)]
+            lost = [plan for plan in plans if tuple(way[e:]) in plan.relied_on]
+            self._relying[e] = [plan for plan in plans if plan not in lost]
             for plan in lost:
                 self.plan(e, plan.v, plan.keep, is_end_possible=plan.is_end_possible)
 

@@ -390,7 +390,7 @@ class EagerAdaptive(EagerShort):
         return constraints <= FEW or super().suits(section, step)
 
 
-LISTED = 1 << 16
-"""Solutions of all sections of an execution that are listed in advance (a few MB)."""
+LISTED = 1 << 18
+"""Solutions of all sections of an execution that are listed in advance (about 20 MB)."""
 FEW = 32
 """Constraints of a section in which a process may have several dependent steps."""

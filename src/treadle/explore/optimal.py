@@ -53,10 +53,10 @@ class Optimal(Algorithm):
         """The events that masks of `_insert` and `_leaf` refer to."""
         self._unsettled = _NOTHING
         """The first second event of a race whose handling rested on later events."""
+        self.way: list[int] = []
+        """The way down the tree of what was inserted last: processes, up to where it was added."""
         self.passed: set[int] = set()
-        """Processes on the way of what was inserted last, or of the leaf found, that are not in it.
-
-        Nobody here asks; those do who may have to turn back on that way."""
+        """Positions on that way of steps that are not in what was inserted."""
 
     # Exploration phase
 
@@ -193,6 +193,8 @@ class Optimal(Algorithm):
         inserted; if none of them is left, the tree leads there.
         """
         settled = True
+        self.way.clear()
+        self.passed.clear()
         trace = self.order
         before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
         while True:
@@ -206,6 +208,7 @@ class Optimal(Algorithm):
                         needed = before[first.bit_length() - 1] & v
                         if needed == first:
                             v ^= first
+                            self.way.append(q)
                             position += 1
                             continue
                     step = branch.footprints[position]
@@ -222,7 +225,8 @@ class Optimal(Algorithm):
                         if not dependent & keep:
                             keep |= before[(dependent & -dependent).bit_length() - 1] & v
                         break
-                    self.passed.add(q)
+                    self.passed.add(len(self.way))
+                    self.way.append(q)
                     position += 1
                 if position:
                     break  # consistent with the first step at least

@@ -49,7 +49,7 @@ class Plan:
         self.solution: Solution = bytes(range(len(previous)))
         """The order of the current execution."""
         self.unsatisfiable = 0
-        """Constraint systems that turned out to have no solution."""
+        """Constraint systems that turned out to have no solution, if all were tried."""
         self._tree: NormalForms | None = None
         self._listed = [self.solution]
         solutions = iter(self._listed)
@@ -62,7 +62,6 @@ class Plan:
         if constraints:
             traces = Traces(previous, constraints, learn=learn, is_over=is_over)
             solutions = self._solutions(traces, room, NormalForms(previous, dependent))
-            self.unsatisfiable = traces.unsatisfiable
         self._following = islice(solutions, 1, None)
         self._prepare_next()
 
@@ -71,6 +70,7 @@ class Plan:
         if traces.length <= FEW:
             self._listed = sorted(islice(traces.solutions(), max(room, 0) + 1))
             if len(self._listed) <= room and not traces.gave_up:
+                self.unsatisfiable = traces.unsatisfiable
                 return iter(self._listed)
         self._listed, self._tree = [], tree
         return tree.solutions()

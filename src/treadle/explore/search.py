@@ -1,10 +1,11 @@
 """The search: run, analyse, backtrack, run again.
 
 A guided tour. `Search.explore` loops over executions. `_execute` starts the program anew, replays
-the steps that this execution shares with the previous one, comparing each with the record, and then
-asks the algorithm for one process after the other until none is enabled. The algorithm looks at the
-finished execution (`analyse`) and says how many steps the next one shares with it (`backtrack`).
-Whatever happened, findings and counters end up in the `Result`.
+the steps that this execution shares with the previous one, comparing each with the record, takes
+those that the algorithm foretells, and then asks it for one process after the other until none is
+enabled; or the schedule `stay` decides to the end, if the algorithm leaves it to that. The
+algorithm looks at the finished execution (`analyse`) and says how many steps the next one shares
+with it (`backtrack`). Whatever happened, findings and counters end up in the `Result`.
 
 The paper's `E` is `self.trace`; everything else that the papers keep per prefix of `E` belongs to
 the algorithm.
@@ -94,6 +95,8 @@ class Search:
             result.seconds = perf_counter() - self._started
             self._tell(final=True)
         result.notes = self.program.notes()
+        if not result.failures:
+            self._look_for_leftovers()
         if result.cut and not result.executions:
             result.notes.append("treadle.assume() cut every execution: nothing was checked")
         return result
@@ -178,9 +181,6 @@ class Search:
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
         trace = self.trace
-        if changed := self.program.not_repeated():
-            self._report_leftovers(changed)
-            return False
         run = self.program.start()
         differing = run.replay(trace.processes, trace.codes, len(trace))
         if differing < 0 and len(trace) and _states_differ(run, first):
@@ -331,20 +331,32 @@ class Search:
         self._report_nondeterminism(index, process, where)
         return _DIFFERS
 
-    def _report_leftovers(self, changed: str) -> None:
-        """Report that the first execution of all did something that is not done again."""
+    def _look_for_leftovers(self) -> None:
+        """Say if the first execution of all did something that no other has done.
+
+        If the others cover all schedules, one of them should have done it too.
+        """
+        changed = self.program.not_repeated()
+        if not changed:
+            return
+        message = (
+            f"the first execution changed {changed}, and no later one did: state outlives an "
+            f"execution; make it anew at the beginning of the test"
+        )
+        if not self.result.complete:
+            self.result.notes.append(message)
+            return
+        self.result.complete = False
+        self.result.stopped_by = "nondeterminism"
         self._report(
             Failure(
                 kind="nondeterminism",
-                message=f"the first execution changed {changed}, and no later one does so under "
-                f"the same schedule: state outlives an execution; make it anew at the beginning "
-                f"of the test",
+                message=message,
                 step=len(self.trace),
                 schedule=self._schedule(),
                 _program=self.program,
             )
         )
-        self.result.stopped_by = "nondeterminism"
 
     def _report_nondeterminism(self, index: int, process: int, where: str) -> None:
         """Report that a process does not do the same under the same schedule."""

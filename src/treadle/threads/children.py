@@ -166,7 +166,7 @@ def attributes_and_class(value: Any) -> Sequence[Any]:
 def values_and_keys(value: Any) -> Sequence[Any]:
     """Return the values of a dictionary, and keys that are objects."""
     found = []
-    for key, item in dict.items(value):
+    for key, item in list(dict.items(value)):
         found.append(item)
         if key.__class__ not in ATOMS:
             found.append(key)

@@ -64,7 +64,7 @@ instrumented = Namespaces()
 EXACT = frozenset({list, dict, set, deque, bytearray, array})
 
 
-class ContainerTable(Table):
+class ContainerTable(ObjectTable):
     """What all containers have in common. As a mapping: attributes, which subclasses may have."""
 
     __slots__ = ("base", "items_read", "items_written")
@@ -92,25 +92,14 @@ class ContainerTable(Table):
         """Tell whether one of these things happens to such containers."""
         return any(self.shared.happens(self.sort, thing) for thing in what)
 
-    def learn(self, *what: str) -> bool:
-        """Note that these things happen; tell whether all were known."""
+    def looked(self, how: str) -> bool:
+        """Note that such containers are looked at in a way; tell whether that was known."""
+        return self.shared.note(self.sort, how)
+
+    def changed(self, how: str) -> bool:
+        """Note that such containers are changed in a way; tell whether that was known."""
         self.shared.written.add((self.sort, "content"))
-        known = [self.shared.note(self.sort, thing) for thing in what]
-        return all(known)
-
-    # Attributes of subclasses
-
-    def read(self, what: Any) -> Codes:
-        """Return the codes of reading an attribute."""
-        return ObjectTable.read(self, what)  # type: ignore[arg-type]
-
-    def write(self, what: Any) -> Codes:
-        """Return the codes of assigning an attribute."""
-        return ObjectTable.write(self, what)  # type: ignore[arg-type]
-
-    def stored(self, what: Any) -> Codes:
-        """Return the codes of really storing an attribute."""
-        return ObjectTable.stored(self, what)  # type: ignore[arg-type]
+        return self.shared.note(self.sort, how)
 
     # Content
 
@@ -226,7 +215,7 @@ class ListTable(ContainerTable):
         if key.__class__ is int and key < 0 and not self.happens("moved", "grown"):
             key += self.base
         if key.__class__ is int and 0 <= key < self.base:
-            if not self.learn("assigned"):
+            if not self.changed("assigned"):
                 return ()
             whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
             return (self.place(key, WRITE), *self.in_order(), *whole)
@@ -239,7 +228,7 @@ class ListTable(ContainerTable):
 
     def grow(self) -> Codes:
         """Return the codes of adding elements at the end."""
-        if not self.learn("grown"):
+        if not self.changed("grown"):
             return ()
         whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
         return (self.at("length", WRITE, " length"), *whole)
@@ -250,7 +239,7 @@ class ListTable(ContainerTable):
 
     def whole_write(self) -> Codes:
         """Return the codes of moving elements about."""
-        if not self.learn("moved"):
+        if not self.changed("moved"):
             return ()
         return (
             self.at("order", WRITE, " order"),
@@ -260,7 +249,7 @@ class ListTable(ContainerTable):
 
     def whole_read(self) -> Codes:
         """Return the codes of reading all elements."""
-        if not self.learn("read whole") or not self.happens("assigned", "moved", "grown"):
+        if not self.looked("read whole") or not self.happens("assigned", "moved", "grown"):
             return ()
         return (self.at("all", READ, " content"), *self.size())
 
@@ -310,15 +299,15 @@ class DictTable(ContainerTable):
     def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning a key."""
         if not self.is_old(key):
-            return self._change(key) if self.learn("inserted") else ()
-        if not self.learn("assigned"):
+            return self._change(key) if self.changed("inserted") else ()
+        if not self.changed("assigned"):
             return ()
         values = [self.at("values", ADD, " content")] if self.happens("read whole") else []
         return (self.place(key, WRITE), *self._every(), *values)
 
     def item_delete(self, key: Any) -> Codes:
         """Return the codes of removing a key."""
-        return self._change(key) if self.learn("deleted") else ()
+        return self._change(key) if self.changed("deleted") else ()
 
     def _every(self) -> list[int]:
         return [self.at("every", READ, " keys")] if self.happens("replaced") else []
@@ -341,20 +330,20 @@ class DictTable(ContainerTable):
         return self._keys("gone through")
 
     def _keys(self, how: str) -> Codes:
-        if not self.learn(how) or not self.happens("inserted", "deleted", "replaced"):
+        if not self.looked(how) or not self.happens("inserted", "deleted", "replaced"):
             return ()
         return (self.at("keys", READ, " size"),)
 
     def whole_read(self) -> Codes:
         """Return the codes of reading all keys and values."""
         keys = self.keys_read()
-        if not self.learn("read whole") or not self.happens("assigned", "replaced"):
+        if not self.looked("read whole") or not self.happens("assigned", "replaced"):
             return keys
         return (self.at("values", READ, " content"), *keys)
 
     def whole_write(self) -> Codes:
         """Return the codes of changing keys that cannot be told beforehand."""
-        if not self.learn("replaced"):
+        if not self.changed("replaced"):
             return ()
         return (
             self.at("every", WRITE, " keys"),
@@ -393,7 +382,7 @@ class SimpleTable(ContainerTable):
 
     def whole_write(self) -> Codes:
         """Return the codes of changing anything."""
-        return (self.at("all", WRITE),) if self.learn("changed") else ()
+        return (self.at("all", WRITE),) if self.changed("changed") else ()
 
 
 class AliasTable(ContainerTable):

@@ -69,7 +69,7 @@ class ThreadProgram:
         self._thread_exceptions = thread_exceptions
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
-        """What the first executions changed, and later ones did not under the same schedule."""
+        """What the trial executions changed, and the last of them did not."""
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
     # In control, or not
@@ -79,8 +79,9 @@ class ThreadProgram:
         return False
 
     def not_repeated(self) -> str:
-        """Return what an earlier execution changed and the same schedule does not change again."""
-        return ", ".join(sorted({_in_words(feature) for feature in self._not_repeated}))
+        """Return what the first execution of all changed and none has changed since."""
+        left = self._not_repeated - self.shared.written
+        return ", ".join(sorted({_in_words(feature) for feature in left}))
 
     @contextmanager
     def controlled(self) -> Iterator[None]:
@@ -152,14 +153,13 @@ class ThreadProgram:
 
         A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
         """
-        written: set[Feature] = set()
         with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
+                self._not_repeated |= self.shared.written
+                self.shared.written.clear()
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
                 returned = self.returned
-                self._not_repeated |= written - self.shared.written
-                written = self.shared.written
                 try:
                     run.close()
                 except Restart:

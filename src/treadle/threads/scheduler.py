@@ -8,6 +8,8 @@ scheduler decides who goes on, in one of three modes that the exploration (the *
 - *finishing*: the same task, as long as it can, then the oldest one that can;
 - *stepping*: nobody; back to the hub.
 
+`execute` replays, then finishes, in one visit of the hub.
+
 A hand-over goes straight from greenlet to greenlet; a task that goes on does not switch at all.
 """
 

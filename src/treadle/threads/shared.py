@@ -66,7 +66,7 @@ class Shared:
         self.cells: dict[int, tuple[Hashable, Any]] = {}
         """Locations of attributes and variables: the key of what holds them, and the name."""
         self.written: set[Feature] = set()
-        """What this execution has done to data, as far as it had to be looked up."""
+        """What executions have done to data since somebody emptied this."""
         self._kept: list[Any] = []
         self._tables: dict[Hashable, Table] = {}
         self._rows: dict[Hashable, list[Table]] = {}
@@ -87,7 +87,6 @@ class Shared:
         """Forget the objects of the last execution."""
         self._withdraw(0)
         self._local_walks.clear()
-        self.written = set()
 
     def clear(self) -> None:
         """Forget all objects."""
