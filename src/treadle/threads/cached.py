@@ -42,9 +42,10 @@ def _compute(self: Any, instance: Any, cache: dict[str, Any]) -> Any:
     table = hooks.published.get(id(instance))
     if table is not None:
         hooks.hand_out(value, f"{table.label}.{self.attrname}")
-        # It goes past the `__setattr__` of the instance.
-        is_plain = isinstance(table, ObjectTable)
-        hooks.say(table.stored(self.attrname) if is_plain else table.stores[self.attrname])
+        if isinstance(table, ObjectTable):  # it goes past the `__setattr__` of the instance
+            hooks.say(table.stored(self.attrname))
+        else:
+            hooks.say(table.stores[self.attrname])
     cache[self.attrname] = value
     return value
 

@@ -19,7 +19,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from treadle.events import OPEN, Codes
-from treadle.threads import control, foreign, hooks, iterate, known, locks
+from treadle.threads import control, foreign, generators, hooks, iterate, known, locks
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
@@ -164,6 +164,8 @@ def _of_object(function: Any, owner: Any) -> Any:
         return function
     if isinstance(owner, BaseException):
         return function
+    if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
+        return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
 
 

@@ -124,6 +124,13 @@ class Scope:
     """Variables of enclosing functions that keep their value."""
 
 
+def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:
+    """Return what comes before a built-in that reads an argument at once."""
+    if reads is hooks.read_elements and i.arg == 1:
+        return replaced(i.location, iterate.elements)
+    return hook(i.location, reads, copies=[depth])
+
+
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
     """Return a code object, and all those inside it, with hooks."""
     return _Rewriter(code, scope).rewrite()
@@ -451,7 +458,7 @@ class _Rewriter:
             return name in HARMLESS_CALLS
         for depth in range(1, i.arg + 1):
             if self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
-                self._emit(guard(i.location, depth, hook(i.location, reads, copies=[depth])))
+                self._emit(guard(i.location, depth, _before_reading(reads, i, depth)))
         return True
 
     def _direct_calls(self) -> set[int]:
@@ -483,7 +490,7 @@ class _Rewriter:
         return False
 
     def _resume(self, i: Any) -> bool:
-        if not self._scope.gil or i.arg != 0:
+        if not self._scope.gil or i.arg & 3 > 1:  # after `yield from` or `await`
             return False
         self._plain(i)
         self._emit(hook(i.location, hooks.point))
