@@ -254,8 +254,11 @@ class Program(Protocol):
         """Know what an earlier exploration had learned, and nothing else."""
         ...
 
-    def notes(self) -> list[str]:
-        """Return what users should know about the executions so far."""
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Return what users should know about the executions so far.
+
+        The search has ended if it has seen everything or found something.
+        """
         ...
 
     def not_repeated(self) -> str:

@@ -94,7 +94,8 @@ class Search:
         finally:
             result.seconds = perf_counter() - self._started
             self._tell(final=True)
-        result.notes = self.program.notes()
+        has_ended = result.complete or bool(result.failures)
+        result.notes = self.program.notes(has_ended=has_ended)
         if not result.failures:
             self._look_for_leftovers()
         if result.cut and not result.executions:
