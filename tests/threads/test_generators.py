@@ -201,3 +201,21 @@ def test_the_report_of_an_error_that_another_thread_caused() -> None:
     replayed = treadle.replay(test, failure.schedule)
     assert replayed is not None
     assert replayed.message == failure.message
+
+
+def test_iterators_over_a_shared_list_are_no_generators() -> None:
+    def test() -> None:
+        values = [1, 2, 3]
+
+        def change() -> None:
+            values[2] = 4
+
+        changing = threading.Thread(target=change)
+        changing.start()
+        shared = enumerate(values)
+        got = both(lambda: next(shared), lambda: next(shared))
+        changing.join()
+        assert sorted(got) == [(0, 1), (1, 2)]  # type: ignore[type-var]
+
+    result = treadle.explore(test)
+    assert (result.ok, result.failures) == (True, [])

@@ -404,7 +404,7 @@ def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        ready = [iterate.iterate(value) if id(value) in published else value for value in args]
+        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
         if ready and function in (map, filter, itertools.starmap, functools.reduce):
             ready[0] = resolve(args[0])
         return function(*ready, **kwargs)

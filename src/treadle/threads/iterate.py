@@ -170,4 +170,10 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     return SharedIterator(obj, table)
 
 
+def lazily(obj: Any) -> Any:
+    """Return what an iterator in C, like `map`, goes through: threads may share that as well."""
+    is_container = isinstance(hooks.published.get(id(obj)), ContainerTable)
+    return iterator_of(obj) if is_container else iterate(obj)
+
+
 register(SharedIterator, ObjectTable)
