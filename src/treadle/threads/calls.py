@@ -13,7 +13,9 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
@@ -77,21 +79,21 @@ take_in: Callable[[str], bool] = _take_in_nothing
 
 def resolve(function: Any) -> Any:
     """Return what to call instead of a callable."""
-    kind = function.__class__
+    kind = type(function)
     if kind is FunctionType:
         if id(function.__globals__) in instrumented:
             return function
         return _of_library(function, function)
     if kind is MethodType:
         inner = function.__func__
-        if inner.__class__ is not FunctionType or id(inner.__globals__) in instrumented:
+        if type(inner) is not FunctionType or id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
     if kind is type and function in _resolved:
         return _resolved[function]
     if kind is types.BuiltinFunctionType:
         owner = function.__self__
-        if owner.__class__ is types.ModuleType:
+        if type(owner) is types.ModuleType:
             stand_in = FUNCTIONS.get(function)
             return _of_c_module(function, owner) if stand_in is None else stand_in
         return _of_object(function, owner)
@@ -105,7 +107,7 @@ def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
     if _is_real_lock(manager):
         return locks.model_of(manager)
-    if id(manager) in published and behind(manager.__class__, "__exit__").is_foreign:
+    if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
 
@@ -127,7 +129,7 @@ class _Manager:
 
 def _is_real_lock(obj: Any) -> bool:
     """Tell whether something is a lock that would block all threads at once."""
-    kind = obj.__class__
+    kind = type(obj)
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
@@ -152,7 +154,7 @@ def _of_object(function: Any, owner: Any) -> Any:
     """Return what to call instead of a method in C that is bound to an object."""
     if _is_real_lock(owner):
         return getattr(locks.model_of(owner), function.__name__)
-    kind = owner.__class__
+    kind = type(owner)
     table = published.get(id(owner))
     if table is None:
         if published and function.__name__ in READING_ARGUMENTS:
@@ -160,9 +162,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return function
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind) or isinstance(owner, type):
-        return function
-    if isinstance(owner, BaseException):
+    if is_immutable(kind) or issubclass(kind, type | BaseException):
         return function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
@@ -210,14 +210,14 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     owner = getattr(function, "__self__", None)
     if is_reader(module):
         return functools.partial(_read_all, function)
-    if module in CALLBACKS and not behind(owner.__class__, inner.__name__).is_foreign:
+    if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
         return function
     return functools.partial(_call_unobserved, function)
 
 
 def _of_instance(function: Any) -> Any:
     """Return what to call instead of an object with a method `__call__`."""
-    found = behind(function.__class__, "__call__") if published else PLAIN
+    found = behind(type(function), "__call__") if published else PLAIN
     if found is OWN or not found.is_foreign:
         return function
     return functools.partial(_call_instance, found.name, function)
@@ -249,6 +249,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
@@ -284,7 +285,7 @@ def _on_container(
     say((*codes_of_method(table, name, args, kwargs), *read))
     result = function(*args, **kwargs)
     if name in ("keys", "values", "items") and not isinstance(result, list):
-        ViewTable(table, result.__class__).stand_for(result)
+        ViewTable(table, type(result)).stand_for(result)
     return result
 
 
@@ -298,7 +299,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(owner.__class__):
+    if is_foreign(type(owner)):
         hooks.run_foreign(PLAIN, owner, args)
     else:
         _hand_out_all(args, table.label)
@@ -336,7 +337,7 @@ def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     hooks.read_deeply((*args, *kwargs.values()), ())
-    return function(*args, **kwargs)
+    return _at_home(function(*args, **kwargs))
 
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -351,7 +352,7 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
     is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
-    return _result(function(*args, **kwargs), is_seen)
+    return _result(_at_home(function(*args, **kwargs)), is_seen)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -360,9 +361,16 @@ def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     return _result(function(*args, **kwargs), is_seen)
 
 
+def _at_home(result: Any) -> Any:
+    """Return what a function returned; a new class belongs to the caller's module, not to this."""
+    if issubclass(type(result), type) and result.__module__ == __name__:
+        result.__module__ = sys._getframe(2).f_globals.get("__name__", "")
+    return result
+
+
 def _result(result: Any, is_seen: bool) -> Any:
     """Publish what a function returned if it may refer to what is hidden in a published object."""
-    if is_seen and is_foreign(result.__class__):
+    if is_seen and is_foreign(type(result)):
         hooks.hand_out(result, "result")
     return result
 
@@ -386,14 +394,14 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
-    return id(value) in published and not isinstance(
-        value, type | FunctionType | types.CellType | types.ModuleType
+    return id(value) in published and not issubclass(
+        type(value), type | FunctionType | types.CellType | types.ModuleType
     )
 
 
 def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
     for value in values:
-        if value.__class__ not in ATOMS:
+        if type(value) not in ATOMS:
             hooks.hand_out(value, f"{label}[...]")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,10 +17,9 @@ from treadle.threads.naming import name_of
 ATOMS = frozenset(
     {
         int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-        range, slice, types.ModuleType, types.CodeType,
+        range, slice, types.CodeType,
         types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
         types.MemberDescriptorType, types.MappingProxyType,
-        staticmethod, classmethod, property,
     }
 )  # fmt: skip
 """Types whose values are immutable, or never looked into."""
@@ -47,14 +47,14 @@ def children_of_sequence(value: Any, label: str) -> Children:
 def children_of_dict(value: Any, label: str) -> Children:
     """Yield the values of a dictionary, and keys that are objects."""
     for key, item in list(dict.items(value)):
-        yield item, f"{label}[{key!r}]" if key.__class__ in ATOMS else f"{label}[...]"
-        if key.__class__ not in ATOMS:
+        yield item, f"{label}[{key!r}]" if type(key) in ATOMS else f"{label}[...]"
+        if type(key) not in ATOMS:
             yield key, f"key of {label}"
 
 
 def children_of_set(value: Any, label: str) -> Children:
     """Return the elements of a set that are objects."""
-    return ((item, f"element of {label}") for item in value if item.__class__ not in ATOMS)
+    return ((item, f"element of {label}") for item in value if type(item) not in ATOMS)
 
 
 def children_of_function(value: Any, _: str) -> Children:
@@ -106,18 +106,56 @@ def children_of_generator(value: Any, _: str) -> Children:
             yield item, name
 
 
+_ABOUT_CLASSES = frozenset(
+    {"__annotations__", "__dataclass_fields__", "__dataclass_params__", "__orig_bases__",
+     "__parameters__", "__type_params__", "__classcell__", "_abc_impl"}
+)  # fmt: skip
+"""What describes a class, or says what is known about others: nobody's data."""
+
+
 def children_of_class(value: Any, _: str) -> Children:
-    """Yield a class's attributes."""
-    for name, item in list(vars(value).items()):
-        if not name.startswith("__"):
+    """Yield a class's attributes and methods, its bases and its metaclass."""
+    for name, item in list(type.__getattribute__(value, "__dict__").items()):
+        if name not in _ABOUT_CLASSES:
             yield item, f"{value.__qualname__}.{name}"
+    for base in value.__bases__:
+        yield base, base.__qualname__
+    yield type(value), type(value).__qualname__
+
+
+def children_of_property(value: Any, label: str) -> Children:
+    """Yield the functions behind a property."""
+    yield value.fget, label
+    yield value.fset, label
+    yield value.fdel, label
+
+
+def children_of_wrapped_method(value: Any, label: str) -> Children:
+    """Yield the function behind a static method or a method of a class."""
+    yield value.__func__, label
+
+
+def children_of_module(value: Any, label: str) -> Children:
+    """Yield what the variables of a module hold."""
+    for name, item in list(attributes_of(value).items()):
+        if not _is_special(name):
+            yield item, f"{label}.{name}"
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """Return the attributes that an object holds itself, whatever its class says."""
+    try:
+        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found
 
 
 def children_of_instance(value: Any, label: str) -> Children:
     """Yield an instance's attributes, its slots and its class."""
-    for name, item in list(getattr(value, "__dict__", {}).items()):
+    for name, item in list(attributes_of(value).items()):
         yield item, f"{label}.{name}"
-    for owner in value.__class__.__mro__:
+    for owner in type(value).__mro__:
         slots = owner.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__"):
@@ -126,7 +164,7 @@ def children_of_instance(value: Any, label: str) -> Children:
                     yield object.__getattribute__(value, mangled), f"{label}.{name}"
                 except AttributeError:
                     continue
-    yield value.__class__, value.__class__.__qualname__
+    yield type(value), type(value).__qualname__
 
 
 def children_of_exception(value: Any, label: str) -> Children:
@@ -137,21 +175,48 @@ def children_of_exception(value: Any, label: str) -> Children:
     yield from children_of_instance(value, label)
 
 
+def children_of_reference(value: Any, label: str) -> Children:
+    """Yield what a weak reference leads to, and what is called when that dies."""
+    yield weakref.ref.__call__(value), label
+    yield value.__callback__, f"callback of {label}"
+
+
+def children_of_proxy(value: Any, label: str) -> Children:
+    """Yield what a proxy stands for, if it is still there."""
+    try:
+        yield value.__dir__.__self__, label  # a method that every object has
+    except (ReferenceError, AttributeError):
+        return
+
+
+def children_of_finalizer(value: Any, label: str) -> Children:
+    """Yield what a finalizer calls, if it is still to happen, and its arguments."""
+    entry = weakref.finalize._registry.get(value)  # type: ignore[attr-defined]
+    if entry is not None:
+        yield entry.func, label
+        yield entry.args, f"argument of {label}"
+        yield entry.kwargs, f"argument of {label}"
+
+
 def children_of_c_object(value: Any, label: str) -> Children:
     """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
     for item in gc.get_referents(value):
         yield item, label
 
 
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
 def _mangled(owner: type, name: str) -> str:
-    if name.startswith("__") and not name.endswith("__"):
+    if name.startswith("__") and not _is_special(name):
         return f"_{owner.__name__.lstrip('_')}{name}"
     return name
 
 
 def _short_name(value: Any) -> str:
     """Return a name for an object that has no better one."""
-    name: str = value.__class__.__name__
+    name: str = type(value).__name__
     return name[:1].lower() + name[1:]
 
 
@@ -160,7 +225,7 @@ def _short_name(value: Any) -> str:
 
 def attributes_and_class(value: Any) -> Sequence[Any]:
     """Return what an instance without slots refers to."""
-    return [*value.__dict__.values(), value.__class__]
+    return [*value.__dict__.values(), type(value)]
 
 
 def values_and_keys(value: Any) -> Sequence[Any]:
@@ -168,7 +233,7 @@ def values_and_keys(value: Any) -> Sequence[Any]:
     found = []
     for key, item in list(dict.items(value)):
         found.append(item)
-        if key.__class__ not in ATOMS:
+        if type(key) not in ATOMS:
             found.append(key)
     return found
 

@@ -80,7 +80,7 @@ class ContainerTable(ObjectTable):
     def sort_of(cls, value: Any, label: str) -> str:
         """Containers are told apart by where they hang, whatever the index."""
         shape = "".join(c for c in label if not c.isdigit())
-        return f"{value.__class__.__name__} {shape}"
+        return f"{type(value).__name__} {shape}"
 
     def forget(self) -> None:
         """Forget codes that depend on what was learned."""
@@ -105,7 +105,7 @@ class ContainerTable(ObjectTable):
 
     def item(self, key: Any) -> Codes:
         """Return the codes of reading an element."""
-        if key.__class__ not in ATOMS or key.__class__ is slice:
+        if type(key) not in ATOMS or type(key) is slice:
             return self.read_item(key)
         codes = self.items_read.get(key)
         if codes is None:
@@ -114,7 +114,7 @@ class ContainerTable(ObjectTable):
 
     def item_write(self, key: Any) -> Codes:
         """Return the codes of assigning an element."""
-        if key.__class__ not in ATOMS or key.__class__ is slice:
+        if type(key) not in ATOMS or type(key) is slice:
             return self.write_item(key)
         codes = self.items_written.get(key)
         if codes is None:
@@ -161,8 +161,8 @@ class ContainerTable(ObjectTable):
 
     def hand_out(self, value: Any, publish: HandOut, key: Any = None) -> None:
         """Publish a value that is about to be put in."""
-        if value.__class__ not in ATOMS:
-            place = f"[{key!r}]" if key.__class__ in ATOMS and key is not None else "[...]"
+        if type(value) not in ATOMS:
+            place = f"[{key!r}]" if type(key) in ATOMS and key is not None else "[...]"
             publish(value, self.label + place)
 
     def hand_out_all(self, values: Any, publish: HandOut) -> None:
@@ -201,25 +201,25 @@ class ListTable(ContainerTable):
 
     def read_item(self, key: Any) -> Codes:
         """Return the codes of reading one element."""
-        if key.__class__ is int and 0 <= key < self.base:
+        if type(key) is int and 0 <= key < self.base:
             item = [self.place(key, READ)] if self.happens("assigned") else []
             return (*item, *self.in_order())
-        if key.__class__ is int and key < 0 and not self.happens("moved", "grown"):
+        if type(key) is int and key < 0 and not self.happens("moved", "grown"):
             return self.item(key + self.base) if -self.base <= key else ()
-        if key.__class__ is int and key >= self.base:
+        if type(key) is int and key >= self.base:
             return self.size()
         return self.whole_read()
 
     def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning one element."""
-        if key.__class__ is int and key < 0 and not self.happens("moved", "grown"):
+        if type(key) is int and key < 0 and not self.happens("moved", "grown"):
             key += self.base
-        if key.__class__ is int and 0 <= key < self.base:
+        if type(key) is int and 0 <= key < self.base:
             if not self.changed("assigned"):
                 return ()
             whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
             return (self.place(key, WRITE), *self.in_order(), *whole)
-        return self.grow() if key.__class__ is int and key >= self.base else self.whole_write()
+        return self.grow() if type(key) is int and key >= self.base else self.whole_write()
 
     def next_item(self, index: int) -> Codes:
         """Return the codes of an iterator's step: the element, and whether there is one."""
@@ -267,7 +267,7 @@ class DictTable(ContainerTable):
 
     def begin(self, value: Any) -> None:
         """Take note of the keys: assigning one of them later inserts nothing."""
-        base = frozenset(k for k in dict.keys(value) if k.__class__ in ATOMS)
+        base = frozenset(k for k in dict.keys(value) if type(k) in ATOMS)
         if getattr(self, "base", base) != base:
             self.forget()
         self.base = base
@@ -280,7 +280,7 @@ class DictTable(ContainerTable):
 
     def is_old(self, key: Any) -> bool:
         """Tell whether a key is there from publication on."""
-        is_there = key.__class__ in ATOMS and key in self.base
+        is_there = type(key) in ATOMS and key in self.base
         return is_there and not self.happens("deleted", "replaced")
 
     def membership(self, item: Any) -> Codes:
@@ -501,9 +501,9 @@ def _plain_key(key: Any) -> Any:
 
     A member of a `StrEnum`, for example, is the same key as its value.
     """
-    if key.__class__ in ATOMS:
+    if type(key) in ATOMS:
         return key
-    if key.__class__ is tuple:
+    if type(key) is tuple:
         parts = tuple(_plain_key(part) for part in key)
         return _NO_KEY if _NO_KEY in parts else parts
     if isinstance(key, str):
@@ -522,9 +522,10 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
     if plain is not _NO_KEY:
         return plain, f"[{plain!r}]"
     if isinstance(key, enum.Enum) and not isinstance(key, str | int):
-        return (key.__class__.__qualname__, key.name), f"[{key}]"
+        return (type(key).__qualname__, key.name), f"[{key}]"
     known = table.shared.published.get(id(key))
-    if known is not None and key.__class__.__hash__ is object.__hash__:
+    kind: Any = type(key)
+    if known is not None and kind.__hash__ is object.__hash__:
         return ("object", known.key), f"[{known.label}]"
     return "other", "[...]"
 

@@ -11,6 +11,7 @@ import gc
 import numbers
 import types
 import typing
+import weakref
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, MappingView
@@ -55,6 +56,7 @@ _PLAIN = frozenset(
         typing.Generic, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
         types.CellType, types.ModuleType, property,
         types.SimpleNamespace, types.MappingProxyType, BaseException,
+        weakref.ProxyType, weakref.CallableProxyType,
     }
 )  # fmt: skip
 """Classes whose own methods are known, or have nothing to hide."""
@@ -330,14 +332,14 @@ class Reach:
         todo = [*((value, True) for value in roots), *((value, False) for value in others)]
         while todo:
             value, is_root = todo.pop(0)
-            if id(value) in self._seen or isinstance(value, _INERT) or value.__class__ in ATOMS:
+            if id(value) in self._seen or issubclass(type(value), _INERT) or type(value) in ATOMS:
                 continue
             self._seen.add(id(value))
             todo += [(part, False) for part in self._write_one(value, is_root, name)]
 
     def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
         """Add what is written of one object; return what hangs on it."""
-        kind = value.__class__
+        kind = type(value)
         table = self._published.get(id(value))
         if table is None:
             return value if kind in (tuple, frozenset) else ()
@@ -356,16 +358,16 @@ class Reach:
         return self._write_attributes(value, table, name if is_root else "")
 
     def _write_attributes(self, value: Any, table: Any, name: str) -> list[Any]:
-        if isinstance(value, types.GeneratorType):
+        if issubclass(type(value), types.GeneratorType):
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
             return [] if is_own else gc.get_referents(value)
-        if not value.__class__.__flags__ & _HEAP_TYPE:
+        if not type(value).__flags__ & _HEAP_TYPE:
             return gc.get_referents(value)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
-        held = {key: part for key, part in held.items() if not isinstance(part, type)}
+        held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
         for key, part in held.items():
-            if part.__class__ not in ATOMS and id(part) not in self._published:
+            if type(part) not in ATOMS and id(part) not in self._published:
                 self.missing.append((part, f"{table.label}.{key}"))
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
@@ -385,7 +387,7 @@ class Reach:
         todo = [(value, methods) for value in reversed(roots)]
         while todo:
             value, called = todo.pop()
-            kind = value.__class__
+            kind = type(value)
             if kind in ATOMS or id(value) in self._seen:
                 continue
             table = self._published.get(id(value))
@@ -396,11 +398,11 @@ class Reach:
             if isinstance(table, ContainerTable):
                 self._add(table.whole_read())
                 count += 1
-            elif deeply and type(table) is ObjectTable and not isinstance(value, _INERT):
+            elif deeply and type(table) is ObjectTable and not issubclass(type(value), _INERT):
                 self._add(whole_read(table))
                 parts = [part for part, _ in children.children_of_instance(value, "")]
                 todo += [(part, _ON_ELEMENTS) for part in parts]
-            if kind in (list, tuple) or isinstance(value, dict):
+            if kind in (list, tuple) or issubclass(kind, dict):
                 todo += [(part, _ON_ELEMENTS) for part in _content(value)]
         if count > len(roots) or (deeply and self._codes):
             self._is_open = True
@@ -428,8 +430,8 @@ def state_of(table: Table) -> int:
 
 def _content(value: Any) -> list[Any]:
     """Return the elements of a built-in container."""
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return [*dict.keys(value), *dict.values(value)]
-    if isinstance(value, list):
+    if issubclass(type(value), list):
         return [*list.__iter__(value)]
-    return [*value] if value.__class__ in (set, deque, tuple, frozenset) else []
+    return [*value] if type(value) in (set, deque, tuple, frozenset) else []

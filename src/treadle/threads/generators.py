@@ -25,7 +25,7 @@ RESUMING = frozenset({"__next__", "send", "throw", "close"})
 def is_under_test(obj: Any) -> bool:
     """Tell whether something is a published generator, not at its end, of code under test."""
     return (
-        obj.__class__ is types.GeneratorType
+        type(obj) is types.GeneratorType
         and obj.gi_frame is not None
         and id(obj.gi_frame.f_globals) in instrumented
         and id(obj) in hooks.published
@@ -37,7 +37,7 @@ def held_by(iterator: Any) -> Iterator[Any]:
     for part in gc.get_referents(iterator):
         if is_under_test(part):
             yield part
-        elif part.__class__.__module__ in ("builtins", "itertools") and isinstance(
+        elif type(part).__module__ in ("builtins", "itertools") and isinstance(
             part, Iterator | tuple
         ):
             yield from held_by(part)
@@ -63,7 +63,7 @@ def run(generator: Any, resume: Callable[..., Any], *args: Any) -> Any:
 
 def _publish_variables(generator: Any) -> None:
     """Publish what a generator, and those that it delegates to, assigned to their variables."""
-    while generator.__class__ is types.GeneratorType and generator.gi_frame is not None:
+    while type(generator) is types.GeneratorType and generator.gi_frame is not None:
         for name, value in generator.gi_frame.f_locals.items():
             hooks.hand_out(value, name)
         generator = generator.gi_yieldfrom

@@ -27,6 +27,7 @@ from treadle.threads.foreign import (
     has_plain_attributes,
 )
 from treadle.threads.shared import Table
+from treadle.threads.weak import ProxyTable
 
 
 def nothing(codes: Any) -> None:
@@ -119,7 +120,7 @@ def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str
     """Before code that is not instrumented does something with an object, by an operator."""
     label = published[id(obj)].label
     for other in others:
-        if other.__class__ not in ATOMS:
+        if type(other) not in ATOMS:
             hand_out(other, f"{label}[...]")
 
     def find() -> Reach:
@@ -133,9 +134,9 @@ def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str
 
 def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     """Tell whether an attribute of a published object is foreign code, and announce that."""
-    if has_plain_attributes(obj.__class__):
+    if has_plain_attributes(type(obj)):
         return False
-    found = behind_attribute(obj.__class__, name, access)
+    found = behind_attribute(type(obj), name, access)
     if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
         return False
     run_foreign(found, obj, others, name)
@@ -148,7 +149,7 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
 def load_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read."""
     table = published.get(id(obj))
-    if table is not None and (obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "get")):
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "get")):
         codes = table[name]
         if codes:
             announce(codes)
@@ -158,8 +159,8 @@ def load_class_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read, an attribute that classes have and that is assigned."""
     table = published.get(id(obj))
     if table is None:
-        table = published.get(id(obj.__class__))
-    elif obj.__class__ not in _PLAIN and _runs_foreign(obj, name, "get"):
+        table = published.get(id(type(obj)))
+    elif type(obj) not in _PLAIN and _runs_foreign(obj, name, "get"):
         return
     if table is not None:
         codes = table[name]
@@ -170,10 +171,8 @@ def load_class_attr(obj: Any, name: str) -> None:
 def store_attr(value: Any, obj: Any, name: str) -> None:
     """Before `obj.name = value`."""
     table = published.get(id(obj))
-    if table is not None and (
-        obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "set", value)
-    ):
-        if value.__class__ not in ATOMS:
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
+        if type(value) not in ATOMS:
             hand_out(value, f"{table.label}.{name}")
         codes = table.stores[name]
         if codes:
@@ -183,7 +182,7 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
 def delete_attr(obj: Any, name: str) -> None:
     """Before `del obj.name`."""
     table = published.get(id(obj))
-    if table is not None and (obj.__class__ in _PLAIN or not _runs_foreign(obj, name, "delete")):
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "delete")):
         codes = table.writes[name]
         if codes:
             announce(codes)
@@ -205,7 +204,7 @@ def store_cell(value: Any, cell: Any) -> None:
     """Before the variable of an enclosing function is assigned."""
     table = published.get(id(cell))
     if table is not None:
-        if value.__class__ not in ATOMS:
+        if type(value) not in ATOMS:
             hand_out(value, table.label)
         codes = table.stores["cell"]
         if codes:
@@ -239,8 +238,10 @@ def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
     if table is None:
         return None
     is_container = isinstance(table, ContainerTable)
-    if obj.__class__ not in EXACT:
-        found = behind(obj.__class__, method)
+    if type(obj) not in EXACT:
+        if isinstance(table, ProxyTable):
+            return container(table.target(), method, *others)
+        found = behind(type(obj), method)
         if found is OWN:
             return None
         if found.is_foreign and (found.name or not is_container):
@@ -256,7 +257,9 @@ def load_item(obj: Any, key: Any) -> None:
         codes = table.item(key)
         if codes:
             announce(codes)
-        if isinstance(obj, defaultdict) and isinstance(obj.default_factory, types.FunctionType):
+        if issubclass(type(obj), defaultdict) and isinstance(
+            obj.default_factory, types.FunctionType
+        ):
             _make_default(obj, key, table)
 
 
@@ -351,8 +354,8 @@ def read_both(left: Any, right: Any, method: str) -> None:
     reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
     for obj, name, other in ((left, method, right), (right, reflected, left)):
         table = published.get(id(obj))
-        if table is not None and obj.__class__ not in EXACT:
-            found = behind(obj.__class__, name)
+        if table is not None and type(obj) not in EXACT:
+            found = behind(type(obj), name)
             if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
                 run_foreign(found, obj, (other,))
                 return
@@ -398,7 +401,7 @@ def contains(item: Any, obj: Any) -> None:
 def update_in_place(obj: Any, value: Any, method: str) -> None:
     """Before `obj += value` and the like."""
     table = published.get(id(obj))
-    if not isinstance(table, ContainerTable) or behind(obj.__class__, method) is OWN:
+    if not isinstance(table, ContainerTable) or behind(type(obj), method) is OWN:
         read_both(obj, value, method)
         return
     table = container(obj, method, value)

@@ -15,6 +15,7 @@ from treadle.threads import generators, hooks
 from treadle.threads.containers import ContainerTable, ListTable
 from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.shared import ObjectTable, register
+from treadle.threads.weak import ProxyTable
 
 _END = object()
 
@@ -24,7 +25,9 @@ def iterate(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return obj
-    found = behind(obj.__class__, "__iter__")
+    if isinstance(table, ProxyTable):
+        return iterate(table.target())
+    found = behind(type(obj), "__iter__")
     if found is OWN:
         return obj
     if isinstance(table, ContainerTable) and not found.name:
@@ -35,6 +38,11 @@ def iterate(obj: Any) -> Any:
     if is_shared_iterator(obj):
         return _each_shared(obj)
     return _foreign_iterator(obj, found) if found.is_foreign else obj
+
+
+def go_on(iterator: Any) -> Any:
+    """Return what goes on for an iterator that was made earlier, and published since."""
+    return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)
 
 
 def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
@@ -50,7 +58,7 @@ def is_shared_iterator(obj: Any) -> bool:
     """Tell whether something is an iterator in C, or a generator, that others have as well."""
     if id(obj) not in hooks.published:
         return False
-    step = getattr(obj.__class__, "__next__", None)
+    step = getattr(type(obj), "__next__", None)
     return step is not None and not isinstance(step, types.FunctionType)
 
 
@@ -59,7 +67,7 @@ def take(obj: Any, *default: Any) -> Any:
     if id(obj) in hooks.published:
         if generators.is_under_test(obj):
             return generators.run(obj, next, obj, *default)
-        found = behind(obj.__class__, "__next__")
+        found = behind(type(obj), "__next__")
         if found is not OWN:
             hooks.run_foreign(found, obj)
             return _take_from_held(obj, default)
@@ -117,7 +125,7 @@ def backwards(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return reversed(obj)
-    found = behind(obj.__class__, "__reversed__")
+    found = behind(type(obj), "__reversed__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
@@ -159,7 +167,9 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     table = hooks.published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
-    found = behind(obj.__class__, "__iter__")
+    if isinstance(table, ProxyTable):
+        return iterator_of(table.target())
+    found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         iterator = iter(obj)

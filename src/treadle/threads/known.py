@@ -68,7 +68,7 @@ def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
     table = published.get(id(obj))
-    if isinstance(table, ObjectTable) and found.__class__ is dict:
+    if isinstance(table, ObjectTable) and type(found) is dict:
         AttributesTable(table, dict).stand_for(found)
     return found
 

@@ -318,7 +318,7 @@ class Instrumentation:
         )
 
     def _is_under_test(self, value: Any) -> bool:
-        if value.__class__ is types.FunctionType:
+        if type(value) is types.FunctionType:
             return id(value.__globals__) in instrumented
         return isinstance(value, type) and value.__module__ in calls.modules_under_test
 
@@ -331,7 +331,7 @@ class Instrumentation:
                     names.update(
                         name
                         for name, item in vars(value).items()
-                        if not hasattr(item.__class__, "__get__")
+                        if not hasattr(type(item), "__get__")
                     )
         return names
 
@@ -381,7 +381,7 @@ class Instrumentation:
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""
-        kind = value.__class__
+        kind = type(value)
         if kind in ATOMS or kind.__module__.partition(".")[0] in _NOT_WALKED:
             return False
         if kind is types.FunctionType:
@@ -423,7 +423,7 @@ class Instrumentation:
         made = original(cls, *args)
         for value in list(vars(made).values()):
             inner = getattr(value, "__wrapped__", value)
-            if inner.__class__ is types.FunctionType and id(inner.__globals__) in self._namespaces:
+            if type(inner) is types.FunctionType and id(inner.__globals__) in self._namespaces:
                 self._swap(inner)
         return made
 

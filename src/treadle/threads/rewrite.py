@@ -338,6 +338,14 @@ class _Rewriter:
             self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
         return False
 
+    def _load_local(self, i: Any) -> bool:
+        """What a generator expression goes through may be published after the generator is made."""
+        if i.arg != ".0" or self._code.co_name != "<genexpr>":
+            return False
+        self._plain(i)
+        self._emit(guard(i.location, 1, replaced(i.location, iterate.go_on)))
+        return True
+
     def _read_top(self, i: Any) -> bool:
         if self._origins.top(1).name not in _FRESH:
             call = hook(i.location, hooks.read_whole, copies=[1])
@@ -549,6 +557,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "DELETE_SUBSCR": _Rewriter._delete_item,
     "BINARY_SLICE": _Rewriter._slice,
     "STORE_SLICE": _Rewriter._store_slice,
+    "LOAD_FAST": _Rewriter._load_local,
     "LOAD_DEREF": _Rewriter._load_cell,
     "LOAD_CLASSDEREF": _Rewriter._load_cell,
     "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,

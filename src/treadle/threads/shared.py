@@ -16,6 +16,7 @@ no event. What does change is *learned*: the first execution that writes to a ne
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from treadle.threads.children import (
     ATOMS,
     Children,
     attributes_and_class,
+    attributes_of,
     cells_and_more,
     children_of_builtin,
     children_of_c_object,
@@ -36,9 +38,12 @@ from treadle.threads.children import (
     children_of_generator,
     children_of_instance,
     children_of_method,
+    children_of_module,
     children_of_partial,
+    children_of_property,
     children_of_sequence,
     children_of_set,
+    children_of_wrapped_method,
     content_of_cell,
     no_children,
 )
@@ -125,17 +130,16 @@ class Shared:
         """Enter what is reachable, if it is of the same kinds as last time; else nothing."""
         published, kept = self.published, self._kept
         kept_before = len(kept)
+        passed: set[int] = set()
         todo = [root]
         tables = iter(row)
         while todo:
             value = todo.pop()
-            kind = value.__class__
+            kind = type(value)
             walk = _WALKS.get(kind) or self._walk_of(kind)
             make = walk.table
             if make is not None:
-                if id(value) in published or (
-                    make.counts and isinstance(value, type) and not self.follows(value)
-                ):
+                if id(value) in published or (make.is_selective and not self._enters(value)):
                     continue
                 table = next(tables, None)
                 if table is None or table.kind is not kind:
@@ -145,8 +149,10 @@ class Shared:
                     table.begin(value)
                 published[id(value)] = table
                 kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
             for child in reversed(walk.children(value)):
-                if child.__class__ not in ATOMS and id(child) not in published:
+                if type(child) not in ATOMS and id(child) not in published:
                     todo.append(child)
         return True
 
@@ -159,15 +165,18 @@ class Shared:
     def _publish_anew(self, root: Any, label: str, key: Hashable, row: list[Table]) -> None:
         """Enter what is reachable, and remember where it was met: tables have to be named."""
         published, kept = self.published, self._kept
+        passed: set[int] = set()
         todo: list[tuple[Any, Origin]] = [(root, label)]
         index = -1
         while todo:
             value, origin = todo.pop()
-            kind = value.__class__
-            if id(value) in published or (isinstance(value, type) and not self.follows(value)):
+            kind = type(value)
+            if id(value) in published:
                 continue
             walk = _WALKS.get(kind) or self._walk_of(kind)
             if walk.table is not None:
+                if walk.table.is_selective and not self._enters(value):
+                    continue
                 index += 1
                 table = row[index] if index < len(row) else None
                 if table is None or table.kind is not kind:
@@ -177,10 +186,12 @@ class Shared:
                     table.begin(value)
                 published[id(value)] = table
                 kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
             children = walk.children(value)
             for position in range(len(children) - 1, -1, -1):
                 child = children[position]
-                if child.__class__ not in ATOMS and id(child) not in published:
+                if type(child) not in ATOMS and id(child) not in published:
                     todo.append((child, (value, position, origin)))
 
     def _new_table(self, make: type[Table], key: Hashable, value: Any, origin: Origin) -> Table:
@@ -196,15 +207,21 @@ class Shared:
             table = self._tables.get(key)
         if table is None:
             table = self._tables[key] = make(self, key, label, sort)
-        table.kind = value.__class__
+        table.kind = type(value)
         return table
+
+    def _enters(self, value: Any) -> bool:
+        """Tell whether an object is to be looked into: no class or module of a library is."""
+        if issubclass(type(value), type):
+            return self.follows(value)
+        return sys.modules.get(attributes_of(value).get("__name__", "")) is not value
 
     def _walk_of(self, kind: type) -> _Walk:
         """Return how to walk instances of a class; those of one execution are forgotten with it."""
         walk = self._local_walks.get(kind)
         if walk is None:
             walk = _walk_of_kind(kind)
-            known = self._local_walks if "<locals>" in kind.__qualname__ else _WALKS
+            known = _WALKS if _outlives_executions(kind) else self._local_walks
             known[kind] = walk
         return walk
 
@@ -213,7 +230,7 @@ class Shared:
         if isinstance(origin, str):
             return origin
         value, position, earlier = origin
-        walk = _WALKS.get(value.__class__) or self._walk_of(value.__class__)
+        walk = _WALKS.get(type(value)) or self._walk_of(type(value))
         labels = [label for _, label in walk.labelled(value, self._label_of(earlier))]
         label: str = labels[position]
         return label
@@ -258,6 +275,8 @@ class Table(dict[Any, Codes]):
 
     counts = False
     """Whether `begin` has to look at the object in every execution."""
+    is_selective = False
+    """Whether only some such objects are the test's business."""
     kind: type
     """The class of the object."""
 
@@ -276,7 +295,7 @@ class Table(dict[Any, Codes]):
     def sort_of(cls, value: Any, label: str) -> str:
         """Return the sort of an object: what is learned about it holds for all of its sort."""
         del label
-        return f"{value.__class__.__module__}.{value.__class__.__qualname__}"
+        return f"{type(value).__module__}.{type(value).__qualname__}"
 
     def begin(self, value: Any) -> None:
         """Take note of the state in which the object is published."""
@@ -415,6 +434,7 @@ class ClassTable(Table):
     __slots__ = ("owner",)
 
     counts = True
+    is_selective = True
 
     def begin(self, value: Any) -> None:
         """Remember the class."""
@@ -424,7 +444,7 @@ class ClassTable(Table):
         """Return the locations of the classes that may hold the attribute, if they change."""
         return tuple(
             class_attribute(self.shared, owner, what, Mode.READ)
-            for owner in self.owner.__mro__
+            for owner in (*self.owner.__mro__, *type(self.owner).__mro__)
             if self.shared.happens(*class_feature(owner, what))
         )
 
@@ -433,6 +453,14 @@ class ClassTable(Table):
         if not self.shared.write(*class_feature(self.owner, what)):
             return ()
         return (class_attribute(self.shared, self.owner, what, Mode.WRITE),)
+
+
+class NewModuleTable(ObjectTable):
+    """Attributes of a module that was made, not imported."""
+
+    __slots__ = ()
+
+    is_selective = True
 
 
 class CellTable(Table):
@@ -514,10 +542,31 @@ def _walk_of_kind(kind: type) -> _Walk:
         if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
             return _walk(ObjectTable, children_of_c_object)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
-        quick = None if has_slots or not kind.__dictoffset__ else attributes_and_class
+        is_plain = kind.__getattribute__ is object.__getattribute__
+        quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = _WALKS[base]
     return _walk(inherited.table, functools.partial(_both, inherited.labelled))
+
+
+def _has_been_here(value: Any, passed: set[int]) -> bool:
+    """Tell whether a walk has passed an object without a table: only attributes lead it back."""
+    if not type(value).__dictoffset__:
+        return False
+    if id(value) in passed:
+        return True
+    passed.add(id(value))
+    return False
+
+
+def _outlives_executions(kind: type) -> bool:
+    """Tell whether a class can be found in its module, or is written in C."""
+    if "<locals>" in kind.__qualname__:
+        return False
+    if not kind.__flags__ & _HEAP_TYPE:
+        return True
+    outermost = kind.__qualname__.partition(".")[0]
+    return outermost in attributes_of(sys.modules.get(kind.__module__))
 
 
 def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
@@ -539,4 +588,8 @@ register(
     children_of_partial,
     lambda value: (value.func, *value.args, *value.keywords.values()),
 )
+register(types.ModuleType, NewModuleTable, children_of_module)
+register(property, None, children_of_property)
+register(staticmethod, None, children_of_wrapped_method)
+register(classmethod, None, children_of_wrapped_method)
 register(BaseException, ObjectTable, children_of_exception)

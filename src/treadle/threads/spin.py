@@ -190,10 +190,7 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Tell whether no local variable was bound to another value."""
     return before.keys() == after.keys() and all(
         value is before[name]
-        or (
-            (value.__class__ in ATOMS and value.__class__ is before[name].__class__)
-            and value == before[name]
-        )
+        or ((type(value) in ATOMS and type(value) is type(before[name])) and value == before[name])
         for name, value in after.items()
     )
 

@@ -36,7 +36,7 @@ def fingerprint(run: ThreadRun) -> object:
 
 
 def _content(shared: Shared, value: Any) -> object:
-    kind = value.__class__
+    kind = type(value)
     if kind in (list, deque, bytearray):
         return tuple([_name(shared, item) for item in value])
     if kind is dict:
@@ -48,7 +48,7 @@ def _content(shared: Shared, value: Any) -> object:
             return _name(shared, value.cell_contents)
         except ValueError:
             return "unbound"
-    if isinstance(value, type | types.FunctionType):
+    if issubclass(type(value), type | types.FunctionType):
         return value.__qualname__
     try:
         attributes = object.__getattribute__(value, "__dict__")
@@ -63,7 +63,7 @@ def _named_items(shared: Shared, items: Iterable[tuple[str, Any]]) -> object:
 
 def _name(shared: Shared, value: Any) -> object:
     """Return what a reference to a value is compared by."""
-    kind = value.__class__
+    kind = type(value)
     if kind in ATOMS:
         return kind.__name__, repr(value) if kind is slice else _hashable(value)
     if kind in (tuple, frozenset):
@@ -73,4 +73,6 @@ def _name(shared: Shared, value: Any) -> object:
 
 
 def _hashable(value: Any) -> object:
-    return value if isinstance(value, int | float | complex | str | bytes) else str(type(value))
+    return (
+        value if issubclass(type(value), int | float | complex | str | bytes) else str(type(value))
+    )
