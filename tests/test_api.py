@@ -280,6 +280,20 @@ def test_check_raises_on_a_failure() -> None:
     assert caught.value.result.failures[0].kind == "assertion"
 
 
+def test_check_needs_no_parentheses() -> None:
+    class Suite:
+        @treadle.check
+        def test(self) -> None:
+            """Nothing is wrong with it."""
+
+    assert Suite().test().ok
+    assert treadle.check(sound)().ok
+    with pytest.raises(treadle.CheckFailed, match="p was faster"):
+        treadle.check(racy)()
+    with pytest.raises(treadle.TreadleError, match="options by name, and was given 'source'"):
+        treadle.check("source")  # type: ignore[call-overload]
+
+
 def test_check_passes_arguments_on() -> None:
     @treadle.check()
     def test(values: list[int], *, wanted: int) -> None:

@@ -116,3 +116,13 @@ def test_a_wrong_setting_names_its_file(command_line: Call) -> None:
     status, _, error = command_line("run", "tests.py::racy")
     assert status == 2
     assert "pyproject.toml: [tool.treadle]: algorithm must be one of" in error
+
+
+@pytest.mark.parametrize("how", ["option", "project"])
+def test_a_package_that_is_not_there(how: str, command_line: Call) -> None:
+    if how == "project":
+        Path("pyproject.toml").write_text('[tool.treadle]\ninstrument = ["nowhere"]\n')
+    arguments = ["--instrument", "nowhere"] if how == "option" else []
+    status, _, error = command_line("run", "tests.py::racy", *arguments)
+    assert status == 2
+    assert "instrument: there is no module or package 'nowhere': give the name" in error

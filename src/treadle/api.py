@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
+import importlib.util
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from treadle.database import RecordedStep
 from treadle.errors import ScheduleMismatch, TreadleError
@@ -250,7 +253,7 @@ def options_of(recipe: Recipe, **given: Any) -> dict[str, Any]:
     for name, value in given.items():
         if value is None:
             continue
-        value = tuple(value) if name == "instrument" else value
+        value = _packages(value) if name == "instrument" else value
         if value != asked.get(name, _DEFAULTS[name]):
             raise TreadleError(
                 f"{name}={value!r} is not what the token was recorded with "
@@ -287,15 +290,32 @@ def _in_words(granularity: str, options: dict[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in said.items() if name != "races")
 
 
+@overload
+def check(test: Callable[..., Any], /) -> Callable[..., Any]: ...
+
+
+@overload
 def check(
     *,
     strict: bool | None = None,
     shrink: bool | None = None,
     profile: str | None = None,
     **options: Any,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def check(
+    test: Callable[..., Any] | None = None,
+    /,
+    *,
+    strict: bool | None = None,
+    shrink: bool | None = None,
+    profile: str | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
     """Decorate a test: calling it explores it, and raises `CheckFailed` on a failure.
 
+    Without options, `@treadle.check` and `@treadle.check()` are the same.
     The options are those of `explore`; unless `shrink` is False, the first failure is made as
     simple as it gets. If a budget ended the search before the space was covered,
     that is no pass, and it raises too, unless `strict` is False.
@@ -314,6 +334,10 @@ def check(
     >>> nothing_shared().complete
     True
     """
+    if test is not None:
+        if not callable(test):
+            raise TreadleError(f"check takes options by name, and was given {test!r}")
+        return check()(test)
     asked_for = {"strict": strict, "shrink": shrink, "profile": profile}
     for_plugin = {name: value for name, value in asked_for.items() if value is not None} | options
 
@@ -410,7 +434,7 @@ def _opened(
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),
-        instrument=tuple(instrument),
+        instrument=_packages(instrument),
         is_coarse=_lookup("granularity", granularity, {"access": False, "gil": True}),
         thread_exceptions=thread_exceptions,
         patience=watchdog,
@@ -425,6 +449,29 @@ def _opened(
         model = test()  # not under control this time
     assert isinstance(model, ModelProgram)
     yield model
+
+
+def _packages(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the packages to instrument; refuse what names none."""
+    listed = names if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+    if not isinstance(listed, tuple) or not all(isinstance(name, str) for name in listed):
+        raise TreadleError(f'instrument must be a list of packages, like ["json"], not {listed!r}')
+    for name in listed:
+        if not _can_be_found(name):
+            close = difflib.get_close_matches(name, sys.modules, 1)
+            hint = f"did you mean {close[0]!r}?" if close else "give the name to import it by"
+            raise TreadleError(f"instrument: there is no module or package {name!r}: {hint}")
+    return listed
+
+
+def _can_be_found(name: str) -> bool:
+    """Tell whether a module is there, or could be imported."""
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):  # of the package that it is in, or an empty name
+        return False
 
 
 def refuse_other_functions(test: Callable[..., object]) -> None:

@@ -74,8 +74,14 @@ class Wait:
     label: str = ""
     """What the program calls the process, if it has a name of its own."""
 
+    @property
+    def is_for_an_end(self) -> bool:
+        """Whether it waits for the end of a process: nobody holds that, as one holds a lock."""
+        return self.resource.startswith("the end of ")
+
     def __str__(self) -> str:
-        held = f", held by {', '.join(self.holders)}" if self.holders else ""
+        is_held = self.holders and not self.is_for_an_end
+        held = f", held by {', '.join(self.holders)}" if is_held else ""
         return f"{self.process} waits for {self.resource}{held}"
 
 
@@ -248,8 +254,11 @@ class Program(Protocol):
         """Know what an earlier exploration had learned, and nothing else."""
         ...
 
-    def notes(self) -> list[str]:
-        """Return what users should know about the executions so far."""
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Return what users should know about the executions so far.
+
+        The search has ended if it has seen everything or found something.
+        """
         ...
 
     def not_repeated(self) -> str:

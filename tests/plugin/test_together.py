@@ -360,3 +360,25 @@ def test_a_suite_without_treadle_tests_does_not_import_it(pytester: pytest.Pytes
 def test_output_sections_stay_apart(run: Run) -> None:
     result = run(TESTS, "-k", "racy", "--show-capture=no")
     assert section_of(result, "Treadle")[0].startswith("Assertion failed in main")
+
+
+def test_check_without_parentheses(run: Run) -> None:
+    result = run("""
+class TestCounter:
+    @treadle.check
+    def test_method(self, tmp_path):
+        counter = Counter()
+        run(counter.increment, counter.increment)
+        assert tmp_path.is_dir()
+
+@treadle.check
+def test_function():
+    counter = Counter()
+    run(counter.increment, counter.increment)
+    assert counter.value == 2
+""")
+    assert summary_of(result) == [
+        "test_it.py::TestCounter::test_method: verified, 4 executions",
+        "test_it.py::test_function: failed after 2 executions: assertion",
+        "2 tests explored: 1 verified, 1 failed",
+    ]

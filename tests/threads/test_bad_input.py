@@ -567,3 +567,29 @@ def test_swallowing_everything_does_not_keep_a_thread_alive() -> None:
 
     (failure,) = treadle.explore(stubborn).failures
     assert failure.kind == "deadlock"
+
+
+# Packages to instrument
+
+
+@pytest.mark.parametrize(
+    ("packages", "message"),
+    [
+        ("json", """instrument must be a list of packages, like ["json"], not 'json'"""),
+        ([json], """instrument must be a list of packages, like ["json"], not (<module 'json'"""),
+        (5, """instrument must be a list of packages, like ["json"], not 5"""),
+        (["jsonn"], "there is no module or package 'jsonn': did you mean 'json'?"),
+        (["json.decoderr"], "no module or package 'json.decoderr': did you mean 'json.decoder'?"),
+        (["nowhere.x"], "no module or package 'nowhere.x': give the name to import it by"),
+    ],
+)
+def test_packages_that_are_not_there(packages: Any, message: str) -> None:
+    with pytest.raises(treadle.TreadleError, match=re.escape(message)):
+        treadle.explore(locked_update, instrument=packages)
+    with pytest.raises(treadle.TreadleError, match=re.escape(message)):
+        treadle.replay(locked_update, "main", instrument=packages)
+
+
+def test_packages_may_be_any_collection_of_names() -> None:
+    for packages in (["json", "json.decoder"], {"json"}, iter(["json", "__main__"])):
+        assert treadle.explore(locked_update, instrument=packages).executions == 2

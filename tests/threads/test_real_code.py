@@ -22,7 +22,7 @@ IS_3_11 = sys.version_info < (3, 12)
 
 
 def run(*targets: Callable[[], object]) -> None:
-    threads = [threading.Thread(target=target) for target in targets]
+    threads = [threading.Thread(target=target, name=str(i)) for i, target in enumerate(targets)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -111,6 +111,59 @@ def test_cached_property_ends_with_a_value_that_somebody_got() -> None:
         lambda: two_readers_of_a_cached_property(is_once=False), instrument=["functools"]
     )
     assert (result.executions, result.ok) == (6, True)
+
+
+class Strict(Report):
+    """Caching goes past `__setattr__`."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+
+class Half:
+    """Computes its value from that of another object."""
+
+    def __init__(self, other: Half | None = None) -> None:
+        self.other = other
+
+    @functools.cached_property
+    def left(self) -> int:
+        return self.other.right if self.other else 1
+
+    @functools.cached_property
+    def right(self) -> int:
+        return self.other.left if self.other else 2
+
+
+@pytest.mark.parametrize("algorithm", ["sleep", "optimal"])
+@pytest.mark.parametrize("kind", [Report, Strict])
+def test_cached_property_keeps_its_lock_without_instrumentation(
+    kind: type[Report], algorithm: str
+) -> None:
+    """One thread computes, and the other finds that; or, on 3.11 having waited; or both compute."""
+
+    def test() -> None:
+        report = kind()
+        run(lambda: report.text, lambda: report.text)
+        assert sum(report.computed) == 1, "computed twice"
+
+    result = treadle.explore(test, algorithm, stop_on_failure=False)
+    assert (result.complete, result.notes) == (True, [])
+    assert result.executions == 4
+    messages = [failure.message.splitlines()[0] for failure in result.failures]
+    assert messages == ([] if IS_3_11 else ["AssertionError: computed twice"])
+
+
+def test_cached_properties_that_need_each_other_deadlock_on_3_11() -> None:
+    """There is one lock for all instances of a class."""
+
+    def test() -> None:
+        first, second = Half(Half()), Half(Half())
+        run(lambda: first.left, lambda: second.right)
+
+    result = treadle.explore(test, stop_on_failure=False)
+    assert result.complete
+    assert [failure.kind for failure in result.failures] == (["deadlock"] if IS_3_11 else [])
 
 
 # functools.lru_cache, its Python version

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import queue
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -206,3 +208,71 @@ def test_a_daemon_may_spin_for_ever() -> None:
 
     assert treadle.explore(test).ok
     assert [failure.kind for failure in treadle.explore(buggy).failures] == ["assertion"]
+
+
+# Loops that wait again and again
+
+
+def test_a_loop_that_wakes_up_for_ever_is_named() -> None:
+    def test() -> None:
+        stop = threading.Event()
+
+        def work() -> None:
+            beats = 0
+            while not stop.wait(0.5):
+                beats += 1
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        stop.set()
+        thread.join()
+
+    result = treadle.explore(test, max_executions=30)
+    assert (result.complete, result.failures, len(result.notes)) == (False, [], 1)
+    line = line_of_loop(test)
+    assert result.notes[0].startswith(f"the loop at tests/threads/test_spin.py:{line} waited or ")
+    assert result.notes[0].endswith("of times is explored: bound it with treadle.assume()")
+
+
+def line_of_loop(test: Any) -> int:
+    """Return the line of the first `while` loop in a function."""
+    lines, start = inspect.getsourcelines(test)
+    return start + next(i for i, line in enumerate(lines) if "while" in line)
+
+
+@pytest.mark.parametrize("algorithm", ["sleep", "source", "optimal"])
+def test_a_bound_on_how_often_it_wakes_up(algorithm: str) -> None:
+    """It is stopped after no, one or two beats; with a third, the execution is cut."""
+
+    def test() -> None:
+        stop = threading.Event()
+
+        def work() -> None:
+            beats = 0
+            while not stop.wait(0.5):
+                beats += 1
+                treadle.assume(beats <= 2)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        stop.set()
+        thread.join()
+
+    result = treadle.explore(test, algorithm)
+    assert (result.ok, result.executions, result.cut, result.notes) == (True, 3, 1, [])
+
+
+def test_a_search_that_ends_needs_no_such_note() -> None:
+    def test() -> None:
+        def work() -> None:
+            for_how_long = 30
+            while for_how_long:
+                time.sleep(1)
+                for_how_long -= 1
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    result = treadle.explore(test)
+    assert (result.ok, result.notes) == (True, [])

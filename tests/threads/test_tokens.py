@@ -19,7 +19,7 @@ from treadle.api import rerun
 EXAMPLES = Path(__file__).parents[2] / "examples" / "threads"
 
 RECORDED = [
-    ("bank_transfer", "opposite_order", "deadlock", "t1_msr2owqFHPwDAQIBAgIDAwECwpo0Jg"),
+    ("bank_transfer", "opposite_order", "deadlock", "t1_wYgA1gofR9cDAQIBAgIDAwECwpo0Jg"),
     (
         "bounded_queue",
         "order_between_producers",
@@ -45,7 +45,7 @@ RECORDED = [
         "assertion",
         "t1_qKN07wh_sU4DAQIBAgIDAwoIwprAc7gsNYlG",
     ),
-    ("leaked_semaphore", "leaking", "deadlock", "t1_zqShzgrxuBcCAQICAgIBwpqp"),
+    ("leaked_semaphore", "leaking", "deadlock", "t1_GWlSkQpbrdoCAQICAgIBwpqp"),
     ("lost_update", "racy", "assertion", "t1_M6buwggUiroDAQIBAgIFAwEFAQnCmuP3c798h-5l"),
     (
         "lost_update",
@@ -57,7 +57,7 @@ RECORDED = [
         "lost_wakeup",
         "looked_outside_the_lock",
         "deadlock",
-        "t1_8Yz1CwoCuqwCAQIBBAIBBAPCieL7B3TZsA",
+        "t1_xLhaZQoGt-MCAQIBBAIBBAPCieL7B3TZsA",
     ),
     (
         "lost_wakeup",
@@ -75,7 +75,7 @@ RECORDED = [
         "reader_writer_lock",
         "uncounted_leaving",
         "deadlock",
-        "t1_txC_NgrlPmoDAQIBAgIFBhwLAQDCmkAooHAn8-zt_0vCDdS99MYm",
+        "t1_3k5yPgqTzu0DAQIBAgIFBhwLAQDCmkAooHAn8-zt_0vCDdS99MYm",
     ),
 ]
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.report.text import failure_in_words
 from treadle.result import Failure
 
 
@@ -416,3 +417,19 @@ def test_each_access_of_a_coarse_step_has_its_line_and_value() -> None:
         "write account.balance = 2",
     ]
     assert step.source == "account.balance = 1"
+
+
+def test_an_assertion_without_a_message_is_quoted_itself() -> None:
+    def test() -> None:
+        box = {"n": 0}
+        thread = threading.Thread(target=box.update, kwargs={"n": 1})
+        thread.start()
+        seen = box["n"]
+        thread.join()
+        if seen != 0:
+            raise AssertionError  # pytest gives `assert` a message
+
+    (failure,) = treadle.explore(test).failures
+    headline = " ".join(failure_in_words(failure).partition("\n\n")[0].split())
+    assert headline.startswith("Assertion failed in main at tests/threads/test_wording.py:")
+    assert headline.endswith(": raise AssertionError # pytest gives `assert` a message")

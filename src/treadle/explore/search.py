@@ -94,7 +94,8 @@ class Search:
         finally:
             result.seconds = perf_counter() - self._started
             self._tell(final=True)
-        result.notes = self.program.notes()
+        has_ended = result.complete or bool(result.failures)
+        result.notes = self.program.notes(has_ended=has_ended)
         if not result.failures:
             self._look_for_leftovers()
         if result.cut and not result.executions:
@@ -365,8 +366,8 @@ class Search:
             Failure(
                 kind="nondeterminism",
                 message=f"step {index + 1}, by {name}, did not do under the same schedule what it "
-                f"did before ({where}): remove clocks, randomness and state that outlives an "
-                f"execution",
+                f"did before ({where}): remove clocks, randomness, orders by id() or hash, and "
+                f"state that outlives an execution",
                 process=name,
                 step=index,
                 schedule=self._schedule(),

@@ -180,8 +180,9 @@ class Program:
     def know(self, knowledge: Sequence[str]) -> None:
         """Take nothing over."""
 
-    def notes(self) -> list[str]:
+    def notes(self, *, has_ended: bool) -> list[str]:
         """Return nothing: a model has no surprises."""
+        del has_ended
         return []
 
     def not_repeated(self) -> str:

@@ -7,6 +7,7 @@ lays it out; `failure_in_words` of `text` and `render` are the same lines, witho
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import PurePath
@@ -31,7 +32,7 @@ from treadle.report.line import (
 from treadle.report.tracebacks import is_foreign, traceback_in_words
 from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
 from treadle.result import Failure
-from treadle.words import place_in_words, place_of_exception
+from treadle.words import Place, place_in_words, place_of_exception
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -124,13 +125,13 @@ def _emphasis(failure: Failure, cause: Cause | None, steps: Sequence[StepRecord]
 
 def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     """Return what failed, where and why."""
-    place = _place(failure, steps)
+    raised = _place_of_exception(failure)
+    place = place_in_words(raised) or (steps[-1].where if steps else "")
     where = f" at {place}" if place else ""
     who = cast.name(failure.process)
     if failure.kind == "assertion":
         why = failure.message.removeprefix("AssertionError").removeprefix(": ")
-        source = steps[-1].source if steps else ""
-        return f"Assertion failed in {who}{where}: {_first_line(why) or source}"
+        return f"Assertion failed in {who}{where}: {_first_line(why) or _source(raised, steps)}"
     if failure.kind == "exception":
         return f"Exception in {who}{where}: {_first_line(failure.message)}"
     if failure.kind in ("deadlock", "livelock"):
@@ -141,13 +142,18 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     return f"{failure.kind.capitalize()}: {failure.message}"
 
 
-def _place(failure: Failure, steps: Sequence[StepRecord]) -> str:
-    """Return where in the user's code the exception came from, or where the failing step stands."""
-    place = None
-    if failure.exception is not None:
-        place = place_of_exception(failure.exception, lambda file: not is_of_the_user(file))
-        place = place or place_of_exception(failure.exception, is_foreign)
-    return place_in_words(place) or (steps[-1].where if steps else "")
+def _place_of_exception(failure: Failure) -> Place | None:
+    """Return where in the user's code the exception came from, if there is one."""
+    if failure.exception is None:
+        return None
+    place = place_of_exception(failure.exception, lambda file: not is_of_the_user(file))
+    return place or place_of_exception(failure.exception, is_foreign)
+
+
+def _source(raised: Place | None, steps: Sequence[StepRecord]) -> str:
+    """Return the line that raised the exception; of the failing step, where that is not known."""
+    line = linecache.getline(*raised).strip() if raised else ""
+    return line or (steps[-1].source if steps else "")
 
 
 def _first_line(message: str) -> str:

@@ -8,9 +8,8 @@ from treadle.program import StepRecord, Wait
 from treadle.report.cast import Cast
 from treadle.report.line import Line, wrapped
 
-_END = "the end of "
 _UNIT = "a unit of "
-"""How waits for the end of a process and for a semaphore begin."""
+"""How waits for a semaphore begin."""
 
 
 def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
@@ -37,7 +36,7 @@ def waits_in_lines(
         at = f" at {wait.where}" if wait.where else ""
         text = f"{cast.name(wait.process)} {verb} {wait.resource}{at}"
         lines += wrapped(f"  {text}", cast.colour(wait.process), width=width, indent=6)
-        if wait.resource.startswith(_END):
+        if wait.is_for_an_end:
             continue
         for holder in wait.holders:
             text = f"held by {cast.name(holder)}, which acquired it"

@@ -23,7 +23,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from treadle.events import OPEN, Codes
-from treadle.threads import control, foreign, hooks, iterate, known, locks
+from treadle.threads import control, foreign, generators, hooks, iterate, known, locks
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
@@ -175,6 +175,8 @@ def _of_object(function: Any, owner: Any) -> Any:
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
         return function
+    if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
+        return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
 
 
@@ -489,7 +491,7 @@ def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        ready = [iterate.iterate(value) if id(value) in published else value for value in args]
+        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
         if ready and function in _CALLING:
             ready[0] = known.truth if args[0] is None else resolve(args[0])
         return function(*ready, **kwargs)

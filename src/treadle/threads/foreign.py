@@ -7,7 +7,6 @@ properties of all other classes are *foreign*: they are taken to write all that 
 
 from __future__ import annotations
 
-import functools
 import gc
 import numbers
 import types
@@ -291,11 +290,6 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         function = getattr(descriptor, _OF_PROPERTY[access])
         found = PLAIN if function is None else _judge(kind, owner, function)
         return found if found.name else PLAIN
-    if isinstance(descriptor, functools.cached_property):
-        getter: Any = functools.cached_property.__get__
-        if access != "get" or id(getter.__globals__) in instrumented:
-            return PLAIN
-        return Behind(True, "functools.cached_property.__get__", True)
     code = _lookup(type(descriptor), _DESCRIPTOR[access])
     if code is None or not isinstance(code[1], types.FunctionType):
         return PLAIN

@@ -6,13 +6,14 @@ Before a loop begins, a published container is replaced by an iterator of ours t
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.threads import hooks
+from treadle.threads import generators, hooks
 from treadle.threads.children import ATOMS
-from treadle.threads.containers import ContainerTable, ListTable, instrumented
+from treadle.threads.containers import ContainerTable, ListTable
 from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.nested import CONTAINERS
 from treadle.threads.shared import ObjectTable, register
@@ -37,7 +38,7 @@ def iterate(obj: Any) -> Any:
         hooks.say(table.keys_read())  # an iterator knows the size that it began with
         return _each(iter(obj), lambda: hooks.say(table.keys_read()))
     if is_shared_iterator(obj):
-        return _each(obj, lambda: advance(obj))
+        return _each_shared(obj)
     return _foreign_iterator(obj, found) if found.is_foreign else obj
 
 
@@ -51,7 +52,7 @@ def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
     hooks.run_foreign(found, obj)
     iterator = iter(obj)
     if iterator is obj:
-        return _each(obj, lambda: advance(obj))
+        return _each_shared(obj)
     return _each(iterator, lambda: hooks.run_foreign(found, obj))
 
 
@@ -63,18 +64,43 @@ def is_shared_iterator(obj: Any) -> bool:
     return step is not None and not isinstance(step, types.FunctionType)
 
 
-def advance(obj: Any) -> None:
-    """Announce that the next value of an iterator is taken, if it is published and not ours."""
-    table = hooks.published.get(id(obj))
-    if table is None:
-        return
-    if issubclass(type(obj), types.GeneratorType):
-        if id(obj.gi_frame.f_globals if obj.gi_frame else None) in instrumented:
-            hooks.say((state_of(table),))
-            return
-    elif behind(type(obj), "__next__") is OWN:
-        return
-    hooks.run_foreign(behind(type(obj), "__next__"), obj)
+def take(obj: Any, *default: Any) -> Any:
+    """Stand for `next`."""
+    if id(obj) in hooks.published:
+        if generators.is_under_test(obj):
+            return generators.run(obj, next, obj, *default)
+        found = behind(type(obj), "__next__")
+        if found is not OWN:
+            hooks.run_foreign(found, obj)
+            return _take_from_held(obj, default)
+    return next(obj, *default)
+
+
+def _take_from_held(obj: Any, default: tuple[Any, ...]) -> Any:
+    """Take the next value of an iterator in C, which may run generators under test."""
+    step: Callable[[], Any] = functools.partial(next, obj, *default)
+    for generator in generators.held_by(obj):
+        step = functools.partial(generators.run, generator, step)
+    return step()
+
+
+def _each_shared(obj: Any) -> Iterator[Any]:
+    while (value := take(obj, _END)) is not _END:
+        yield value
+
+
+def elements(obj: Any) -> Any:
+    """Return what a built-in function like `list` goes through: generators step by step."""
+    if generators.is_under_test(obj):
+        return _each_shared(obj)
+    hooks.read_elements(obj)
+    return obj
+
+
+def one_by_one(values: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield arguments of a function in C; it goes through generators of ours step by step."""
+    for value in values:
+        yield _each_shared(value) if generators.is_under_test(value) else value
 
 
 def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
@@ -195,6 +221,12 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     if found is OWN or not isinstance(table, ContainerTable):
         return iter(obj)
     return SharedIterator(obj, table)
+
+
+def lazily(obj: Any) -> Any:
+    """Return what an iterator in C, like `map`, goes through: threads may share that as well."""
+    is_container = isinstance(hooks.published.get(id(obj)), ContainerTable)
+    return iterator_of(obj) if is_container else iterate(obj)
 
 
 register(SharedIterator, ObjectTable)

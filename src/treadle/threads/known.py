@@ -149,11 +149,6 @@ def _len(obj: Any) -> int:
     return len(obj)
 
 
-def _next(iterator: Any, *default: Any) -> Any:
-    iterate.advance(iterator)
-    return next(iterator, *default)
-
-
 def _exec(source: Any, *scopes: Any, **kwargs: Any) -> Any:
     return _run(exec, source, sys._getframe(1), scopes, kwargs)
 
@@ -208,7 +203,7 @@ def _reading(function: Any) -> Function:
         resolve_key(kwargs)
         for value in args:
             if id(value) in published:
-                return read_everything(function, *args, **kwargs)
+                return read_everything(function, *iterate.one_by_one(args), **kwargs)
         return function(*args, **kwargs)
 
     return call
@@ -268,7 +263,7 @@ def _build_functions() -> dict[Any, Function]:
     table: dict[Any, Function] = {
         len: _len,
         iter: iterate.iterator_of,
-        next: _next,
+        next: iterate.take,
         getattr: _getattr,
         hasattr: _hasattr,
         setattr: _setattr,

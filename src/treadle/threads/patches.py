@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 _MISSING = object()
-_CAN_RUN_THEMSELVES = frozenset({"queue"})
+_CAN_RUN_THEMSELVES = frozenset({"functools", "queue"})
 """Modules whose own code works on controlled locks, if users want it explored."""
 
 

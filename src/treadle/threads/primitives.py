@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from treadle.threads import (
     barrier,
+    cached,
     clock,
     condition,
     forbidden,
@@ -33,4 +34,5 @@ PATCHES: list[Patches] = [
     queues.PATCHES,
     futures.PATCHES,
     pools.PATCHES,
+    cached.PATCHES,
 ]

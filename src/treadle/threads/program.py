@@ -22,7 +22,7 @@ from treadle.threads.primitives import PATCHES
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import Feature, Shared
-from treadle.threads.spin import visit
+from treadle.threads.spin import PatientLoop, visit
 from treadle.threads.task import MAIN_IDENT, Path, Task
 
 _TRIALS = 10
@@ -67,6 +67,7 @@ class ThreadProgram:
         self.host = Host(self, patience)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
+        self.patient_loop = PatientLoop()
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
@@ -136,9 +137,11 @@ class ThreadProgram:
         """Know what an earlier exploration had learned, and nothing else."""
         self.shared.know(self._natural.union(map(_from_text, knowledge)))
 
-    def notes(self) -> list[str]:
+    def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far."""
         found = []
+        if not has_ended:
+            found += self.patient_loop.notes()
         if not self.branches:
             found.append("the test started no thread, so there is only one interleaving")
         found += [

@@ -108,6 +108,13 @@ class Scope:
     """Variables of enclosing functions that hold what was imported."""
 
 
+def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:
+    """Return what comes before a built-in that reads an argument at once."""
+    if reads is hooks.read_elements and i.arg == 1:
+        return replaced(i.location, iterate.elements)
+    return hook(i.location, reads, copies=[depth])
+
+
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
     """Return a code object, and all those inside it, with hooks."""
     return _Rewriter(code, scope).rewrite()
@@ -471,7 +478,7 @@ class _Rewriter:
             if name in IN_WORDS:
                 self._put_into_words(i, depth)
             elif name in READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
-                call = hook(i.location, READING[name], copies=[depth])
+                call = _before_reading(READING[name], i, depth)
                 self._emit(guard(i.location, depth, call))
         return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
 
@@ -512,7 +519,7 @@ class _Rewriter:
         return False
 
     def _resume(self, i: Any) -> bool:
-        if not self._scope.gil or i.arg != 0:
+        if not self._scope.gil or i.arg & 3 > 1:  # after `yield from` or `await`
             return False
         self._plain(i)
         self._emit(hook(i.location, hooks.point))
