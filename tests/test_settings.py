@@ -29,7 +29,7 @@ def test_defaults_are_those_of_explore() -> None:
     parameters = inspect.signature(treadle.explore).parameters
     settings = Settings().for_exploring()
     assert settings == {name: parameters[name].default for name in settings}
-    assert set(parameters) - set(settings) == {"test", "listener", "learn"}
+    assert set(parameters) - set(settings) == {"test", "listener", "learn", "refined"}
 
 
 def test_every_setting_can_be_read() -> None:
