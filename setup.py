@@ -1,7 +1,7 @@
 """Builds Treadle; everything but the optional compilation is in pyproject.toml.
 
 With TREADLE_COMPILE=1 the core is compiled by mypyc, which makes explorations about twice as fast.
-It needs a C compiler, and mypy and setuptools in the environment (`pip install
+It needs a C compiler, and mypy, types-greenlet and setuptools in the environment (`pip install
 --no-build-isolation`). The source is the same, and without it everything works as well.
 
 A class cannot derive from a compiled one without being compiled too, so all algorithms are in the
