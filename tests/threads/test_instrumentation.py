@@ -27,7 +27,8 @@ from treadle.threads.containers import instrumented
 from treadle.threads.methods import MUTATORS
 from treadle.threads.modules import variable_of
 from treadle.threads.program import ThreadProgram
-from treadle.threads.rewrite import Scope, rewrite
+from treadle.threads.rewrite import rewrite
+from treadle.threads.scope import Scope
 from treadle.threads.shared import Shared
 
 Body = Callable[[], Any]

@@ -16,8 +16,9 @@ from corpus import SNIPPETS
 
 from treadle.threads import calls, hooks
 from treadle.threads.containers import instrumented
-from treadle.threads.rewrite import Scope, rewrite
+from treadle.threads.rewrite import rewrite
 from treadle.threads.scan import facts_of
+from treadle.threads.scope import Scope
 from treadle.threads.variables import fixed_variables
 
 

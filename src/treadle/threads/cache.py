@@ -26,8 +26,8 @@ import bytecode
 from treadle.threads import builtin, calls, emit, hooks, iterate, known, methods, origins, variables
 from treadle.threads import rewrite as rewriter
 from treadle.threads.children import ATOMS
-from treadle.threads.rewrite import Scope
 from treadle.threads.scan import codes_in, facts_of
+from treadle.threads.scope import Scope, Variable
 
 _MARK = "\0treadle"
 _MOST_ENTRIES = 2000
@@ -163,7 +163,7 @@ def _encode(code: types.CodeType) -> types.CodeType:
 def _encoded(const: Any) -> Any:
     if isinstance(const, types.CodeType):
         return _encode(const)
-    if isinstance(const, rewriter.Variable):
+    if isinstance(const, Variable):
         return (_MARK, const.module, const.name)
     name = _NAMES.get(id(const))
     return const if name is None else (_MARK, name)

@@ -431,7 +431,7 @@ class ViewTable(AliasTable):
         return codes
 
 
-class ProxyTable(ContainerTable):
+class MappingProxyTable(ContainerTable):
     """A read-only view of a mapping: what it shows is published with it."""
 
     __slots__ = ("_shown",)
@@ -577,5 +577,5 @@ names.register(bytearray, ListTable)
 names.register(array, SimpleTable)
 names.register(dict, DictTable, children.children_of_dict, children.values_and_keys)
 names.register(set, SetTable, children.children_of_set)
-names.register(types.MappingProxyType, ProxyTable, children.children_of_c_object)
+names.register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
 names.register(deque, SimpleTable, children.children_of_sequence)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.events import Codes, Mode, location_of, mode_of
 from treadle.result import error_in_words
-from treadle.threads.rewrite import Variable
+from treadle.threads.scope import Variable
 from treadle.threads.shared import CellTable, ObjectTable, Table
 
 if TYPE_CHECKING:

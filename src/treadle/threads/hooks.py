@@ -28,7 +28,7 @@ from treadle.threads.foreign import (
 )
 from treadle.threads.nested import KEYS, holds
 from treadle.threads.shared import Table
-from treadle.threads.weak import ProxyTable
+from treadle.threads.weak import WeakProxyTable
 
 
 def nothing(codes: Any) -> None:
@@ -240,7 +240,7 @@ def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
         return None
     is_container = isinstance(table, ContainerTable)
     if type(obj) not in EXACT:
-        if isinstance(table, ProxyTable):
+        if isinstance(table, WeakProxyTable):
             return container(table.target(), method, *others)
         found = behind(type(obj), method)
         if found is OWN:
@@ -278,7 +278,7 @@ def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
 
 def store_item(value: Any, obj: Any, key: Any) -> None:
     """Before `obj[key] = value`."""
-    if key.__class__ is slice:
+    if type(key) is slice:
         store_slice(value, obj)
         return
     table = container(obj, "__setitem__", key, value)
@@ -363,8 +363,7 @@ def reaches(obj: Any) -> bool:
 def read_both(left: Any, right: Any, method: str) -> None:
     """Before two things are compared or combined."""
     if id(left) not in published and id(right) not in published:
-        if holds(left, published) or holds(right, published):
-            read_deeply((left, right), ())
+        look_into((left, right))
         return
     reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
     for obj, name, other in ((left, method, right), (right, reflected, left)):

@@ -17,7 +17,7 @@ from treadle.threads.containers import ContainerTable, ListTable
 from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.nested import CONTAINERS
 from treadle.threads.shared import ObjectTable, register
-from treadle.threads.weak import ProxyTable
+from treadle.threads.weak import WeakProxyTable
 
 _END = object()
 
@@ -27,7 +27,7 @@ def iterate(obj: Any) -> Any:
     table = hooks.published.get(id(obj))
     if table is None:
         return obj
-    if isinstance(table, ProxyTable):
+    if isinstance(table, WeakProxyTable):
         return iterate(table.target())
     found = behind(type(obj), "__iter__")
     if found is OWN:
@@ -210,7 +210,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     table = hooks.published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
-    if isinstance(table, ProxyTable):
+    if isinstance(table, WeakProxyTable):
         return iterator_of(table.target())
     found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):

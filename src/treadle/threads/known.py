@@ -216,8 +216,7 @@ def _going_through(function: Any, prepare: Function) -> Function:
         resolve_key(kwargs)
         if len(args) == 1:
             return function(prepare(args[0]), **kwargs)
-        if any(hooks.reaches(value) for value in args):
-            hooks.look_into(args)
+        hooks.look_into(args)
         return function(*args, **kwargs)
 
     return call

@@ -12,7 +12,7 @@ from treadle.threads.containers import (
     ContainerTable,
     DictTable,
     ListTable,
-    ProxyTable,
+    MappingProxyTable,
     SetTable,
     SimpleTable,
     ViewTable,
@@ -224,6 +224,6 @@ _RULES: list[tuple[type[ContainerTable], dict[str, Rule]]] = [
     (DictTable, _DICT),
     (AttributesTable, {**_DICT, "setdefault": _set_item}),
     (ViewTable, _VIEW),
-    (ProxyTable, _DICT),
+    (MappingProxyTable, _DICT),
     (SimpleTable, _SIMPLE),
 ]

@@ -26,8 +26,8 @@ from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
-from treadle.threads.rewrite import Scope, Variable
 from treadle.threads.scan import Facts, facts_of
+from treadle.threads.scope import Scope, Variable
 from treadle.threads.shared import CellTable, Shared, Table
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})

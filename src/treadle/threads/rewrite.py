@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
@@ -51,6 +51,7 @@ from treadle.threads.emit import (
 )
 from treadle.threads.methods import LOOKING, MUTATORS, READING_ARGUMENTS
 from treadle.threads.origins import Origins
+from treadle.threads.scope import Scope
 from treadle.threads.variables import fixed_variables, imported_variables
 
 _METHODS = {
@@ -76,36 +77,6 @@ _SCALARS = _TRUTHS | {
     "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
 }  # fmt: skip
 """Instructions whose result is no container, or a constant one."""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """Stands for a global variable of a module."""
-
-    module: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What the rewriter has to know about the code around."""
-
-    variables: dict[str, Variable] = field(default_factory=dict)
-    """Global variables that somebody assigns, and what stands for each."""
-    class_names: frozenset[str] = frozenset()
-    """Attributes that classes have and that somebody assigns: their class matters as well."""
-    shadowed: frozenset[str] = frozenset()
-    """Names of built-ins that the module redefines."""
-    own: frozenset[str] = frozenset()
-    """Global names of functions and classes under test, which nobody assigns."""
-    methods: frozenset[str] = frozenset()
-    """Names of functions under test."""
-    gil: bool = False
-    """Whether to mark the places where an interpreter with a global lock hands over."""
-    fixed: frozenset[str] = frozenset()
-    """Variables of enclosing functions that keep their value."""
-    imported: frozenset[str] = frozenset()
-    """Variables of enclosing functions that hold what was imported."""
 
 
 def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:

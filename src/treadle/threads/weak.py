@@ -15,7 +15,7 @@ from treadle.threads.children import (
 from treadle.threads.shared import ObjectTable, Table, register
 
 
-class ProxyTable(Table):
+class WeakProxyTable(Table):
     """A weak proxy: its attributes are those of what it stands for, which is published too."""
 
     __slots__ = ("target",)
@@ -45,6 +45,6 @@ class ProxyTable(Table):
 
 
 register(weakref.ref, None, children_of_reference)
-register(weakref.ProxyType, ProxyTable, children_of_proxy)
-register(weakref.CallableProxyType, ProxyTable, children_of_proxy)
+register(weakref.ProxyType, WeakProxyTable, children_of_proxy)
+register(weakref.CallableProxyType, WeakProxyTable, children_of_proxy)
 register(weakref.finalize, ObjectTable, children_of_finalizer)

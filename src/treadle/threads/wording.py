@@ -21,7 +21,7 @@ from treadle.threads.futures import as_completed, wait
 from treadle.threads.locks import Lock, RLock, Trying
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
-from treadle.threads.rewrite import Variable
+from treadle.threads.scope import Variable
 from treadle.threads.task import Operation, Task
 
 UNKNOWN = object()

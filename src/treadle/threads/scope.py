@@ -1,0 +1,35 @@
+"""Where a piece of code stands: what its rewriter has to know of its module and its functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Stands for a global variable of a module."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the rewriter has to know about the code around."""
+
+    variables: dict[str, Variable] = field(default_factory=dict)
+    """Global variables that somebody assigns, and what stands for each."""
+    class_names: frozenset[str] = frozenset()
+    """Attributes that classes have and that somebody assigns: their class matters as well."""
+    shadowed: frozenset[str] = frozenset()
+    """Names of built-ins that the module redefines."""
+    own: frozenset[str] = frozenset()
+    """Global names of functions and classes under test, which nobody assigns."""
+    methods: frozenset[str] = frozenset()
+    """Names of functions under test."""
+    gil: bool = False
+    """Whether to mark the places where an interpreter with a global lock hands over."""
+    fixed: frozenset[str] = frozenset()
+    """Variables of enclosing functions that keep their value."""
+    imported: frozenset[str] = frozenset()
+    """Variables of enclosing functions that hold what was imported."""
