@@ -253,7 +253,8 @@ def test_without_the_cache_and_without_capture(run: Run) -> None:
 
 
 def test_a_live_line_on_terminals(pytester: pytest.Pytester) -> None:
-    write(pytester, SLOW)
+    write(pytester, LARGE)
+    show_every_execution(pytester)
     text = run_on_terminal(pytester.path)
     assert "\\x1b7 " in ascii(text)
     assert " executions, " in text
@@ -262,23 +263,30 @@ def test_a_live_line_on_terminals(pytester: pytest.Pytester) -> None:
 
 
 def test_no_live_line_if_quiet(pytester: pytest.Pytester) -> None:
-    write(pytester, SLOW)
+    write(pytester, LARGE)
+    show_every_execution(pytester)
     assert "depth" not in run_on_terminal(pytester.path, "-q")
 
 
-def test_no_live_line_in_pipes(run_apart: Run) -> None:
-    text = run_apart(SLOW).stdout.str()
+def test_no_live_line_in_pipes(pytester: pytest.Pytester, run_apart: Run) -> None:
+    show_every_execution(pytester)
+    text = run_apart(LARGE).stdout.str()
     assert "depth" not in text
     assert "\x1b" not in text
 
 
-SLOW = """
+LARGE = """
 @pytest.mark.treadle(max_executions=None)
 def test_it():
     counter = Counter()
     run(*[counter.increment] * 4)
 """
-"""A test with 576 executions, which take half a second."""
+"""A test with 576 executions."""
+
+
+def show_every_execution(pytester: pytest.Pytester) -> None:
+    """Make the live line appear at once, however fast the machine is."""
+    pytester.makeconftest("from treadle.plugin import live\nlive.LiveTail.interval = 0.0\n")
 
 
 def run_on_terminal(directory: Path, *args: str) -> str:
