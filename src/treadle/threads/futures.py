@@ -147,7 +147,7 @@ def await_outcome(future: Any, timeout: float | None) -> None:
         control.announce(operation)
         act(me, operation.pending(me))
     if future._state not in _DONE:
-        me.now += max(timeout or 0, 0)
+        control.pass_time(me, timeout or 0)
         raise TimeoutError
     if table is not None:
         table.see(me)
@@ -439,12 +439,13 @@ def _await_several(operation: _Several, several: list[Any]) -> list[Any]:
         control.announce(operation)
         act(me, operation.pending(me))
     finished = [future for future in several if future._state in _COMPLETED]
-    if operation.deadline(me) is not None:
-        me.now = max(me.now, operation.deadline(me) or 0)
+    deadline = operation.deadline(me)
     for future in finished:
         table = table_of(future)
         if table is not None:
             table.see(me)
+    if deadline is not None:
+        control.pass_time(me, deadline - me.now)
     return finished
 
 

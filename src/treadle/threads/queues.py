@@ -272,9 +272,9 @@ class _Transfer(Operation):
             me = control.announce(self)
         possible = self.possible()
         if not possible:
-            me.now += self.patience
             if self.table is not None:
                 act(me, self.table.failed())
+            control.pass_time(me, self.patience)
         return me, possible
 
 

@@ -422,7 +422,7 @@ def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) ->
         me = control.announce(timed)
         me.doing = timed.codes
         if not timed.has_ended:
-            me.now += timeout
+            control.pass_time(me, timeout)
             return
     me = control.task()
     me.now = max(me.now, target.now)
