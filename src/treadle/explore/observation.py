@@ -222,10 +222,11 @@ def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) ->
 
 def is_looked_at(key: int, later: Iterable[Footprint]) -> bool:
     """Tell whether somebody looks at a location, by its writer key, before it is overwritten."""
-    keys = {key & ~3, key & ~3 | 1, key & ~3 | 2}
+    reader, adder = key - 1, key + 1
     for step in later:
-        if key in step.overwrites:
-            return False
-        if not keys.isdisjoint(step.own):
+        own = step.own
+        if key in own:
+            return key not in step.overwrites
+        if reader in own or adder in own:
             return True
     return False

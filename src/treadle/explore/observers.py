@@ -64,8 +64,9 @@ class Observers(DoneSets):
                 if not (conflicts - both).isdisjoint(other.own):
                     return True
                 later = footprints[position + 1 :]
-                if any(is_looked_at(key, later) for key in both):
-                    return True
+                for key in both:
+                    if is_looked_at(key, later):
+                        return True
         return False
 
     @property
