@@ -49,24 +49,24 @@ class OptimalContextObservers(OptimalContext, Observers):
         trace = self.observed
         unobserving = self.unobserving(e, last, observers, after)
         end, can_look = self.looking(e, last, unobserving, observers[-1])
-        seen = 0
+        both = 1 << e | 1 << last
+        looking = seen = 0
         for o in observers:
+            looking |= 1 << o
             seen |= trace.before[o]
-        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
-        taken = sum(1 << event for event in [*ance, e, last, *observers])
-        between = bits(seen & ~taken & -1 << e)
-        *others, o = observers
-        beginning = [*ance, last, e, *between]
-        rest = bits(unobserving & ~sum(1 << event for event in beginning))
-        v = [*self.steps([*beginning, *rest]), end]
+        before = trace.before[last] & self.notdep(e, after) & ~both
+        meanwhile = seen & ~(before | both | looking) & -1 << e
+        ance, between = bits(before), bits(meanwhile)
+        rest = bits(unobserving & ~(before | both | meanwhile))
+        v = [*self.steps([*ance, last, e, *between, *rest]), end]
         self.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
-            rest = [*between, o, *others]
+            *others, o = observers
             reordering = Reordering(
                 depth=e,
                 ance=ance,
-                usual=[e, last, *rest],
-                other=[last, e, *rest],
+                usual=[e, last, *between, o, *others],
+                other=[last, e, *between, o, *others],
                 indifferent=frozenset(between),
                 unobserved=self._written_by_both(e, last),
             )
