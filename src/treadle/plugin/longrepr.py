@@ -18,7 +18,9 @@ from _pytest._code.code import (
 from treadle.errors import TreadleError
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
+from treadle.report.cast import Cast
 from treadle.report.line import WIDTH
+from treadle.report.waits import who_waits
 from treadle.result import Failure
 
 
@@ -28,7 +30,10 @@ class Found(AssertionError):
 
 def found_of(failure: Failure) -> Found:
     """Return what stands for a failure without an exception."""
-    return Found(f"{failure.kind}: {failure.message}")
+    waits = failure.waits
+    return Found(
+        f"{failure.kind}: {who_waits(waits, Cast((), waits)) if waits else failure.message}"
+    )
 
 
 def skipped_by_thread(thread: str, skip: BaseException) -> AssertionError:

@@ -136,7 +136,8 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
         return f"Exception in {who}{where}: {_first_line(failure.message)}"
     if failure.kind in ("deadlock", "livelock"):
         waiting = who_waits(failure.waits, cast)
-        return f"{failure.kind.capitalize()} after {failure.step} steps: {waiting}"
+        steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
+        return f"{failure.kind.capitalize()} after {steps_taken}: {waiting}"
     if failure.kind == "race":
         return f"Race{where}: {failure.message}"
     return f"{failure.kind.capitalize()}: {failure.message}"

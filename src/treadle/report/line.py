@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WIDTH = 80
@@ -102,6 +102,15 @@ def padded(text: str, width: int) -> str:
     '漢字  |'
     """
     return text + " " * (width - width_of(text))
+
+
+def enumerated(texts: Sequence[str]) -> str:
+    """Return texts as a sentence lists them.
+
+    >>> enumerated(["p"]), enumerated(["p", "q", "r"])
+    ('p', 'p, q and r')
+    """
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def printable(text: str) -> str:

@@ -6,32 +6,37 @@ from collections.abc import Sequence
 
 from treadle.program import StepRecord, Wait
 from treadle.report.cast import Cast
-from treadle.report.line import Line, wrapped
+from treadle.report.line import Line, enumerated, wrapped
 
 _UNIT = "a unit of "
 """How waits for a semaphore begin."""
 
 
 def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
-    """Return the cycle of waiting processes in words, or who waits."""
+    """Return the cycle of waiting processes in words, or who waits; not who waits for their end."""
     cycle = waiting_cycle(waits)
     if len(cycle) == 1:
         return f"{cast.name(cycle[0])} waits for itself"
     if cycle:
-        names = [cast.name(process) for process in cycle]
-        return f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
-    names = [cast.name(wait.process) for wait in waits]
-    return f"{', '.join(names)} {'waits' if len(waits) == 1 else 'wait'} for ever"
+        return f"{enumerated([cast.name(process) for process in cycle])} wait for each other"
+    stuck = [wait for wait in waits if not wait.is_for_an_end] or waits
+    verb = "spin" if all(wait.spins for wait in stuck) else "wait"
+    names = enumerated([cast.name(wait.process) for wait in stuck])
+    return f"{names} {verb}{'s' if len(stuck) == 1 else ''} for ever"
 
 
 def waits_in_lines(
     waits: Sequence[Wait], records: Sequence[StepRecord], cast: Cast, width: int
 ) -> list[Line]:
-    """Return who waits for what, and who holds it; those of a cycle first, in its order."""
+    """Return who waits for what, and who holds it.
+
+    Those of a cycle come first, in its order; those who only wait for the end of others, last.
+    """
     cycle = waiting_cycle(waits)
     order = {process: index for index, process in enumerate(cycle)}
+    last = len(order)
     lines: list[Line] = []
-    for wait in sorted(waits, key=lambda wait: order.get(wait.process, len(order))):
+    for wait in sorted(waits, key=lambda w: order.get(w.process, last + w.is_for_an_end)):
         verb = "spins, waiting for" if wait.spins else "waits for"
         at = f" at {wait.where}" if wait.where else ""
         text = f"{cast.name(wait.process)} {verb} {wait.resource}{at}"
