@@ -167,7 +167,7 @@ def test_a_deadlock_without_a_cycle_names_the_waiting():
         "deadlock", "", [step("p", 1, "write x = 1")], waits=(Wait("q", "a condition on y"),)
     )
     parts = failure_in_words(lonely).split("\n\n")
-    assert parts[0] == "Deadlock after 1 steps: q waits for ever"
+    assert parts[0] == "Deadlock after 1 step: q waits for ever"
     assert parts[2] == "  q waits for a condition on y"
 
 
@@ -192,7 +192,7 @@ def test_a_process_may_wait_for_itself():
     again = failure(
         "deadlock", "", [step("p", 1, "acquire a")], waits=(Wait("p", "a", ("p",), "bank.py:2"),)
     )
-    assert failure_in_words(again).startswith("Deadlock after 1 steps: p waits for itself\n")
+    assert failure_in_words(again).startswith("Deadlock after 1 step: p waits for itself\n")
 
 
 def test_a_budget_failure_folds_the_loop():

@@ -36,6 +36,8 @@ _WIDEST = 44
 _WHERE = 22
 """Characters that the source line's column may take."""
 _NAME = 24
+_SHORTEST_NAME = 9
+"""Characters that a process's name may take, and those that it gets in any case."""
 _ACCESSES = 8
 """Accesses of one step that are shown."""
 _INDENT = "  "
@@ -98,8 +100,10 @@ class _Table:
         share = (width - left - 3 * (len(cast.processes) - 1)) // len(cast.processes)
         self._is_list = share < _NARROWEST
         if self._is_list:
-            self._name = min(_NAME, max(width_of(cast.name(process)) for process in cast.processes))
-            self._column = max(width - left - self._name - 2, _NARROWEST)
+            longest = max(width_of(cast.name(process)) for process in cast.processes)
+            room = width - left - 2
+            self._name = min(_NAME, longest, max(room - _NARROWEST, _SHORTEST_NAME))
+            self._column = max(room - self._name, _NARROWEST)
         else:
             self._column = self._widest(min(share, _WIDEST))
 

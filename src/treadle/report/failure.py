@@ -23,6 +23,7 @@ from treadle.report.line import (
     WIDTH,
     Line,
     Marks,
+    joined,
     marks_of_output,
     padded,
     printable,
@@ -97,15 +98,7 @@ def lines_of(
         _locals_in_lines(failure, cast, width) if locals else [],
         _traceback_in_lines(failure) if traceback else [],
     ]
-    return _joined(parts)
-
-
-def _joined(parts: list[list[Line]]) -> list[Line]:
-    """Put an empty line between parts; leave empty ones out."""
-    lines: list[Line] = []
-    for part in filter(None, parts):
-        lines += [(), *part] if lines else part
-    return lines
+    return joined(parts)
 
 
 def _steps(failure: Failure) -> Sequence[StepRecord]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 WIDTH = 80
 """Columns of plain text."""
+WIDEST = 120
+"""Columns that a report takes of a wide terminal."""
 
 Span = tuple[str, str]
 """Text and its style."""
@@ -56,6 +58,14 @@ def marks_of_output() -> Marks:
 def plain(lines: Iterable[Line]) -> str:
     """Return lines without their styles."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def joined(parts: Iterable[list[Line]]) -> list[Line]:
+    """Put an empty line between parts; leave empty ones out."""
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [(), *part] if lines else part
+    return lines
 
 
 def wrapped(text: str, style: str = "", *, width: int = WIDTH, indent: int = 2) -> list[Line]:

@@ -44,21 +44,22 @@ def waits_in_lines(
         if wait.is_for_an_end:
             continue
         for holder in wait.holders:
-            text = f"held by {cast.name(holder)}, which acquired it"
-            lines += _taken(text, acquisition(wait.resource, records, holder), records, width)
+            step = acquisition(wait.resource, records, holder)
+            text = f"held by {cast.name(holder)}"  # who acquired it before others knew of it, maybe
+            if step is not None:
+                text += f", which acquired it at {_place(step, records)}"
+            lines += wrapped(f"    {text}", width=width, indent=6)
         if not wait.holders:
             step = acquisition(wait.resource, records)
-            who = cast.name(records[step].process) if step is not None else ""
-            lines += _taken(f"last acquired by {who}", step, records, width)
+            if step is not None:
+                who = cast.name(records[step].process)
+                text = f"    last acquired by {who} at {_place(step, records)}"
+                lines += wrapped(text, width=width, indent=6)
     return lines
 
 
-def _taken(text: str, step: int | None, records: Sequence[StepRecord], width: int) -> list[Line]:
-    """Return since when something is not free, if that is known."""
-    if step is None:
-        return []
-    taken = f"    {text} at {records[step].where} (step {step + 1})"
-    return wrapped(taken, width=width, indent=6)
+def _place(step: int, records: Sequence[StepRecord]) -> str:
+    return f"{records[step].where} (step {step + 1})"
 
 
 def acquisition(
