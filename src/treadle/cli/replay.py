@@ -32,7 +32,7 @@ from treadle.result import Result
 from treadle.token import is_token, read_token
 
 
-@click.command()
+@click.command(short_help="Run one interleaving again, and show all its steps.")
 @target_argument
 @click.argument("schedule", metavar="TOKEN|SCHEDULE")
 @click.option(
