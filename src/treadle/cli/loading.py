@@ -20,7 +20,6 @@ from treadle.errors import TreadleError
 from treadle.model import Program as ModelProgram
 from treadle.program import Program
 
-
 _CLOSE = 0.75
 """How much alike two names are if one may be a slip of the other; many begin with `test_`."""
 

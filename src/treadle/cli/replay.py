@@ -137,4 +137,6 @@ def _without_failure(replayed: Replayed) -> str:
     """Say that nothing failed, who could go on, and what was expected."""
     able = ", ".join(replayed.able)
     more = f"; the program can go on with {able}" if able else ""
-    return f"No failure in these {len(replayed.steps)} steps{more}.\n{replayed}".rstrip()
+    count = len(replayed.steps)
+    steps = "this step" if count == 1 else f"these {count} steps"
+    return f"No failure in {steps}{more}.\n{replayed}".rstrip()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
@@ -27,13 +26,14 @@ from treadle.report.line import (
     padded,
     printable,
     width_of,
+    without_directories,
 )
 
 _NARROWEST = 18
 """Columns narrower than this cannot be read."""
 _WIDEST = 44
 """Columns wider than this tear the rows apart."""
-_WHERE = 22
+_WHERE = 26
 """Characters that the source line's column may take."""
 _NAME = 24
 _SHORTEST_NAME = 9
@@ -258,5 +258,5 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _brief_place(where: str) -> str:
     """Return `file:line`, without directories if they make it too long."""
     if len(where) > _WHERE:
-        where = PurePath(where).name
+        where = without_directories(where)
     return where if len(where) <= _WHERE else "..." + where[3 - _WHERE :]

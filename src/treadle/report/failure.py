@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from treadle.cause import Cause
@@ -28,6 +27,7 @@ from treadle.report.line import (
     padded,
     printable,
     width_of,
+    without_directories,
     wrapped,
 )
 from treadle.report.tracebacks import is_foreign, traceback_in_words
@@ -174,7 +174,7 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
     deeds = [_deed(step, cause.location) for step in steps]
     taken = width_of(numbers[0] + names[0]) + 8 + max(map(width_of, deeds))
     if taken + max(map(width_of, places)) > width:
-        places = [PurePath(place).name for place in places]
+        places = [without_directories(place) for place in places]
     lines = wrapped(_sentence(failure, cause), "bold", width=width)
     for step, *cells, deed in zip(steps, numbers, names, _aligned(places), deeds, strict=True):
         left = "  " + "  ".join(cells)

@@ -12,6 +12,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 WIDTH = 80
 """Columns of plain text."""
@@ -121,6 +122,16 @@ def enumerated(texts: Sequence[str]) -> str:
     ('p', 'p, q and r')
     """
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def without_directories(where: str) -> str:
+    """Return `file:line` without directories; of a package's own file, with the last one.
+
+    >>> without_directories("lib/bank/account.py:3"), without_directories("lib/bank/__init__.py:3")
+    ('account.py:3', 'bank/__init__.py:3')
+    """
+    path = PurePath(where)
+    return "/".join(path.parts[-2:]) if path.name.startswith("__init__.py:") else path.name
 
 
 def printable(text: str) -> str:
