@@ -489,7 +489,8 @@ def refuse_other_functions(test: Callable[..., object]) -> None:
         inspect.signature(test).bind()
     except TypeError:
         raise TreadleError(
-            "the test must take no arguments: give a function without parameters"
+            "the test must take no arguments: give a function without parameters; pytest runs "
+            "tests with fixtures"
         ) from None
 
 
