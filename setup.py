@@ -25,6 +25,12 @@ CORE = [
             "sleep", "source", "steps", "wakeup",
         )
     ),
+    *(
+        f"src/treadle/threads/{name}.py"
+        for name in (
+            "children", "control", "detail", "run", "scheduler", "shared", "task", "walks",
+        )
+    ),
 ]  # fmt: skip
 
 

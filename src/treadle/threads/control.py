@@ -21,7 +21,8 @@ from greenlet import getcurrent
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
-from treadle.threads.task import Operation, Task
+from treadle.threads.operation import Operation
+from treadle.threads.task import Task
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram

@@ -27,7 +27,7 @@ from treadle.threads.foreign import (
     has_plain_attributes,
 )
 from treadle.threads.nested import KEYS, holds
-from treadle.threads.shared import Table
+from treadle.threads.tables import Table
 from treadle.threads.weak import WeakProxyTable
 
 

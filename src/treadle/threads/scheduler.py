@@ -25,7 +25,8 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash
 from treadle.threads.fibers import Fibers
-from treadle.threads.task import Operation, Task
+from treadle.threads.operation import Operation
+from treadle.threads.task import Task
 
 _PATIENCE = 1000
 """Aborts that a task may swallow before it is abandoned."""
