@@ -59,7 +59,7 @@ on_loop: Callable[[object], None] = _no_loop
 """Called before the backward jump of a `while` loop."""
 on_point: Callable[[], None] = _no_point
 """Called where an interpreter with a global lock may switch threads."""
-effects = [False]
+effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
 unobserved: list[tuple[str, str]] = []
 """Functions that touched shared objects unobserved: name, and `file:line` of the first call."""
