@@ -34,9 +34,8 @@ def extensions() -> list:
         return []
     from mypyc.build import mypycify
 
-    return mypycify(
-        [f"src/{package}/{name}.py" for package, names in COMPILED.items() for name in names]
-    )
+    paths = [f"src/{package}/{name}.py" for package, names in COMPILED.items() for name in names]
+    return mypycify(paths, debug_level="0")
 
 
 setup(ext_modules=extensions())

@@ -36,9 +36,10 @@ def current() -> Task | None:
 
     The exploration itself and other threads of the operating system are no controlled threads.
     """
-    if program is None:
+    running = program
+    if running is None:
         return None
-    task: Task | None = program.scheduler.me
+    task: Task | None = running.scheduler.me
     return task if task is not None and task.fiber is getcurrent() else None
 
 
@@ -57,9 +58,10 @@ def task() -> Task:
 
 def the_program() -> ThreadProgram:
     """Return the program that is being explored."""
-    if program is None:
+    running = program
+    if running is None:
         raise TreadleBug("a controlled primitive was used outside of an exploration")
-    return program
+    return running
 
 
 def announce(doing: Operation | Codes) -> Task:

@@ -6,7 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from treadle.threads.children import (
     Children,
@@ -63,7 +63,7 @@ def _walk(
     return Walk(table, labelled, quick)
 
 
-WALKS: dict[type, Walk] = {}
+WALKS: Final[dict[type, Walk]] = {}
 """How to walk instances of classes that are the same in every execution."""
 _REGISTERED: set[type] = set()
 """Classes whose subclasses are walked like them: the others in `WALKS` were found out."""
