@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 
 import treadle
+from treadle.libraries import COMPILED_FILES
 from treadle.words import place_in_words
 
 _FOREIGN = tuple(
@@ -46,7 +47,9 @@ def _cut(found: traceback.TracebackException) -> None:
 
 def is_foreign(filename: str) -> bool:
     """Tell whether a file is Treadle's own, or one that starts threads."""
-    return filename.startswith(_FOREIGN) or Path(filename).parts[:1] == ("greenlet",)
+    return filename.startswith((*_FOREIGN, COMPILED_FILES)) or Path(filename).parts[:1] == (
+        "greenlet",
+    )
 
 
 def _brief(filename: str) -> str:

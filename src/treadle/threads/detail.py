@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, location_of, mode_of
+from treadle.libraries import COMPILED_FILES
 from treadle.program import Access, FrameRecord, StepRecord
 from treadle.threads import control, hooks
 from treadle.threads.fibers import Fibers
@@ -48,7 +49,7 @@ _DEFAULT_WORKER = re.compile(r"ThreadPoolExecutor-[\d.]+_(\d+)")
 
 def is_foreign(filename: str) -> bool:
     """Tell whether a file is Treadle's, or that of a primitive that Treadle stands for."""
-    return filename.startswith((_OWN, *_FOREIGN))
+    return filename.startswith((_OWN, COMPILED_FILES, *_FOREIGN))
 
 
 class CannotWaitNow(Exception):
