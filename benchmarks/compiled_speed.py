@@ -19,7 +19,7 @@ from pathlib import Path
 from printing import print_measurements
 from treadle.threads import scheduler
 
-ROUNDS = 3
+ROUNDS = 2
 SOURCES = Path(__file__).parents[1] / "src"
 
 

@@ -15,10 +15,13 @@ import treadle
 from treadle.libraries import COMPILED_FILES
 from treadle.words import place_in_words
 
-_FOREIGN = tuple(
-    str(Path(module.__file__).parent if is_package else Path(module.__file__))
-    for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
-    if module.__file__
+_FOREIGN = (
+    COMPILED_FILES,
+    *(
+        str(Path(module.__file__).parent if is_package else Path(module.__file__))
+        for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
+        if module.__file__
+    ),
 )
 
 
@@ -47,9 +50,7 @@ def _cut(found: traceback.TracebackException) -> None:
 
 def is_foreign(filename: str) -> bool:
     """Tell whether a file is Treadle's own, or one that starts threads."""
-    return filename.startswith((*_FOREIGN, COMPILED_FILES)) or Path(filename).parts[:1] == (
-        "greenlet",
-    )
+    return filename.startswith(_FOREIGN) or Path(filename).parts[:1] == ("greenlet",)
 
 
 def _brief(filename: str) -> str:
