@@ -69,6 +69,15 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
             "interpreter lock is handed over",
         },
     ),
+    (
+        "--treadle-max-rounds",
+        {
+            "metavar": "N",
+            "type": _or_none(int),
+            "help": "leave out executions in which a loop sleeps, or waits in vain, more than N "
+            "times in a row",
+        },
+    ),
     ("--treadle-seed", {"metavar": "N", "type": int, "help": "seed of random and pct"}),
     (
         "--treadle-strict",

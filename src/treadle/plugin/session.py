@@ -29,7 +29,8 @@ _NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()
 _CHECKED = pytest.StashKey[Checked]()
 _ON_COMMAND_LINE = (
-    "algorithm", "max_executions", "timeout", "granularity", "seed", "strict", "shrink", "database",
+    "algorithm", "max_executions", "timeout", "granularity", "max_rounds", "seed", "strict",
+    "shrink", "database",
 )  # fmt: skip
 """Settings that can be given as `--treadle-...`."""
 
