@@ -262,7 +262,7 @@ class Program(Protocol):
         ...
 
     def not_repeated(self) -> str:
-        """Return what the first execution of all changed and none has changed since, if known."""
+        """Return what the first execution of all did and none has done since: `changed x`."""
         ...
 
     def foresee_less(self) -> bool:
