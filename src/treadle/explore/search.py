@@ -98,8 +98,6 @@ class Search:
         result.notes = self.program.notes(has_ended=has_ended)
         if not result.failures:
             self._look_for_leftovers()
-        if result.cut and not result.executions:
-            result.notes.append("treadle.assume() cut every execution: nothing was checked")
         return result
 
     def _loop(self) -> bool:
@@ -125,6 +123,8 @@ class Search:
             estimate = self._estimate() if over else None
             shared = algorithm.backtrack()
             if shared < 0:
+                if result.cut and not result.executions:  # nothing was checked
+                    result.stopped_by = result.stopped_by or "leaving out every execution"
                 return not result.stopped_by
             if over:
                 result.stopped_by = over
