@@ -82,7 +82,7 @@ class Contexts:
         Different executions ask the same: only the histories of those who take the steps matter,
         and of what they look at. And when the race is met the other way round, the answer is known.
         """
-        different = self._path.either_way(reordering.ance, reordering.usual)
+        different = self._differences(reordering)
         if self._are_known_to_differ(different, reordering.unobserved):
             return None
         standing = self._standing(reordering.depth, reordering.ance)
@@ -134,6 +134,20 @@ class Contexts:
         for place, value in zip(unknown, values, strict=True):
             if value == value:
                 self._values[place] = value
+
+    def _differences(self, reordering: Reordering) -> Differences:
+        """Return where the two orders leave different histories."""
+        depth, ance, usual, other, *_ = reordering
+        different = self._path.either_way(ance, usual)
+        if different is None:
+            here = self._standing(depth, [*ance, *usual]).locations
+            there = self._standing(depth, [*ance, *other]).locations
+            different = {
+                location: (history, there[location])
+                for location, history in here.items()
+                if history != there[location]
+            }
+        return different
 
     def _are_known_to_differ(self, different: Differences, unobserved: frozenset[int]) -> bool:
         """Tell whether values are known that differ after two orders, by their histories."""
