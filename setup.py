@@ -20,9 +20,9 @@ CORE = [
         f"src/treadle/explore/{name}.py"
         for name in (
             "algorithm", "backtracking", "blocking", "classic", "constraints", "context",
-            "contexts", "done", "dontdo", "eager", "exhaustive", "normal_forms", "observation",
-            "observers", "optimal", "optimal_context", "plan", "races", "sampling", "section",
-            "sleep", "source", "steps", "wakeup",
+            "contexts", "done", "dontdo", "eager", "exhaustive", "imagined", "normal_forms",
+            "observation", "observers", "optimal", "optimal_context", "plan", "races", "sampling",
+            "section", "sleep", "source", "steps", "wakeup",
         )
     ),
 ]  # fmt: skip
