@@ -80,6 +80,8 @@ class Search:
         self.algorithm = algorithm(self)
         self._estimator = Estimator(self.algorithm.todo)
         self._next_tell = 0.0
+        self.on_end: Callable[[], None] | None = None
+        """Called when an execution has ended and was analysed, if somebody wants to see it."""
 
     # The loop
 
@@ -111,7 +113,8 @@ class Search:
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
-            self.finished(run, outcome)
+            if self.on_end is not None:
+                self.on_end()
             run.close()
             if outcome == _STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"
@@ -210,9 +213,6 @@ class Search:
         """Tell whether the budget of time is used up; for work that takes long between runs."""
         timeout = self.budget.timeout
         return timeout is not None and perf_counter() - self._started >= timeout
-
-    def finished(self, run: Run, outcome: int) -> None:
-        """Look at an execution that ended with `outcome`; for those who derive from this class."""
 
     # What algorithms ask for
 

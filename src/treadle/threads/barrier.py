@@ -13,8 +13,9 @@ from typing import Any
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
 from treadle.threads.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 _FILLING, _DRAINING, _RESETTING, _BROKEN = 0, 1, -1, -2
 
@@ -274,7 +275,7 @@ register_primitive(
     threading.Barrier, frozenset(vars(threading.Barrier(1))) - {"_action"} | {"_runner"}
 )
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Barrier, "_runner", None),
         (threading.Barrier, "wait", _wait),

@@ -18,9 +18,10 @@ from treadle.threads import control
 from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.shared import register
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 _EVERYBODY = -1
 
@@ -359,7 +360,7 @@ _original_notify = threading.Condition.notify
 _original_notify_all = threading.Condition.notify_all
 register(threading.Condition, RewoundTable, _children)
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Condition, "wait", _wait),
         (threading.Condition, "wait_for", _wait_for),

@@ -21,8 +21,9 @@ from greenlet import getcurrent
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
+from treadle.threads.operation import Operation
 from treadle.threads.scheduler import Cut
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -36,9 +37,10 @@ def current() -> Task | None:
 
     The exploration itself and other threads of the operating system are no controlled threads.
     """
-    if program is None:
+    running = program
+    if running is None:
         return None
-    task: Task | None = program.scheduler.me
+    task: Task | None = running.scheduler.me
     return task if task is not None and task.fiber is getcurrent() else None
 
 
@@ -57,9 +59,10 @@ def task() -> Task:
 
 def the_program() -> ThreadProgram:
     """Return the program that is being explored."""
-    if program is None:
+    running = program
+    if running is None:
         raise TreadleBug("a controlled primitive was used outside of an exploration")
-    return program
+    return running
 
 
 def pass_time(me: Task, seconds: float) -> None:

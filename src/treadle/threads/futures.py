@@ -17,12 +17,14 @@ from concurrent.futures import _base
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import calls, control, hooks, shared
+from treadle.threads import calls, control, hooks
 from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, act
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.shared import Shared
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 Future = futures.Future
 
@@ -546,7 +548,7 @@ def _children(future: Any, label: str) -> Children:
             yield value, f"{label}.{name}"
 
 
-shared.register(Future, FutureTable, _children)
+register(Future, FutureTable, _children)
 
 _MODELS: dict[str, Callable[..., Any]] = {
     "__init__": _init,
@@ -567,7 +569,7 @@ _ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(Future, name) for nam
 _wait = futures.wait
 _as_completed = futures.as_completed
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[(Future, name, model) for name, model in _MODELS.items()],
     references=[(_wait, wait), (_as_completed, as_completed)],
 )

@@ -18,7 +18,7 @@ from treadle.events import Codes
 from treadle.threads import hooks, iterate
 from treadle.threads.containers import AttributesTable, ContainerTable, whole_read
 from treadle.threads.hooks import published
-from treadle.threads.shared import ClassTable, ObjectTable
+from treadle.threads.tables import ClassTable, ObjectTable
 
 Function = Callable[..., Any]
 

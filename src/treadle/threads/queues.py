@@ -25,12 +25,15 @@ from typing import Any
 
 from treadle.errors import TreadleError
 from treadle.events import OPEN, Codes, Mode, code, location_of
-from treadle.threads import control, hooks, shared
+from treadle.threads import control, hooks
 from treadle.threads.children import Children
 from treadle.threads.facets import act
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.shared import ObjectTable, Shared
-from treadle.threads.task import Operation, Task
+from treadle.threads.shared import Shared
+from treadle.threads.tables import ObjectTable
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 _FOREVER = -1.0
 """The patience of an operation that waits as long as it takes; 0 is that of a `_nowait`."""
@@ -541,7 +544,7 @@ def _children(owner: Any, label: str) -> Children:
 
 
 for _kind in (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue):
-    shared.register(_kind, QueueTable, _children)
+    register(_kind, QueueTable, _children)
 
 _MODELS: dict[str, Callable[..., Any]] = {
     "put": _put,
@@ -557,7 +560,7 @@ _ORIGINALS: dict[str, Callable[..., Any]] = {
     name: vars(queue.Queue)[name] for name in _MODELS if name in vars(queue.Queue)
 }
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[(queue.Queue, name, _MODELS[name]) for name in _ORIGINALS],
     references=[(queue.SimpleQueue, SimpleQueue)],
 )

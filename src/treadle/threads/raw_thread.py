@@ -212,7 +212,7 @@ def register_atexit(function: Any, *args: Any, **kwargs: Any) -> None:
         _register_atexit(function, *args, **kwargs)
 
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     references=[
         (_start_new_thread, start_new_thread),
         (_thread.start_new, start_new_thread),

@@ -18,8 +18,9 @@ from typing import Any
 from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.threads import control, hooks
 from treadle.threads.children import ATOMS
+from treadle.threads.operation import Operation
 from treadle.threads.scheduler import Abort, Scheduler
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""

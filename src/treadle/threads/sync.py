@@ -8,8 +8,9 @@ from typing import Any
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
 from treadle.threads.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 
 def _codes(primitive: Any, *modes: Mode) -> Codes:
@@ -256,7 +257,7 @@ register_primitive(threading.Event, frozenset(vars(threading.Event())))
 register_primitive(threading.Semaphore, frozenset(vars(threading.Semaphore())))
 register_primitive(threading.BoundedSemaphore, frozenset(vars(threading.BoundedSemaphore())))
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Event, "wait", _event_wait),
         (threading.Event, "is_set", _event_is_set),

@@ -15,13 +15,15 @@ from typing import Any
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
-from treadle.threads import calls, control, hooks, shared
+from treadle.threads import calls, control, hooks
 from treadle.threads.children import Children
 from treadle.threads.naming import name_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import ObjectTable
-from treadle.threads.task import MAIN_IDENT, Operation, Task
+from treadle.threads.tables import ObjectTable
+from treadle.threads.task import MAIN_IDENT, Task
+from treadle.threads.walks import register
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
     "_target",
@@ -546,9 +548,9 @@ def _quick_children(thread: Any) -> list[Any]:
     return found
 
 
-shared.register(threading.Thread, ObjectTable, _children, _quick_children)
+register(threading.Thread, ObjectTable, _children, _quick_children)
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Thread, "__init__", _init),
         (threading.Thread, "start", _start),

@@ -19,10 +19,11 @@ from treadle.threads import condition, control, hooks, pools, queues, sync
 from treadle.threads.children import ATOMS
 from treadle.threads.futures import CANCELLED, DONE, RUNNING, as_completed, wait
 from treadle.threads.locks import Lock, RLock, Trying
+from treadle.threads.operation import Operation
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
 from treadle.threads.scope import Variable
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 UNKNOWN = object()
 """A value that cannot be told."""
