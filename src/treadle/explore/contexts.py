@@ -137,11 +137,11 @@ class Contexts:
 
     def _differences(self, reordering: Reordering) -> Differences:
         """Return where the two orders leave different histories."""
-        depth, ance, usual, other, *_ = reordering
-        different = self._path.either_way(ance, usual)
+        depth, ance = reordering.depth, reordering.ance
+        different = self._path.either_way(ance, reordering.usual)
         if different is None:
-            here = self._standing(depth, [*ance, *usual]).locations
-            there = self._standing(depth, [*ance, *other]).locations
+            here = self._standing(depth, [*ance, *reordering.usual]).locations
+            there = self._standing(depth, [*ance, *reordering.other]).locations
             different = {
                 location: (history, there[location])
                 for location, history in here.items()
