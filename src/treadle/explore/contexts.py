@@ -6,6 +6,9 @@ the states of runs made for the purpose. Only what these steps touch can differ:
 one of them writes in one of the orders, where their processes stand then, and how they failed. That
 is the refined check of section 3.4, and the default; without it, whole states are compared.
 
+Most questions need no run, or only that of the other order: the execution that asks, and those
+before it, have shown what is at a location with a certain history (see `histories`).
+
 The paper compares with the state at `e'` of the explored execution instead, in which other steps
 have been taken meanwhile, and has them follow in the other order. That is not sound: these steps
 can hide a difference that somebody would have seen who came before them (docs/soundness.md).
@@ -62,8 +65,8 @@ class Contexts:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self.checks = 0
-        """How many reorderings were run."""
+        self.runs = 0
+        """How many runs were made to compare states."""
         self._forget()
 
     def _forget(self) -> None:
@@ -79,7 +82,7 @@ class Contexts:
         Different executions ask the same: only the histories of those who take the steps matter,
         and of what they look at. And when the race is met the other way round, the answer is known.
         """
-        different = self._path.either_way(reordering.ance, reordering.usual)
+        different = self._differences(reordering)
         if self._are_known_to_differ(different, reordering.unobserved):
             return None
         standing = self._standing(reordering.depth, reordering.ance)
@@ -132,6 +135,20 @@ class Contexts:
             if value == value:
                 self._values[place] = value
 
+    def _differences(self, reordering: Reordering) -> Differences:
+        """Return where the two orders leave different histories."""
+        depth, ance = reordering.depth, reordering.ance
+        different = self._path.either_way(ance, reordering.usual)
+        if different is None:
+            here = self._standing(depth, [*ance, *reordering.usual]).locations
+            there = self._standing(depth, [*ance, *reordering.other]).locations
+            different = {
+                location: (history, there[location])
+                for location, history in here.items()
+                if history != there[location]
+            }
+        return different
+
     def _are_known_to_differ(self, different: Differences, unobserved: frozenset[int]) -> bool:
         """Tell whether values are known that differ after two orders, by their histories."""
         values = self._values
@@ -166,7 +183,6 @@ class Contexts:
         And what this depends on, besides the processes that take the steps. None if the values that
         the other order leads to are known to differ from the usual ones: they will be, from now on.
         """
-        self.checks += 1
         trace = self._search.trace
         affected = [event for event in reordering.usual if event not in reordering.indifferent]
         other = self._run(reordering, reordering.other)
@@ -242,6 +258,7 @@ class Contexts:
     def _run(self, reordering: Reordering, last: Sequence[int]) -> _Taken | None:
         """Run some events as they are recorded, then others; None if one of these is disabled."""
         trace, prefix = self._search.trace, [*range(reordering.depth), *reordering.ance]
+        self.runs += 1
         run = self._search.program.start()
         taken = _Taken(run)
         processes = [trace.processes[event] for event in prefix]

@@ -163,19 +163,19 @@ class Path:
         del self.of_event[kept:]
         self._adding = {event for event in self._adding if event < kept}
 
-    def either_way(self, ance: Sequence[int], usual: Sequence[int]) -> Differences:
+    def either_way(self, ance: Sequence[int], usual: Sequence[int]) -> Differences | None:
         """Return where it matters which of two events comes first when others follow.
 
         That is, the locations whose histories differ then: both of them, the usual one first. The
         events create no processes; `usual` begins with the two. What happens before one of them is
         either among them, or before the first, or one of `ance`. So in their usual order, all have
         the histories that they had in the execution: whatever changed a location before somebody
-        looked at it happens before that. Nothing is known of events that are not of the execution,
-        and of those that add to something.
+        looked at it happens before that. Not so with events that are none of the execution, and
+        those that add to something: then None is returned.
         """
         e, last, *rest = usual
         if max(usual) >= len(self.steps) or not self._adding.isdisjoint([*ance, *usual]):
-            return {}
+            return None
         swapped = _Swapped(self, e, last)
         for event in rest:
             swapped.follow(event)
