@@ -18,9 +18,9 @@ COMPILED = {
     "treadle": ("events", "trace"),
     "treadle/explore": (
         "algorithm", "backtracking", "blocking", "classic", "constraints", "context", "contexts",
-        "done", "dontdo", "eager", "exhaustive", "normal_forms", "observation", "observers",
-        "optimal", "optimal_context", "optimal_context_observers", "plan", "progress", "races",
-        "sampling", "search", "section", "sleep", "source", "steps", "wakeup",
+        "done", "dontdo", "eager", "exhaustive", "imagined", "normal_forms", "observation",
+        "observers", "optimal", "optimal_context", "optimal_context_observers", "plan", "progress",
+        "races", "sampling", "search", "section", "sleep", "source", "steps", "wakeup",
     ),
     "treadle/threads": (
         "children", "control", "detail", "run", "scheduler", "shared", "task", "walks",

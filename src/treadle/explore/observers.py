@@ -12,6 +12,7 @@ from typing import ClassVar
 from treadle.events import Footprint
 from treadle.explore.blocking import everything_after
 from treadle.explore.done import DoneSets
+from treadle.explore.imagined import Imagined, ImaginedObserved
 from treadle.explore.observation import ObservedTrace, is_looked_at
 from treadle.explore.steps import Step
 from treadle.program import Run
@@ -23,6 +24,7 @@ class Observers(DoneSets):
 
     sees_every_order: ClassVar[bool] = False
     trace_type: ClassVar[type[Trace]] = ObservedTrace
+    imagined_type: ClassVar[type[Imagined]] = ImaginedObserved
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races of the execution that has just ended (figure 5)."""
@@ -37,10 +39,10 @@ class Observers(DoneSets):
             self.plan(e, self.steps([*bits(w), last]))
 
     def depends_on_any(
-        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+        self, step: Footprint, footprints: list[Footprint], first: int, position: int
     ) -> bool:
         """Tell whether a step depends on one of those before it, given who looks later."""
-        return depends_observably(step, earlier, later)
+        return depends_observably(step, footprints, first, position)
 
 
 # What every algorithm with observers does; functions, as an algorithm can derive from one class
@@ -71,14 +73,23 @@ def reverse_observed(
     algorithm.plan(e, [*v, o], is_end_possible=can_look)
 
 
-def depends_observably(step: Footprint, earlier: list[Footprint], later: list[Footprint]) -> bool:
-    """Tell whether a step depends on one of those before it, given who looks later."""
-    unseen = frozenset(key for key in step.overwrites if not is_looked_at(key, later))
-    for other in earlier:
-        if not step.conflict_set.isdisjoint(other.own):
-            conflicts = step.conflict_set - (unseen & other.overwrites)
-            if not conflicts.isdisjoint(other.own):
+def depends_observably(
+    step: Footprint, footprints: list[Footprint], first: int, position: int
+) -> bool:
+    """Tell whether a step depends on one of those from `first` to its own position.
+
+    Nothing depends on what both overwrite unless somebody looks later.
+    """
+    conflicts = step.conflict_set
+    for other in footprints[first:position]:
+        if not conflicts.isdisjoint(other.own):
+            both = step.overwrites & other.overwrites
+            if not (conflicts - both).isdisjoint(other.own):
                 return True
+            later = footprints[position + 1 :]
+            for key in both:
+                if is_looked_at(key, later):
+                    return True
     return False
 
 

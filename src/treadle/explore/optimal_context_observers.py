@@ -19,6 +19,7 @@ from typing import ClassVar
 from treadle.events import Footprint
 from treadle.explore.contexts import Reordering
 from treadle.explore.dontdo import DontDo
+from treadle.explore.imagined import Imagined, ImaginedObserved
 from treadle.explore.observation import ObservedTrace
 from treadle.explore.observers import (
     depends_observably,
@@ -37,12 +38,13 @@ class OptimalContextObservers(OptimalContext):
     """ODPOR with don't-do sets over happens-before modulo observability."""
 
     trace_type: ClassVar[type[Trace]] = ObservedTrace
+    imagined_type: ClassVar[type[Imagined]] = ImaginedObserved
 
     def depends_on_any(
-        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+        self, step: Footprint, footprints: list[Footprint], first: int, position: int
     ) -> bool:
         """Tell whether a step depends on one of those before it, given who looks later."""
-        return depends_observably(step, earlier, later)
+        return depends_observably(step, footprints, first, position)
 
     def detect_races(self, run: Run) -> None:
         """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
@@ -66,24 +68,24 @@ class OptimalContextObservers(OptimalContext):
         trace = observed(self)
         unobserving = notobs(self, e, last, observers, after)
         end, can_look = looking(self, e, last, unobserving, observers[-1])
-        seen = 0
+        both = 1 << e | 1 << last
+        lookers = seen = 0
         for o in observers:
+            lookers |= 1 << o
             seen |= trace.before[o]
-        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
-        taken = sum(1 << event for event in [*ance, e, last, *observers])
-        between = bits(seen & ~taken & -1 << e)
-        *others, o = observers
-        beginning = [*ance, last, e, *between]
-        rest = bits(unobserving & ~sum(1 << event for event in beginning))
-        v = [*self.steps([*beginning, *rest]), end]
+        before = trace.before[last] & self.notdep(e, after) & ~both
+        meanwhile = seen & ~(before | both | lookers) & -1 << e
+        ance, between = bits(before), bits(meanwhile)
+        rest = bits(unobserving & ~(before | both | meanwhile))
+        v = [*self.steps([*ance, last, e, *between, *rest]), end]
         self.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
-            rest = [*between, o, *others]
+            *others, o = observers
             reordering = Reordering(
                 depth=e,
                 ance=ance,
-                usual=[e, last, *rest],
-                other=[last, e, *rest],
+                usual=[e, last, *between, o, *others],
+                other=[last, e, *between, o, *others],
                 indifferent=frozenset(between),
                 unobserved=self._written_by_both(e, last),
             )

@@ -195,8 +195,8 @@ def _leave(self: Any, me: Task, timeout: float | None) -> None:
         codes = (*codes, _state(table, Mode.WRITE))
     act(me, codes if timeout is None else (OPEN, *codes))
     if timed_out:
-        me.now += max(timeout or 0, 0)
         self._state = _BROKEN
+        control.pass_time(me, timeout or 0)
     is_broken = self._state < 0
     _count_out(self)
     if is_broken:

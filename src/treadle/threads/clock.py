@@ -70,7 +70,7 @@ def sleep(seconds: Any, /) -> None:
     control.announce(operation)
     if me.doing is operation:
         me.doing = ()
-    me.now += duration
+    control.pass_time(me, duration)
 
 
 def _ticked(me: Task) -> float:

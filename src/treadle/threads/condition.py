@@ -204,6 +204,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         lock._depth = depth
     if not notified:
         _leave(self, waiter)
+        control.pass_time(me, timeout or 0)
     return notified
 
 
@@ -228,10 +229,7 @@ def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool
     """Wait for a notification; tell whether it came in time."""
     control.announce(_TimedSignal(self, waiter, timeout))
     act(me, _signal(table_of(id(self)), waiter, Mode.READ))
-    notified = waiter.notified
-    if not notified and timeout > 0:
-        me.now += timeout
-    return notified
+    return waiter.notified
 
 
 def _leave(self: Any, waiter: _Waiter) -> None:
@@ -261,6 +259,8 @@ def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:
         if not notified:
             _change_line(self)
             _leave(self, waiter)
+    if not notified:
+        control.pass_time(me, timeout or 0)
     return notified
 
 

@@ -14,7 +14,7 @@ unless it has to wait.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import getcurrent
 
@@ -22,6 +22,7 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
 from treadle.threads.operation import Operation
+from treadle.threads.scheduler import Cut
 from treadle.threads.task import Task
 
 if TYPE_CHECKING:
@@ -62,6 +63,19 @@ def the_program() -> ThreadProgram:
     if running is None:
         raise TreadleBug("a controlled primitive was used outside of an exploration")
     return running
+
+
+def pass_time(me: Task, seconds: float) -> None:
+    """Let time pass for a task that slept or waited in vain; it acted before."""
+    if seconds > 0:
+        me.now += seconds
+        the_program().patience.spend(me)
+
+
+def leave_out() -> NoReturn:
+    """End the current task, and do not look at what comes of this execution."""
+    the_program().is_cut = True
+    raise Cut
 
 
 def announce(doing: Operation | Codes) -> Task:

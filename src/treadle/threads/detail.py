@@ -148,10 +148,13 @@ class RecordingScheduler(Scheduler):
                 yield Access(OPERATIONS[mode], self._vocabulary.process_names[location_of(access)])
                 continue
             name = self._vocabulary.location_names[location_of(access)]
-            known = UNKNOWN
-            if deed is not None and mode in (Mode.READ, Mode.WRITE, Mode.STORE):
+            if deed is None or mode not in (Mode.READ, Mode.WRITE, Mode.STORE):
+                yield Access(OPERATIONS[mode], name)
+            elif deed.deletes:
+                yield Access("delete", name)
+            else:
                 known = deed.value
-            yield Access(OPERATIONS[mode], name, "" if known is UNKNOWN else self._say(known))
+                yield Access(OPERATIONS[mode], name, "" if known is UNKNOWN else self._say(known))
 
     # Words
 

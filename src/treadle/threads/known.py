@@ -41,6 +41,13 @@ def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a logger; the record is to name the line that calls this function."""
+    hooks.read_deeply((*args, *kwargs.values()), ())
+    stacklevel = kwargs.pop("stacklevel", 1) + 1
+    return function(*args, stacklevel=stacklevel, **kwargs)
+
+
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = published.get(id(function.__self__))
@@ -340,6 +347,11 @@ LIBRARY: dict[tuple[str, str], Function] = {
         read_everything,
     ),
     **dict.fromkeys([("random", "Random.shuffle")], write_first),
+    **{
+        ("logging", f"{owner}{level}"): write_log
+        for owner in ("", "Logger.", "LoggerAdapter.")
+        for level in ("debug", "info", "warning", "error", "exception", "critical", "log")
+    },
     **dict.fromkeys(
         [
             ("collections", "Counter.update"), ("collections", "Counter.subtract"),

@@ -120,7 +120,7 @@ class _Lock:
         if free:
             self.take(me)
         else:
-            me.now += timeout
+            control.pass_time(me, timeout)
         return free
 
     __enter__ = acquire

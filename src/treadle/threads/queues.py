@@ -275,9 +275,9 @@ class _Transfer(Operation):
             me = control.announce(self)
         possible = self.possible()
         if not possible:
-            me.now += self.patience
             if self.table is not None:
                 act(me, self.table.failed())
+            control.pass_time(me, self.patience)
         return me, possible
 
 
@@ -413,7 +413,7 @@ def _reads(name: str) -> Callable[[Any], Any]:
             return size
         return not size if name == "empty" else 0 < self.maxsize <= size
 
-    read.__name__ = name
+    read.__code__ = read.__code__.replace(co_name=name)  # so that reports can tell them apart
     read.__doc__ = f"`Queue.{name}`."
     return read
 

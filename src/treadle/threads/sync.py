@@ -81,8 +81,8 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
         return True
     control.announce(_Wait(self) if timeout is None else _TimedWait(self, timeout))
     act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
-    if timeout is not None and timeout > 0 and not self._flag:
-        me.now += timeout
+    if timeout is not None and not self._flag:
+        control.pass_time(me, timeout)
     return bool(self._flag)
 
 
@@ -193,7 +193,7 @@ def _try_unit(self: Any, me: Task, timeout: float) -> bool:
         control.announce(_UnitInTime(self, timeout))
         act(me, (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ)))
     if self._value == 0:
-        me.now += max(timeout, 0)
+        control.pass_time(me, timeout)
         return False
     self._value -= 1
     return True

@@ -364,17 +364,17 @@ def _handle_exception(self: Any, error: BaseException) -> None:
     if hook is not ambient_excepthook:
         hook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
     elif isinstance(error, SystemExit):
-        raise thread_exit(error) from error
+        raise thread_exit(error) from None
     else:
         raise error
 
 
 def thread_exit(error: SystemExit) -> ThreadExit:
-    """Return the finding for a thread that called `sys.exit`."""
+    """Return the finding for a thread that called `sys.exit`: from where it did."""
     return ThreadExit(
         f"SystemExit({error.code!r}) in a thread ends only that thread, and silently: "
         f"return from its function, or tell the main thread to exit"
-    )
+    ).with_traceback(error.__traceback__)
 
 
 def _end(self: Any) -> None:
@@ -424,7 +424,7 @@ def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) ->
         me = control.announce(timed)
         me.doing = timed.codes
         if not timed.has_ended:
-            me.now += timeout
+            control.pass_time(me, timeout)
             return
     me = control.task()
     me.now = max(me.now, target.now)
