@@ -343,16 +343,19 @@ class Search:
 
         If the others cover all schedules, one of them should have done it too.
         """
-        changed = self.program.not_repeated()
-        if not changed:
+        done = self.program.not_repeated()
+        if not done:
+            return
+        if not self.result.complete:
+            self.result.notes.append(
+                f"the first execution {done}, and no later one did so far: if state outlives an "
+                f"execution, make it anew at the beginning of the test"
+            )
             return
         message = (
-            f"the first execution changed {changed}, and no later one did: state outlives an "
-            f"execution; make it anew at the beginning of the test"
+            f"the first execution {done}, and no later one did: state outlives an execution; make "
+            f"it anew at the beginning of the test"
         )
-        if not self.result.complete:
-            self.result.notes.append(message)
-            return
         self.result.complete = False
         self.result.stopped_by = "nondeterminism"
         self._report(
