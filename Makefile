@@ -11,7 +11,7 @@ THREADS := tests/threads tests/cpython tests/test_thread_examples.py
 APART := tests/plugin $(THREADS)
 ELSEWHERE := tests/plugin/test_fixtures.py $(THREADS)
 IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_examples.py tests/test_litmus.py \
-	tests/test_golden.py tests/test_compiled.py tests/plugin $(THREADS)
+	tests/test_golden.py tests/test_compiled.py tests/plugin tests/threads
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs format clean

@@ -23,7 +23,7 @@ COMPILED = {
         "races", "sampling", "search", "section", "sleep", "source", "steps", "wakeup",
     ),
     "treadle/threads": (
-        "children", "control", "detail", "run", "scheduler", "shared", "task", "walks",
+        "children", "control", "detail", "scheduler", "shared", "task", "walks",
     ),
 }  # fmt: skip
 

@@ -127,7 +127,7 @@ def schedules_of(program: Program) -> list[list[int]]:
     """Return the schedule of each execution of an optimal exploration."""
     schedules: list[list[int]] = []
     search = Search(program, Optimal, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
-    search.on_end = lambda: schedules.append(list(search.trace.processes))
+    search.on_end = lambda _run, _outcome: schedules.append(list(search.trace.processes))
     search.explore()
     return schedules
 

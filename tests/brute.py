@@ -260,23 +260,20 @@ def explored(
     dependence = order(program)
     found = Explored(Result("", ""))
 
-    class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
-        """The algorithm, telling what it is shown."""
-
-        def analyse(self, run: Run, outcome: int) -> None:
-            if outcome == ENDED:
-                trace = self.search.trace
-                steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
-                found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))
-                found.final_states.add(run.fingerprint())
-                found.failures.update(failures_of(run))
-            super().analyse(run, outcome)
+    def watch(run: Run, outcome: int) -> None:
+        if outcome == ENDED:
+            trace = search.trace
+            steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
+            found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))
+            found.final_states.add(run.fingerprint())
+            found.failures.update(failures_of(run))
 
     while True:
         search = Search(
-            program, Watched, algorithm, budget=budget or Budget(), choose=SCHEDULES[schedule],
-            stop_on_failure=False, **options,
+            program, ALGORITHMS[algorithm], algorithm, budget=budget or Budget(),
+            choose=SCHEDULES[schedule], stop_on_failure=False, **options,
         )  # fmt: skip
+        search.on_end = watch
         try:
             found.result = search.explore()
         except Restart:

@@ -61,25 +61,21 @@ class Explored:
         self.failures: Failures = set()
         names = program.vocabulary.process_names
         dependence = Dependence(program)  # type: ignore[arg-type]
-        found = self
 
-        class Watched(ALGORITHMS[algorithm]):  # type: ignore[misc]
-            """The algorithm, telling what it is shown."""
-
-            def analyse(self, run: Run, outcome: int) -> None:
-                if outcome == ENDED:
-                    trace = self.search.trace
-                    steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
-                    found.classes.append(dependence.class_of(list(steps)))
-                    found.final_states.add(module.final_state())
-                    found.failures.update(failures_of(run))
-                super().analyse(run, outcome)
+        def watch(run: Run, outcome: int) -> None:
+            if outcome == ENDED:
+                trace = search.trace
+                steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
+                self.classes.append(dependence.class_of(list(steps)))
+                self.final_states.add(module.final_state())
+                self.failures.update(failures_of(run))
 
         while True:
             search = Search(
-                program, Watched, algorithm, budget=Budget(), choose=SCHEDULES[schedule],
-                stop_on_failure=False,
+                program, ALGORITHMS[algorithm], algorithm, budget=Budget(),
+                choose=SCHEDULES[schedule], stop_on_failure=False,
             )  # fmt: skip
+            search.on_end = watch
             try:
                 self.result = search.explore()
             except Restart:

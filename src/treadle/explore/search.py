@@ -80,8 +80,8 @@ class Search:
         self.algorithm = algorithm(self)
         self._estimator = Estimator(self.algorithm.todo)
         self._next_tell = 0.0
-        self.on_end: Callable[[], None] | None = None
-        """Called when an execution has ended and was analysed, if somebody wants to see it."""
+        self.on_end: Callable[[Run, int], None] | None = None
+        """Told of each execution and its outcome, before it is analysed."""
 
     # The loop
 
@@ -111,10 +111,10 @@ class Search:
             if outcome == _DIFFERS or (not result.events and not self._repeats(run)):
                 run.close()
                 return False
+            if self.on_end is not None:
+                self.on_end(run, outcome)
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
-            if self.on_end is not None:
-                self.on_end()
             run.close()
             if outcome == _STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"
