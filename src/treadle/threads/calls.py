@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
-from treadle.events import OPEN, Codes
-from treadle.threads import control, foreign, generators, hooks, iterate, known, locks
+from treadle.events import Codes
+from treadle.threads import callbacks, control, foreign, generators, hooks, iterate, known, locks
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
@@ -142,16 +142,7 @@ def _is_real_lock(obj: Any) -> bool:
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
-def _revise(codes: Codes) -> None:
-    """Add accesses to the current step; which ones, depended on what it read."""
-    me = control.task()
-    if isinstance(me.doing, tuple):
-        me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))
-
-
-hooks.revise = _revise
-
-
+hooks.revise = callbacks.revise
 known.resolve = resolve
 foreign.take_in = lambda module: take_in(module)
 
@@ -357,7 +348,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     result = function(*args, **kwargs)
     if owner is function:  # a cache keeps what its function returned, in that function's last step
         hooks.hand_out(result, f"{table.label}()")
-        _revise((state_of(table),))
+        callbacks.revise((state_of(table),))
     return result
 
 
@@ -414,8 +405,7 @@ def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that may do anything with what it gets."""
-    is_seen = _announce_unknown((*args, *kwargs.values()))
-    return _result(function(*args, **kwargs), is_seen)
+    return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
 
 
 def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -423,35 +413,35 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
-    return _result(_at_home(function(*args, **kwargs)), is_seen)
+    return _call_announced((owner, *args, *kwargs.values()), name, function, args, kwargs)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call an object of a class that is not instrumented."""
-    is_seen = _announce_unknown((function, *args, *kwargs.values()), name)
-    return _result(function(*args, **kwargs), is_seen)
+    return _call_announced((function, *args, *kwargs.values()), name, function, args, kwargs)
 
 
 def _at_home(result: Any) -> Any:
     """Return what a function returned; a new class belongs to the caller's module, not to this."""
-    if issubclass(type(result), type) and result.__module__ == __name__:
-        result.__module__ = sys._getframe(2).f_globals.get("__name__", "")
+    if issubclass(type(result), type) and result.__module__ in (__name__, callbacks.__name__):
+        caller = sys._getframe(1)
+        while caller.f_globals is globals() and caller.f_back is not None:
+            caller = caller.f_back
+        result.__module__ = caller.f_globals.get("__name__", "")
     return result
 
 
-def _result(result: Any, is_seen: bool) -> Any:
-    """Publish what a function returned if it may refer to what is hidden in a published object."""
-    if is_seen and is_foreign(type(result)):
-        hooks.hand_out(result, "result")
-    return result
-
-
-def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
-    """Announce that everything of some values may be written; tell if something is published."""
+def _call_announced(
+    values: tuple[Any, ...],
+    name: str,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function that may change everything of some values, if some are published."""
     mutable = [value for value in values if _is_mutable(value)]
     if not mutable:
-        return False
+        return _at_home(function(*args, **kwargs))
     _hand_out_all(values, published[id(mutable[0])].label)
 
     def find() -> Reach:
@@ -461,7 +451,10 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
         return reach
 
     hooks.perform(find)
-    return True
+    result = _at_home(callbacks.call(find, function, args, kwargs))
+    if is_foreign(type(result)):  # it may refer to what is hidden in a published object
+        hooks.hand_out(result, "result")
+    return result
 
 
 def _is_mutable(value: Any) -> bool:

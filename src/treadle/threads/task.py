@@ -46,6 +46,16 @@ class Operation(ABC):
         return []
 
 
+class Caller(ABC):
+    """Code that is not instrumented, and has called code under test or a primitive."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def end_step(self) -> None:
+        """The task is about to begin another step: add what this code did in the present one."""
+
+
 MAIN_IDENT = 1
 """Identifier of the thread that runs the test."""
 _CHILDREN = 1000
@@ -88,7 +98,7 @@ class Task:
     """One controlled thread of one execution."""
 
     __slots__ = (
-        "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
+        "callers", "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
         "path", "published", "scratch", "target", "thread", "threads",
     )  # fmt: skip
 
@@ -99,6 +109,8 @@ class Task:
         self.target = target
         self.doing: Codes | Operation | None = None
         """What it announced; once it acts, the accesses of its step; None until it begins."""
+        self.callers: tuple[Caller, ...] = ()
+        """What is not instrumented and in the middle of a call, outermost first."""
         self.fiber: Any = None
         """The greenlet that runs it; None until it begins."""
         self.parent: Task | None = None
