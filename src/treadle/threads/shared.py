@@ -36,6 +36,7 @@ from treadle.threads.children import (
     children_of_exception,
     children_of_function,
     children_of_generator,
+    children_of_hiding,
     children_of_instance,
     children_of_method,
     children_of_module,
@@ -45,6 +46,7 @@ from treadle.threads.children import (
     children_of_set,
     children_of_wrapped_method,
     content_of_cell,
+    hides_parts,
     no_children,
 )
 
@@ -541,6 +543,8 @@ def _walk_of_kind(kind: type) -> _Walk:
     if base is None:
         if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
             return _walk(ObjectTable, children_of_c_object)
+        if hides_parts(kind):
+            return _walk(ObjectTable, children_of_hiding)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
         is_plain = kind.__getattribute__ is object.__getattribute__
         quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None
