@@ -4,6 +4,9 @@ An iteration that only read shared locations, changed nothing and left every loc
 was will do the same again until somebody writes one of those locations. So after such an iteration
 the task waits for that, as if it had blocked. If nobody ever does, that is a livelock.
 
+It may also take locks, if it gives them back: an execution without such an iteration is the same
+for everybody else, unless somebody found a lock taken and did not wait for it.
+
 Rewritten code calls `visit` before each backward jump of a `while` loop; the scheduler writes its
 *trail* from the first such visit of an execution on.
 """
@@ -28,7 +31,9 @@ _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
 _MANY_ROUNDS = 20
 """Rounds of a loop that lets time pass which are worth telling if the search does not end."""
-_HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
+_READS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED})
+_HARMLESS = frozenset({*_READS, Mode.WATCH, Mode.OPEN})
+_TAKES = frozenset({Mode.TAKE, Mode.SPARE})
 _WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
 
@@ -196,11 +201,37 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 
 def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
-    """Return the locations that the iteration read; None if it did anything else."""
+    """Return the locations that the iteration read; None if it did anything that others can see."""
     mine = [codes for task, codes in trail if task is me]
     if isinstance(me.doing, tuple):
         mine.append(me.doing)
     accesses = [access for codes in mine for access in codes]
-    if not all(mode_of(access) in _HARMLESS for access in accesses):
+    locks = _taken_and_given(accesses)
+    if locks is None or not all(
+        mode_of(access) in _HARMLESS or location_of(access) in locks for access in accesses
+    ):
         return None
-    return sorted({location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)})
+    if any(
+        mode_of(access) is Mode.READ and location_of(access) in locks
+        for task, codes in trail
+        if task is not me
+        for access in codes
+    ):
+        return None
+    return sorted({location_of(access) for access in accesses if mode_of(access) in _READS})
+
+
+def _taken_and_given(accesses: list[int]) -> set[int] | None:
+    """Return the locks that were taken and given back, each time; None if one was only taken."""
+    held: set[int] = set()
+    given: set[int] = set()
+    for access in accesses:
+        location, mode = location_of(access), mode_of(access)
+        if mode in _TAKES:
+            held.add(location)
+        elif mode is Mode.GIVE and location in held:
+            held.remove(location)
+            given.add(location)
+        elif mode is Mode.GIVE:
+            return None
+    return None if held else given
