@@ -5,7 +5,9 @@ was will do the same again until somebody writes one of those locations. So afte
 the task waits for that, as if it had blocked. If nobody ever does, that is a livelock.
 
 It may also take locks, if it gives them back: an execution without such an iteration is the same
-for everybody else, unless somebody found a lock taken and did not wait for it.
+for everybody else, unless somebody found a lock taken and did not wait for it. The same holds for
+a timed wait on a condition variable: who queues up and leaves the line again changes nothing. If
+the lock is held around the loop, it is the next such wait that waits.
 
 Rewritten code calls `visit` before each backward jump of a `while` loop; the scheduler writes its
 *trail* from the first such visit of an execution on.
@@ -133,10 +135,27 @@ class _Visit:
     """Length of the trail."""
     time: float
     """The task's clock."""
+    waits: int
+    """How often the task had waited in vain on condition variables."""
     rounds: int = 0
     """Iterations in a row that let time pass: they slept, or waited in vain."""
     idle: int = 0
     """Iterations in a row that did nothing that anybody could see."""
+
+
+_IN_VAIN = "waits in vain"
+_POSTPONED = "postponed spin"
+
+
+def note_wait_in_vain(me: Task, line: Codes) -> None:
+    """Take note that a task queued up in a line and left it again, without a notification."""
+    me.scratch[_IN_VAIN] = me.scratch.get(_IN_VAIN, ()) + line
+
+
+def take_postponed(me: Task) -> Spin | None:
+    """Return what the timed wait that begins now has to wait for, if anything."""
+    spin: Spin | None = me.scratch.pop(_POSTPONED, None)
+    return spin
 
 
 def visit(site: object) -> None:
@@ -158,7 +177,8 @@ def visit(site: object) -> None:
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
-    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), me.now)
+    lines: Codes = me.scratch.get(_IN_VAIN, ())
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), me.now, len(lines))
     if last is None or last.frame is not frame:
         return
     if me.now > last.time:
@@ -166,7 +186,9 @@ def visit(site: object) -> None:
         program.patient_loop.update(now.rounds, frame)
     if changed or not _same(last.values, values):
         return
-    locations = _only_read(me, trail.steps[last.at + 1 :]) if len(trail.steps) > last.at else []
+    locations: list[int] | None = []
+    if len(trail.steps) > last.at:
+        locations = _only_read(me, trail.steps[last.at + 1 :], lines[last.waits :])
     if locations is None:
         return
     if not locations:  # it read nothing that ever changes
@@ -174,6 +196,11 @@ def visit(site: object) -> None:
         if now.idle < _IDLE:
             return
     operation = Spin(trail, locations, last.at + 1)
+    mine = [codes for task, codes in trail.steps[last.at + 1 :] if task is me]
+    if held := _held_at_first(mine):
+        if held <= _given_by_first_wait(mine, lines[last.waits :]):
+            me.scratch[_POSTPONED] = operation
+        return
     control.announce(operation)
     me.doing = operation.pending(me)
     now.at = len(trail.steps)
@@ -200,12 +227,19 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
-    """Return the locations that the iteration read; None if it did anything that others can see."""
+def _only_read(me: Task, trail: list[tuple[Task, Codes]], lines: Codes) -> list[int] | None:
+    """Return the locations that the iteration read; None if it did anything that others can see.
+
+    `lines` are changes of lines in which it waited in vain: each was changed twice.
+    """
     mine = [codes for task, codes in trail if task is me]
     if isinstance(me.doing, tuple):
         mine.append(me.doing)
     accesses = [access for codes in mine for access in codes]
+    if lines:
+        if any(accesses.count(line) != 2 * lines.count(line) for line in lines):
+            return None
+        accesses = [access for access in accesses if access not in lines]
     locks = _taken_and_given(accesses)
     if locks is None or not all(
         mode_of(access) in _HARMLESS or location_of(access) in locks for access in accesses
@@ -222,16 +256,32 @@ def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
 
 
 def _taken_and_given(accesses: list[int]) -> set[int] | None:
-    """Return the locks that were taken and given back, each time; None if one was only taken."""
-    held: set[int] = set()
-    given: set[int] = set()
+    """Return the locks that are as they were; None if one is not."""
+    change: dict[int, list[int]] = {}
     for access in accesses:
         location, mode = location_of(access), mode_of(access)
-        if mode in _TAKES:
-            held.add(location)
-        elif mode is Mode.GIVE and location in held:
-            held.remove(location)
-            given.add(location)
-        elif mode is Mode.GIVE:
-            return None
-    return None if held else given
+        if mode in _TAKES or mode is Mode.GIVE:
+            change.setdefault(location, []).append(1 if mode in _TAKES else -1)
+    return None if any(map(sum, change.values())) else set(change)
+
+
+def _held_at_first(steps: list[Codes]) -> set[int]:
+    """Return the locks that an iteration gave back before it took them: they were taken before."""
+    held: set[int] = set()
+    taken: set[int] = set()
+    for access in (access for codes in steps for access in codes):
+        if mode_of(access) is Mode.GIVE and location_of(access) not in taken:
+            held.add(location_of(access))
+        elif mode_of(access) in _TAKES:
+            taken.add(location_of(access))
+    return held
+
+
+def _given_by_first_wait(steps: list[Codes], lines: Codes) -> set[int]:
+    """Return the locks that an iteration had given back when it first queued up in a line."""
+    given: set[int] = set()
+    for codes in steps:
+        given |= {location_of(access) for access in codes if mode_of(access) is Mode.GIVE}
+        if any(access in lines for access in codes):
+            return given
+    return set()
