@@ -401,9 +401,7 @@ class AliasTable(ContainerTable):
 
     def stand_for(self, value: Any) -> None:
         """Enter this as the table of a value, for the rest of the execution."""
-        if id(value) not in self.shared.published:
-            self.shared.published[id(value)] = self
-            self.shared._kept.append(value)
+        self.shared.enter(value, self)
 
 
 class ViewTable(AliasTable):
