@@ -23,7 +23,17 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from treadle.events import Codes
-from treadle.threads import callbacks, control, foreign, generators, hooks, iterate, known, locks
+from treadle.threads import (
+    caches,
+    callbacks,
+    control,
+    foreign,
+    generators,
+    hooks,
+    iterate,
+    known,
+    locks,
+)
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
@@ -56,6 +66,7 @@ from treadle.threads.known import (
 )
 from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
 from treadle.threads.nested import CONTAINERS
+from treadle.threads.shared import Table
 
 Function = Callable[..., Any]
 
@@ -95,7 +106,9 @@ def resolve(function: Any) -> Any:
         return _of_library(function, function)
     if kind is MethodType:
         inner = function.__func__
-        if type(inner) is not FunctionType or id(inner.__globals__) in instrumented:
+        if type(inner) is not FunctionType:
+            return _of_bound(function, inner)
+        if id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
     if kind is type and function in _resolved:
@@ -223,6 +236,12 @@ def _of_class(kind: Any) -> Any:
     return stand_in
 
 
+def _of_bound(function: Any, inner: Any) -> Any:
+    """Return what to call instead of a method that is no function: one with a cache, say."""
+    found = resolve(inner)
+    return function if found is inner else functools.partial(found, function.__self__)
+
+
 def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
@@ -272,7 +291,8 @@ def _of_reader(function: Any) -> Any:
 
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
-    return functools.partial(_on_state, function, function)
+    table = published.get(id(function))
+    return function if table is None else functools.partial(_ask_cache, function, table)
 
 
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
@@ -345,11 +365,13 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         _hand_out_all(args, table.label)
         say((state_of(table),))
-    result = function(*args, **kwargs)
-    if owner is function:  # a cache keeps what its function returned, in that function's last step
-        hooks.hand_out(result, f"{table.label}()")
-        callbacks.revise((state_of(table),))
-    return result
+    return function(*args, **kwargs)
+
+
+def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
+    """Call a function with a cache."""
+    _hand_out_all(args, table.label)
+    return caches.call(cache, table, args, kwargs)
 
 
 _PART_OF_FIELD = re.compile(r"\{\w*[.\[]")

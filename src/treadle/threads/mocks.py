@@ -135,7 +135,7 @@ def _assertion(for_order: bool) -> Any:
 
 
 _Mock = unittest.mock.NonCallableMock
-_Callable: Any = unittest.mock.CallableMixin  # type: ignore[attr-defined]
+_Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
 _original_child: Any = _Mock._get_child_mock
 register(_Mock, MockTable, children_of_instance)

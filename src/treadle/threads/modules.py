@@ -21,7 +21,7 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.libraries import is_of_the_user
-from treadle.threads import calls, hooks, known, shared
+from treadle.threads import caches, calls, hooks, known, shared
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
@@ -175,6 +175,7 @@ class Instrumentation:
         """Put the original code back."""
         while self._undo:
             self._undo.pop()()
+        caches.undo()
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code

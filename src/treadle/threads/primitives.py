@@ -44,6 +44,6 @@ def patches() -> list[Patches]:
     """Return what is replaced; mocks only if somebody uses them, as importing them takes long."""
     if "unittest.mock" not in sys.modules:
         return PATCHES
-    from treadle.threads import mocks  # noqa: PLC0415
+    from treadle.threads import mocks
 
     return [*PATCHES, mocks.PATCHES]

@@ -98,8 +98,8 @@ class Task:
     """One controlled thread of one execution."""
 
     __slots__ = (
-        "callers", "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
-        "path", "published", "scratch", "target", "thread", "threads",
+        "callers", "children", "daemon", "doing", "fiber", "label", "name", "now", "number",
+        "parent", "path", "published", "scratch", "target", "thread", "threads",
     )  # fmt: skip
 
     def __init__(self, path: Path, target: Any) -> None:
