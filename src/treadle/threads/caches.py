@@ -22,12 +22,17 @@ from treadle.threads.shared import Table
 _ASKED = "a cache was asked"
 _beginning: dict[int, tuple[CodeType, CodeType]] = {}
 """Code of functions, and the same with the step at its beginning, by `id` of the former."""
+_with_steps: set[int] = set()
+"""`id`s of the latter."""
 _swapped: list[tuple[FunctionType, CodeType]] = []
+"""Functions that outlive an execution, and the code that they had."""
 
 
 def call(cache: Any, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with a cache that others can reach."""
-    me = control.task()
+    me = control.current()
+    if me is None:
+        return cache(*args, **kwargs)
     _take_a_step_at_first(getattr(cache, "__wrapped__", None))
     hooks.say((state_of(table),))
     me.scratch[_ASKED] = True
@@ -61,15 +66,17 @@ def _take_a_step_at_first(function: Any) -> None:
     if (
         type(function) is not FunctionType
         or id(function.__globals__) not in instrumented
+        or id(function.__code__) in _with_steps
         or inspect.isgeneratorfunction(function)
-        or any(function is swapped for swapped, _ in _swapped)
     ):
         return
     code = function.__code__
     known = _beginning.get(id(code))
     if known is None:
         known = _beginning[id(code)] = code, _with_step(code)
-    _swapped.append((function, code))
+        _with_steps.add(id(known[1]))
+    if "<locals>" not in function.__qualname__:
+        _swapped.append((function, code))
     function.__code__ = known[1]
 
 

@@ -221,10 +221,16 @@ def hides_parts(kind: type) -> bool:
 def children_of_hiding(value: Any, label: str) -> Children:
     """Yield what an instance of a class in C holds, such as the function behind a wrapper in C."""
     yield from children_of_instance(value, label)
+    for item in hidden_parts(value):
+        yield item, label
+
+
+def hidden_parts(value: Any) -> list[Any]:
+    """Return what an instance refers to otherwise than by an attribute."""
+    if not hides_parts(type(value)):
+        return []
     attributes = attributes_of(value)
-    for item in gc.get_referents(value):
-        if item is not attributes:
-            yield item, label
+    return [item for item in gc.get_referents(value) if item is not attributes]
 
 
 def _is_special(name: str) -> bool:
