@@ -10,6 +10,8 @@ CORE := events trace program result replay explore model
 THREADS := tests/threads tests/cpython tests/test_thread_examples.py
 APART := tests/plugin $(THREADS)
 ELSEWHERE := tests/plugin/test_fixtures.py $(THREADS)
+IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_examples.py tests/test_litmus.py \
+	tests/test_golden.py tests/test_compiled.py tests/plugin $(THREADS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs format clean
@@ -62,13 +64,14 @@ speed: $(INSTALLED)  ## executions per second, growth and memory (minutes)
 	@$(BIN)/python benchmarks/speed.py
 	@$(BIN)/python benchmarks/threads_speed.py
 
-compiled:  ## the core compiled by mypyc: build, test, measure (needs a C compiler)
+compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure (needs a C compiler; minutes)
 	@$(PYTHON) -m venv .venv-compiled
 	@.venv-compiled/bin/python -m pip install -qq --disable-pip-version-check 'setuptools>=77' '.[dev]'
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
-	@.venv-compiled/bin/pytest -m "not slow" tests/test_papers.py tests/test_regressions.py tests/test_examples.py tests/test_litmus.py
+	@.venv-compiled/bin/pytest -n 2 -m "not slow" $(IF_COMPILED)
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
+	@.venv-compiled/bin/python benchmarks/compiled_speed.py
 
 mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
 	@$(BIN)/python scripts/mutation.py

@@ -1,40 +1,41 @@
 """Builds Treadle; everything but the optional compilation is in pyproject.toml.
 
-With TREADLE_COMPILE=1 the core is compiled by mypyc, which makes explorations about twice as fast.
-It needs a C compiler, and mypy, types-greenlet and setuptools in the environment (`pip install
+With TREADLE_COMPILE=1 the core and the scheduler of threads are compiled by mypyc. It needs a C
+compiler, and mypy, types-greenlet and setuptools in the environment (`pip install
 --no-build-isolation`). The source is the same, and without it everything works as well.
 
-A class cannot derive from a compiled one without being compiled too, so all algorithms are in the
-list. One is missing: `optimal-context-observers` derives from two, which mypyc does not support,
-and cannot be used in a compiled installation.
+What is compiled has no frames and binds to no object, and interpreted classes cannot derive from
+compiled ones. So all algorithms are in the list, and so is the scheduler that records for reports.
+Not in it are hooks, whose frames a report looks into, functions that are patched onto classes, and
+base classes that many derive from (`Operation`, `Table`).
 """
 
 import os
 
 from setuptools import setup
 
-CORE = [
-    "src/treadle/events.py",
-    "src/treadle/trace.py",
-    *(
-        f"src/treadle/explore/{name}.py"
-        for name in (
-            "algorithm", "backtracking", "blocking", "classic", "constraints", "context",
-            "contexts", "done", "dontdo", "eager", "exhaustive", "normal_forms", "observation",
-            "observers", "optimal", "optimal_context", "plan", "races", "sampling", "section",
-            "sleep", "source", "steps", "wakeup",
-        )
+COMPILED = {
+    "treadle": ("events", "trace"),
+    "treadle/explore": (
+        "algorithm", "backtracking", "blocking", "classic", "constraints", "context", "contexts",
+        "done", "dontdo", "eager", "exhaustive", "imagined", "normal_forms", "observation",
+        "observers", "optimal", "optimal_context", "optimal_context_observers", "plan", "progress",
+        "races", "sampling", "search", "section", "sleep", "source", "steps", "wakeup",
     ),
-]  # fmt: skip
+    "treadle/threads": (
+        "children", "control", "detail", "run", "scheduler", "shared", "task", "walks",
+    ),
+}  # fmt: skip
 
 
-def compiled_core() -> list:
-    """Return the core's extension modules, if they were asked for."""
+def extensions() -> list:
+    """Return the compiled modules, if they were asked for."""
     if not os.environ.get("TREADLE_COMPILE"):
         return []
     from mypyc.build import mypycify
 
-    return mypycify(CORE)
+    paths = [f"src/{package}/{name}.py" for package, names in COMPILED.items() for name in names]
+    return mypycify(paths, debug_level="0")
 
 
-setup(ext_modules=compiled_core())
+setup(ext_modules=extensions())

@@ -27,7 +27,6 @@ from treadle.explore.optimal import Optimal
 from treadle.explore.schedule import SCHEDULES
 from treadle.explore.search import Search
 from treadle.model import Program
-from treadle.program import Run
 
 Rows = Sequence[tuple[str, int]]
 
@@ -107,19 +106,6 @@ def _rate(measurement: str, measured: Measurement, budget: float) -> Line:
 # The ratio to merely running
 
 
-class _Recording(Search):
-    """A search that notes the schedule of every execution."""
-
-    def __init__(self, program: Program) -> None:
-        self.schedules: list[list[int]] = []
-        super().__init__(program, Optimal, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
-
-    def finished(self, run: Run, outcome: int) -> None:
-        """Note the schedule."""
-        del run, outcome
-        self.schedules.append(list(self.trace.processes))
-
-
 def ratios(rows: Rows) -> Iterator[Line]:
     """Compare optimal-DPOR with running the very schedules that it explores."""
     for name, n in rows:
@@ -139,9 +125,11 @@ def ratios(rows: Rows) -> Iterator[Line]:
 
 def schedules_of(program: Program) -> list[list[int]]:
     """Return the schedule of each execution of an optimal exploration."""
-    search = _Recording(program)
+    schedules: list[list[int]] = []
+    search = Search(program, Optimal, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
+    search.on_end = lambda: schedules.append(list(search.trace.processes))
     search.explore()
-    return search.schedules
+    return schedules
 
 
 def run_all(schedules: list[list[int]], program: Program) -> None:

@@ -202,9 +202,13 @@ def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller programs")
+    parser.add_argument("--rates", action="store_true", help="only executions per second")
     parser.add_argument("--json", action="store_true", help="one object per line")
     options = parser.parse_args()
-    print_measurements((rates(options.quick), runs(options.quick), single()), as_json=options.json)
+    measurements = [rates(options.quick)]
+    if not options.rates:
+        measurements += [runs(options.quick), single()]
+    print_measurements(measurements, as_json=options.json)
 
 
 if __name__ == "__main__":

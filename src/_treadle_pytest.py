@@ -69,6 +69,15 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
             "interpreter lock is handed over",
         },
     ),
+    (
+        "--treadle-max-rounds",
+        {
+            "metavar": "N",
+            "type": _or_none(int),
+            "help": "leave out executions in which a loop sleeps, or waits in vain, more than N "
+            "times in a row",
+        },
+    ),
     ("--treadle-seed", {"metavar": "N", "type": int, "help": "seed of random and pct"}),
     (
         "--treadle-strict",
@@ -138,13 +147,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and what waits for the first Treadle test."""
     config.addinivalue_line("markers", _MARKER)
-    config.pluginmanager.register(Gate(), "treadle-gate")
+    config.pluginmanager.register(Gate(is_worker=hasattr(config, "workerinput")), "treadle-gate")
 
 
 class Gate:
     """Lets Treadle in when it is needed, and keeps the verdicts of this session."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_worker: bool) -> None:
+        self._is_worker = is_worker
         self._verdicts: list[tuple[str, dict[str, Any]]] = []
 
     @pytest.hookimpl(trylast=True)
@@ -163,6 +173,16 @@ class Gate:
         """Keep the verdict of a report; pytest-xdist hands over those of its workers here."""
         if "treadle" in report.__dict__:
             self._verdicts.append((report.nodeid, report.__dict__["treadle"]))
+        if "treadle_lines" in report.__dict__ and not self._is_worker:
+            from treadle.plugin.longrepr import colour
+
+            colour(report)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist how wide the terminal is."""
+        if node.config.pluginmanager.hasplugin("terminalreporter"):
+            node.workerinput["treadle_width"] = node.config.get_terminal_writer().fullwidth
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         """Let tests be seen that passed without a proof."""

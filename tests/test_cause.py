@@ -188,7 +188,7 @@ def test_two_acquisitions_may_decide():
     assert {cause.first.process, cause.second.process} == {"p", "q"}
 
 
-def test_a_semaphore_that_is_taken_in_the_wrong_order():
+def test_no_pair_is_named_if_the_other_order_ends_in_the_same_deadlock():
     def both(s: Any) -> Process:
         yield s.slots.acquire()
         yield s.slots.acquire()
@@ -198,9 +198,59 @@ def test_a_semaphore_that_is_taken_in_the_wrong_order():
     def one(s: Any) -> Process:
         yield s.slots.acquire()
 
-    cause = failure_of(together(both, one, slots=Semaphore(2)), schedule="newest").cause
+    found = failure_of(together(both, one, slots=Semaphore(2)), schedule="newest")
+    assert found.kind == "deadlock"
+    assert found.cause is None
+
+
+def test_a_pair_is_named_if_the_other_order_fails_in_another_way():
+    def consumer(s: Any) -> Process:
+        yield s.c.acquire()
+        if not s.items:
+            yield s.c.wait()
+        s.items -= 1
+        assert s.items >= 0
+        s.c.release()
+
+    def producer(s: Any) -> Process:
+        yield s.c.acquire()
+        s.items += 1
+        s.c.notify_all()
+        s.c.release()
+
+    program = together(consumer, producer, items=0, c=Condition())
+    program.process(consumer, name="second")
+    found = next(f for f in treadle.explore(program, stop_on_failure=False).failures if f.exception)
+    cause = treadle.shrink(found).failure.cause
     assert cause is not None
-    assert {cause.first.process, cause.second.process} == {"both", "one"}
+    assert not cause.decides
+
+
+def test_what_was_interrupted_comes_before_a_data_race():
+    def test() -> None:
+        started = threading.Event()
+        starts = []
+
+        def start() -> None:
+            if not started.is_set():
+                started.set()
+                starts.append(1)
+                starts[0] = len(starts)
+
+        threads = [threading.Thread(target=start) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(starts) == 1
+
+    cause = treadle.shrink(treadle.explore(test).failures[0]).failure.cause
+    assert cause is not None
+    assert cause.decides
+    assert (cause.first.source, cause.second.source) == (
+        "if not started.is_set():",
+        "started.set()",
+    )
 
 
 def test_a_race_that_was_found_is_the_pair():

@@ -187,6 +187,83 @@ def test_of_two_failures_the_recorded_one():
             assert again.message == failure.message
 
 
+def failing_twice() -> Program:
+    """Three processes fail in one execution, two of them in the same words."""
+    program = Program(x=0)
+
+    def fail(s: Any) -> Iterator[Any]:
+        yield
+        s.x += 1
+        raise AssertionError
+
+    program.process(fail, name="p")
+    program.process(fail, name="q")
+
+    @program.process
+    def r(s: Any) -> Iterator[Any]:
+        yield
+        raise ValueError(s.x)
+
+    return program
+
+
+def threads_failing_twice() -> None:
+    numbers: list[int] = []
+
+    def fail() -> None:
+        numbers.append(1)
+        raise AssertionError
+
+    def fail_otherwise() -> None:
+        raise ValueError(len(numbers))
+
+    for function in (fail, fail, fail_otherwise):
+        threading.Thread(target=function).start()
+
+
+@pytest.mark.parametrize("test", [failing_twice(), threads_failing_twice])
+@pytest.mark.parametrize("algorithm", ["optimal", "optimal-context-observers"])
+def test_of_several_crashes_in_one_execution_each_is_shown_again(test, algorithm):
+    found = treadle.explore(test, algorithm, stop_on_failure=False).failures
+    p, q, r = sorted({failure.process for failure in found})
+    assert sorted((failure.process, failure.message) for failure in found) == [
+        (p, "AssertionError"),
+        (q, "AssertionError"),
+        (r, "ValueError: 0"),
+        (r, "ValueError: 1"),
+        (r, "ValueError: 2"),
+    ]
+    for failure in found:
+        for schedule in (failure.token, failure.schedule, str(failure.schedule)):
+            again = treadle.replay(test, schedule)
+            assert again is not None
+            assert (again.process, again.message) == (failure.process, failure.message)
+            assert again.step == failure.step == len(failure.schedule) - 1
+
+
+def test_a_budget_shows_again_behind_a_crash():
+    program = Program(x=0)
+
+    @program.process
+    def p(s):
+        yield
+        raise ValueError(s.x)
+
+    @program.process
+    def q(s):
+        while True:
+            yield
+            s.x = 0
+
+    budget, crash = treadle.explore(program, stop_on_failure=False, max_steps=9).failures
+    assert [budget.kind, crash.kind] == ["budget", "exception"]
+    for failure in (budget, crash):
+        again = rerun(program, failure.token)
+        assert again.is_same
+        assert again.failure is not None
+        assert again.failure.kind == failure.kind
+
+
 # Options
 
 

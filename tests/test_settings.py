@@ -36,7 +36,7 @@ def test_every_setting_can_be_read() -> None:
     values: dict[str, Any] = {
         "algorithm": "pct", "schedule": "oldest", "max_executions": 3, "max_steps": 4,
         "timeout": 1.5, "granularity": "gil", "instrument": ["a", "b"], "races": True,
-        "thread_exceptions": False, "watchdog": 2, "seed": -1, "depth": 2,
+        "thread_exceptions": False, "max_rounds": 3, "watchdog": 2, "seed": -1, "depth": 2,
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
     }  # fmt: skip
     assert values.keys() == {field.name for field in fields(Settings)}

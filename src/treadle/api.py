@@ -77,6 +77,7 @@ def explore(
     instrument: Iterable[str] = (),
     races: bool = False,
     thread_exceptions: bool = True,
+    max_rounds: int | None = None,
     watchdog: float | None = WATCHDOG,
     schedule: str = "stay",
     seed: int = 0,
@@ -101,6 +102,8 @@ def explore(
       only where an interpreter with a global lock hands over);
     - `races` makes a data race a failure;
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
+    - `max_rounds` leaves out executions in which a `while` loop sleeps, or waits in vain, more
+      often than that in a row; they are counted in `Result.cut`;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
@@ -142,6 +145,7 @@ def explore(
         granularity=granularity,
         instrument=instrument,
         thread_exceptions=thread_exceptions,
+        max_rounds=max_rounds,
         watchdog=watchdog,
     ) as program:
         begin = functools.partial(
@@ -418,6 +422,7 @@ def _opened(
     granularity: str = "access",
     instrument: Iterable[str] = (),
     thread_exceptions: bool = True,
+    max_rounds: int | None = None,
     watchdog: float | None = WATCHDOG,
 ) -> Iterator[Program]:
     """Make a program of `test` and take control of it, once for trying it out and exploring it."""
@@ -431,13 +436,16 @@ def _opened(
             f"that uses threads, or a treadle.model.Program"
         )
     refuse_other_functions(test)
+    if max_rounds is not None and (not isinstance(max_rounds, int) or max_rounds < 1):
+        raise TreadleError(f"max_rounds must be 1 or more, or None, not {max_rounds!r}")
     threads = ThreadProgram(
         test,
         getattr(test, "__name__", "test"),
         instrument=_packages(instrument),
         is_coarse=_lookup("granularity", granularity, {"access": False, "gil": True}),
         thread_exceptions=thread_exceptions,
-        patience=watchdog,
+        watchdog=watchdog,
+        max_rounds=max_rounds,
     )
     with threads.controlled():
         returned = threads.try_out()
@@ -481,7 +489,8 @@ def refuse_other_functions(test: Callable[..., object]) -> None:
         inspect.signature(test).bind()
     except TypeError:
         raise TreadleError(
-            "the test must take no arguments: give a function without parameters"
+            "the test must take no arguments: give a function without parameters; pytest runs "
+            "tests with fixtures"
         ) from None
 
 

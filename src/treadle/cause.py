@@ -5,12 +5,12 @@ races, and other accesses of data that no synchronisation orders. Those that the
 depends on are tried, in a fixed order, and the first one is the cause whose reversal makes the
 execution pass. The order of the trials is the rule:
 
-1. accesses of data that no synchronisation orders (data races), as they are what a programmer has
-   overlooked most often; then other accesses; then operations that may wait, such as two threads
-   that want the same lock;
-2. among those, races across a preemption: the process of the first step could have gone on, and
-   the second step came in between. That is where an interleaving leaves the natural order, as in
-   a read and a write that were meant to belong together;
+1. races across a preemption: the process of the first step could have gone on, and the second
+   step came in between. That is where an interleaving leaves the natural order, as in a read and a
+   write that were meant to belong together;
+2. among those, accesses of data that no synchronisation orders (data races), as they are what a
+   programmer has overlooked most often; then other accesses; then operations that may wait, such
+   as two threads that want the same lock;
 3. among those, races whose second step the failing one depends on (it happens before it), then
    those whose first step it depends on and whose second one comes too late: a thread reads what
    another has not written yet;
@@ -20,21 +20,23 @@ A trial is one execution: the steps before the first of the two; those between t
 depend on it; the second of the two; then everybody else in the order of the failing execution, as
 long as they can, and to the end. It passes if no process fails and none waits for ever. That is
 evidence for this one execution: others in which the two come in that order may fail for other
-reasons. If no trial passes, the first pair is still worth looking at, but nothing is claimed.
+reasons. If no trial passes, nothing is claimed; the first pair is still worth looking at that is
+across a preemption, or whose reversal fails in another way. If there is none, then the order of
+steps has nothing to do with it: the test fails anyway.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from treadle.errors import TreadleError
 from treadle.explore.races import data_races
 from treadle.program import CannotStepError, Program, Run, StepRecord
 from treadle.replay import follow, for_report
-from treadle.result import Failure, Schedule
+from treadle.result import Failure, Schedule, error_in_words, without_addresses
 from treadle.trace import Race, Trace
 
 _TRIALS = 24
@@ -45,6 +47,10 @@ _PAIRS = 10_000
 """Unsynchronised accesses that are looked at."""
 _MORE_STEPS = 1000
 """Steps that an execution may take after the last one of its schedule."""
+
+_Outcome = frozenset[str] | None
+"""What failed in an execution, in words; None if that is not known."""
+_PASSED: _Outcome = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,58 +73,75 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return None
     with for_report(program):
         try:
-            trace, records = _recorded(program, schedule)
+            failing = _recorded(program, schedule)
         except (CannotStepError, TreadleError):  # the program is not deterministic
             return None
         if failure.pair is not None:
-            return _cause(trace, records, failure.pair)
+            return failing.cause(failure.pair)
         found = None
-        for race in _affordable(_candidates(trace, records, len(schedule) - 1), len(trace)):
-            found = found or _cause(trace, records, race)
-            if _passes(program, trace, schedule, race):
-                return _cause(trace, records, race, decides=True)
+        for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
+            outcome = _reversed(program, failing.trace, schedule, race)
+            if outcome == _PASSED:
+                return failing.cause(race, decides=True)
+            if found is None and (failing.interrupts(race) or outcome not in (None, failing.end)):
+                found = failing.cause(race)
     return found
 
 
-def _recorded(program: Program, schedule: Schedule) -> tuple[Trace, list[StepRecord]]:
+@dataclass(slots=True)
+class _Execution:
+    """The failing execution, and what came after it."""
+
+    trace: Trace
+    records: list[StepRecord]
+    end: _Outcome
+    _turns: dict[str, list[int]] = field(init=False, default_factory=dict)
+    """The steps of each process."""
+
+    def __post_init__(self) -> None:
+        for index, record in enumerate(self.records):
+            self._turns.setdefault(record.process, []).append(index)
+
+    def interrupts(self, race: Race) -> bool:
+        """Tell whether the process of the first step was preempted when the second one came."""
+        mine = self._turns[self.records[race[0]].process]
+        return not self.records[mine[bisect_left(mine, race[1]) - 1]].then
+
+    def cause(self, race: Race, decides: bool = False) -> Cause:
+        """Return two steps as the cause of the failure."""
+        names = self.trace.vocabulary.location_names
+        shared = _conflicts(self.trace, race)
+        data = shared & self.trace.vocabulary.data
+        location = names[min(data or shared)] if shared else ""
+        return Cause(race, self.records[race[0]], self.records[race[1]], location, decides)
+
+
+def _recorded(program: Program, schedule: Schedule) -> _Execution:
     """Follow a schedule, and go on to the end: what comes after it may have come too late."""
     trace = Trace(program.vocabulary)
     run = follow(program, schedule, detail=True, trace=trace)
     limit = len(trace) + _MORE_STEPS
-    run.finish(trace.processes[-1], limit, trace.processes, trace.codes)
+    is_over = run.finish(trace.processes[-1], limit, trace.processes, trace.codes)
+    end = _outcome(run) if is_over else None
     records = list(run.records())
     run.drop()
     trace.complete()
     trace.extend()
-    return trace, records
+    return _Execution(trace, records, end)
 
 
-def _cause(trace: Trace, records: list[StepRecord], race: Race, decides: bool = False) -> Cause:
-    shared = _conflicts(trace, race)
-    data = shared & trace.vocabulary.data
-    location = trace.vocabulary.location_names[min(data or shared)] if shared else ""
-    return Cause(race, records[race[0]], records[race[1]], location, decides)
-
-
-def _candidates(trace: Trace, records: list[StepRecord], failing: int) -> list[Race]:
+def _candidates(execution: _Execution, failing: int) -> list[Race]:
     """Return the races that the failing step depends on, in the order in which to try them."""
+    trace = execution.trace
     unsynchronised = set(islice(data_races(trace), _PAIRS))
     known = [*trace.races, *trace.undecided, *((e, later) for e, later, _ in trace.altered)]
     known += [race for race in unsynchronised if _can_be_reversed(trace, race)]
     past = trace.before[failing]
-    turns: dict[str, list[int]] = {}
-    for index, record in enumerate(records):
-        turns.setdefault(record.process, []).append(index)
 
-    def rank(race: Race) -> tuple[int, bool, bool, int, int]:
+    def rank(race: Race) -> tuple[bool, int, bool, int, int]:
         sort = 0 if race in unsynchronised else 1 if _is_about_data(trace, race) else 2
         is_late = not past >> race[1] & 1
-        return sort, not is_interruption(race), is_late, -race[1], -race[0]
-
-    def is_interruption(race: Race) -> bool:
-        """Tell whether the process of the first step was preempted when the second one came."""
-        mine = turns[records[race[0]].process]
-        return not records[mine[bisect_left(mine, race[1]) - 1]].then
+        return not execution.interrupts(race), sort, is_late, -race[1], -race[0]
 
     return sorted({race for race in known if past >> race[0] & 1}, key=rank)
 
@@ -155,8 +178,8 @@ def _affordable(races: list[Race], steps: int) -> list[Race]:
     return races[: max(1, min(_TRIALS, _STEPS // steps))]
 
 
-def _passes(program: Program, trace: Trace, schedule: Schedule, race: Race) -> bool:
-    """Tell whether an execution in which a race is reversed passes."""
+def _reversed(program: Program, trace: Trace, schedule: Schedule, race: Race) -> _Outcome:
+    """Return how an execution ends in which a race is reversed, if it can be run to its end."""
     first, second = race
     after = [trace.before[event] >> first & 1 for event in range(len(trace))]
     now = [event for event in range(second) if event < first or not after[event]]
@@ -166,17 +189,25 @@ def _passes(program: Program, trace: Trace, schedule: Schedule, race: Race) -> b
     run = program.start()
     try:
         if not _takes_all(run, (trace.processes[event] for event in now)):
-            return False
+            return None
         for event in later:
             if run.is_enabled(trace.processes[event]):
                 run.step(trace.processes[event])
         is_over = run.finish(-1, len(trace) + _MORE_STEPS, [], [])
-        ending = run.ending() if is_over else None
-        return ending is not None and not (run.crashes or ending.waits or ending.is_cut)
+        return _outcome(run) if is_over else None
     except (CannotStepError, TreadleError):
-        return False
+        return None
     finally:
         run.drop()
+
+
+def _outcome(run: Run) -> _Outcome:
+    """Return what failed in a run that is over; None if it is of no interest."""
+    ending = run.ending()
+    if ending.is_cut:
+        return None
+    crashes = (f"{crash.process} {error_in_words(crash.exception)}" for crash in run.crashes)
+    return frozenset(map(without_addresses, crashes)).union(map(str, ending.waits))
 
 
 def _takes_all(run: Run, processes: Iterable[int]) -> bool:

@@ -12,6 +12,8 @@ _LIBRARIES = tuple(
 )
 _PACKAGE_FOLDERS = {"site-packages", "dist-packages"}
 _OWN = f"{Path(__file__).resolve().parent}/"
+COMPILED_FILES = "src/treadle/"
+"""What names of Treadle's own files begin with in tracebacks, if they were compiled."""
 
 
 @functools.cache

@@ -179,18 +179,23 @@ def _failure_of(
     races: bool,
     recipe: Recipe | None,
 ) -> Failure | None:
-    """Return the failure that a run shows: the recorded one, if it is among them."""
+    """Return the failure that a run shows: the recorded one, if it is among them.
+
+    Of several alike it is that of the last step: a recorded schedule ends with the failing one.
+    """
     found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
     if not found and not run.enabled() and (waits := run.ending().waits):
         found.append(Failure.of_deadlock(program, waits, schedule))
-    if not found and recipe is not None and recipe.kind == "budget" and run.enabled():
+    if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))
     if races and (not found or (recipe is not None and recipe.kind == "race")):
         found += [Failure.of_race(program, trace, pair, schedule) for pair in data_races(trace)]
+    expected = [failure for failure in found if recipe is not None and recipe.expects(failure)]
+    candidates = expected or found
     last = len(schedule) - 1
     return next(
-        (failure for failure in found if recipe is not None and recipe.expects(failure)),
-        next((failure for failure in found if failure.step == last), found[0] if found else None),
+        (failure for failure in candidates if failure.step == last),
+        candidates[0] if candidates else None,
     )
 
 

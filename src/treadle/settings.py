@@ -67,6 +67,8 @@ class Settings:
     """Whether a data race is a finding."""
     thread_exceptions: bool = True
     """Whether an exception that ends a thread is a finding."""
+    max_rounds: int | None = None
+    """Times in a row that a loop may sleep or wait in vain; executions with more are left out."""
     watchdog: float | None = WATCHDOG
     """Seconds after which a step is said to block outside of Treadle's control; None for never."""
     seed: int = 0
@@ -230,19 +232,21 @@ _SECONDS: _Check = (
     "a number of seconds above 0, or false for none",
     lambda value: _none(value) or _above_zero(value),
 )
+_COUNT: _Check = (
+    "a whole number above 0, or false for none",
+    lambda value: _none(value) or _whole_above_zero(value),
+)
 _CHECKS: dict[str, _Check] = {
     "algorithm": _one_of(ALGORITHMS),
     "schedule": _one_of(SCHEDULES),
-    "max_executions": (
-        "a whole number above 0, or false for none",
-        lambda value: _none(value) or _whole_above_zero(value),
-    ),
+    "max_executions": _COUNT,
     "max_steps": ("a whole number above 0", _whole_above_zero),
     "timeout": _SECONDS,
     "granularity": _one_of(["access", "gil"]),
     "instrument": ("a list of packages", _are_names),
     "races": _FLAG,
     "thread_exceptions": _FLAG,
+    "max_rounds": _COUNT,
     "watchdog": _SECONDS,
     "seed": ("a whole number", lambda value: _is_number(value, int)),
     "depth": ("a whole number above 0", _whole_above_zero),
@@ -255,6 +259,6 @@ _CHECKS: dict[str, _Check] = {
     ),
 }
 """What each setting must be, in words and as a predicate."""
-_CAN_BE_NONE = frozenset({"max_executions", "timeout", "watchdog", "database"})
-_FOR_THREADS = ("granularity", "instrument", "thread_exceptions", "watchdog")
+_CAN_BE_NONE = frozenset({"max_executions", "max_rounds", "timeout", "watchdog", "database"})
+_FOR_THREADS = ("granularity", "instrument", "thread_exceptions", "max_rounds", "watchdog")
 _NOT_FOR_EXPLORING = frozenset({"strict", "shrink", "database"})

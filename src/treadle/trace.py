@@ -37,9 +37,6 @@ def bits(mask: int) -> list[int]:
 class Trace:
     """The execution under exploration."""
 
-    judges = True
-    """Whether races are wanted, and not only the order."""
-
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._footprint = vocabulary.footprint
@@ -178,7 +175,7 @@ class Trace:
             candidates.append((event, index))
             known |= self.before[event]
             dependent &= ~known
-        if footprint.guarded and self.judges:
+        if footprint.guarded:
             self._judge(candidates, index, base)
         else:
             self.races += candidates

@@ -49,10 +49,11 @@ from types import ModuleType
 import pytest
 
 from treadle.program import Restart
+from treadle.threads.operation import Operation
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import is_eager, is_ready
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 SEEDS = range(10)
 """Random schedules per test."""

@@ -54,6 +54,28 @@ def test_granularity(run: Run) -> None:
     run(source, "--treadle-granularity=gil").assert_outcomes(passed=1)
 
 
+def test_max_rounds(run: Run) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it():
+            stop, beats = threading.Event(), []
+            def work():
+                while not stop.wait(0.5):
+                    beats.append("beat")
+            run(work, stop.set)
+        """
+    result = run(source, "--treadle-max-executions=50")
+    assert verdict_of(result).startswith("incomplete after 50 executions")
+    result.stdout.fnmatch_lines(
+        ["  note: * every number of times is explored: bound it with max_rounds"]
+    )
+    result = run(source, "--treadle-max-rounds=2")
+    assert verdict_of(result) == "verified, 3 executions"
+    result.stdout.fnmatch_lines(
+        ["  note: a thread may sleep or wait in vain at *:* more than 2 times in a row: *"]
+    )
+
+
 def test_seed(run: Run) -> None:
     source = TEST.format(options="(algorithm='random', max_executions=1)", wanted="== 3")
     outcomes = {

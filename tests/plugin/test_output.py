@@ -26,7 +26,7 @@ def test_only_the_failing_execution_is_heard(run: Run) -> None:
     assert section_of(result, "Captured stdout call") == ["begin", "found 1"]
     assert section_of(result, "Captured stderr call") == ["complain"]
     (line,) = section_of(result, "Captured log call")
-    assert line.endswith("value 1")
+    assert line == "WARNING  counter:test_it.py:33 value 1"
 
 
 def test_a_test_that_passes_is_not_heard(run: Run) -> None:

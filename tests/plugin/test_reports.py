@@ -177,3 +177,53 @@ def normal(text: str) -> str:
     text = re.sub(r"\bt1_[\w-]+", "TOKEN", text)
     text = re.sub(r"=+ (\d.*) in [\d.]+s =+", r"\1", text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+# As the terminal is
+
+
+LOST = """
+@pytest.mark.treadle
+def test_it():
+    counter = Counter()
+    run(counter.increment, counter.increment)
+    assert counter.value == 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "widest"), [(40, 40), (60, 59), (80, 78), (120, 115), (200, 115)]
+)
+def test_a_report_is_as_wide_as_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: int, widest: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    *report, replay = section_of(run(LOST), "Treadle")
+    assert max(map(len, report)) == widest
+    assert replay.startswith("Replay: ")  # can be copied, however long it is
+
+
+def test_workers_know_how_wide_the_terminal_is(
+    run_apart: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    *report, _ = section_of(run_apart(LOST, "-n", "1"), "Treadle")
+    assert max(map(len, report)) == 59
+
+
+@pytest.mark.parametrize("option", ["-n1", "-n0"])
+def test_a_report_is_in_colour_where_pytest_is(run_apart: Run, option: str) -> None:
+    plain = section_of(run_apart(LOST, option), "Treadle")
+    result = run_apart(LOST, option, "--color=yes", "--junit-xml=junit.xml")
+    text = result.stdout.str()
+    assert "\x1b[1;31mAssertion failed in main at test_it.py:28: assert 1 == 2\x1b[0m\n" in text
+    assert f"\x1b[36m{plain[-1]}\x1b[0m\n" in text
+    assert "\n".join(plain) in re.sub(r"\x1b\[[\d;]*m", "", text)
+    assert "#x1B" not in Path("junit.xml").read_text()
+
+
+def test_a_traceback_in_one_line_leaves_the_interleaving_out(run: Run) -> None:
+    result = run(LOST, "--tb=line")
+    (replay,) = section_of(result, "Treadle")[:1]
+    assert replay.startswith("Replay: pytest test_it.py::test_it --treadle-replay t1_")
+    result.stdout.no_fnmatch_line("*preempted*")

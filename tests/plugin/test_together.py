@@ -60,7 +60,7 @@ def test_with_xdist(run_apart: Run) -> None:
             "E       assert 1 == 2",
             "Replay: pytest test_it.py::test_racy --treadle-replay t1_*",
             "Replay: pytest test_it.py::test_deadlock --treadle-replay t1_*",
-            "FAILED test_it.py::test_deadlock - deadlock: main waits for *",
+            "FAILED test_it.py::test_deadlock - deadlock: main and main.1 (acquire) wait f*",
             "*2 failed, 1 passed, 1 incomplete in *",
         ]
     )

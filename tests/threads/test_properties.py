@@ -7,6 +7,7 @@ knows the classes.
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -122,6 +123,10 @@ def differences(
     return [what for what, holds in checks.items() if not holds]
 
 
+FEW = int(os.environ.get("TREADLE_EXAMPLES", "15"))
+"""Random programs of each family in CI, where the other Pythons get fewer."""
+
+
 def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> list[str]:
     """Explore a program with every algorithm; say in what they differ from the oracles."""
     expected = oracle(bodies, limit)
@@ -150,7 +155,7 @@ def disagreements(bodies: list[Body], limit: int, schedule: str = "stay") -> lis
 @pytest.mark.parametrize(
     ("examples", "limit"),
     [
-        pytest.param(15, 80, id="few"),
+        pytest.param(FEW, 80, id="few"),
         pytest.param(100, 150, id="many", marks=[pytest.mark.slow, pytest.mark.minutes]),
         pytest.param(2000, 500, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],

@@ -213,25 +213,100 @@ def test_a_daemon_may_spin_for_ever() -> None:
 # Loops that wait again and again
 
 
+def stopped_heart() -> None:
+    """A thread that wakes up now and then, and counts, until it is told to stop."""
+    beat_until_stopped()
+
+
+def stopped_before_the_fourth_beat() -> None:
+    """Hope that it does not wake up four times."""
+    assert beat_until_stopped() != 4
+
+
+def beat_until_stopped() -> int:
+    stop = threading.Event()
+    beats = [0]
+
+    def work() -> None:
+        while not stop.wait(0.5):
+            beats[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    stop.set()
+    thread.join()
+    return beats[0]
+
+
 def test_a_loop_that_wakes_up_for_ever_is_named() -> None:
+    result = treadle.explore(stopped_heart, max_executions=3)
+    assert (result.complete, result.failures, result.notes) == (False, [], [])
+    result = treadle.explore(stopped_heart, max_executions=30)
+    assert (result.complete, result.failures) == (False, [])
+    line = line_of_loop(beat_until_stopped)
+    (note,) = result.notes
+    assert note == (
+        f"a thread slept or waited in vain at tests/threads/test_spin.py:{line} 29 times in a row, "
+        f"and every number of times is explored: bound it with max_rounds"
+    )
+
+
+@pytest.mark.parametrize("algorithm", treadle.ALGORITHMS)
+@pytest.mark.parametrize(("most", "failing"), [(1, 0), (3, 0), (4, 1), (5, 1)])
+def test_rounds_can_be_bounded(algorithm: str, most: int, failing: int) -> None:
+    result = treadle.explore(
+        stopped_before_the_fourth_beat,
+        algorithm,
+        max_rounds=most,
+        stop_on_failure=False,
+        max_executions=1000,
+    )
+    if treadle.ALGORITHMS[algorithm].covers:
+        assert result.complete
+        assert len(result.failures) == failing
+    if algorithm == "optimal":
+        assert (result.executions, result.cut) == (most + 1, 1)
+        line, times = line_of_loop(beat_until_stopped), "1 time" if most == 1 else f"{most} times"
+        assert result.notes == [
+            f"a thread may sleep or wait in vain at tests/threads/test_spin.py:{line} more than "
+            f"{times} in a row: what comes of that was left out (max_rounds)"
+        ]
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "sleep"])
+def test_what_others_do_after_a_loop_was_cut_is_explored(algorithm: str) -> None:
+    """The stop comes only after a race of two others, and each outcome has to be seen."""
+    seen: set[tuple[int, int]] = set()
+
     def test() -> None:
         stop = threading.Event()
+        box = [0, 0]
 
         def work() -> None:
-            beats = 0
             while not stop.wait(0.5):
-                beats += 1
+                box[0] += 1
 
-        thread = threading.Thread(target=work)
-        thread.start()
+        def write() -> None:
+            box[1] = 1
+
+        threads = [threading.Thread(target=work), threading.Thread(target=write)]
+        for thread in threads:
+            thread.start()
+        late = box[1]
         stop.set()
-        thread.join()
+        for thread in threads:
+            thread.join()
+        seen.add((box[0], late))
 
-    result = treadle.explore(test, max_executions=30)
-    assert (result.complete, result.failures, len(result.notes)) == (False, [], 1)
-    line = line_of_loop(test)
-    assert result.notes[0].startswith(f"the loop at tests/threads/test_spin.py:{line} waited or ")
-    assert result.notes[0].endswith("of times is explored: bound it with treadle.assume()")
+    assert treadle.explore(test, algorithm, max_rounds=2).complete
+    assert seen >= {(beats, late) for beats in range(3) for late in range(2)}
+    assert {beats for beats, _ in seen} <= {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, "2"])
+def test_rounds_must_be_a_number(most: Any) -> None:
+    with pytest.raises(treadle.TreadleError, match="max_rounds must be 1 or more, or None, not "):
+        treadle.explore(stopped_heart, max_rounds=most)
 
 
 def line_of_loop(test: Any) -> int:

@@ -6,6 +6,7 @@ import _thread
 import contextvars
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -593,13 +594,19 @@ def test_a_hook_that_raises_is_a_finding() -> None:
 
 
 def test_system_exit_in_a_thread_is_explained() -> None:
+    def leave() -> None:
+        sys.exit(3)
+
     def test() -> None:
-        thread = threading.Thread(target=sys.exit, args=(3,))
+        thread = threading.Thread(target=leave)
         thread.start()
         thread.join()
 
     (failure,) = treadle.explore(test).failures
     assert "SystemExit(3) in a thread ends only that thread" in failure.message
+    assert failure.exception is not None
+    assert traceback.extract_tb(failure.exception.__traceback__)[-1].name == "leave"
+    assert failure.exception.__cause__ is None
 
 
 def test_leaving_a_thread_with_thread_exit_is_no_finding() -> None:

@@ -6,8 +6,11 @@ import array
 import collections
 import ctypes
 import importlib
+import inspect
+import logging
 import sys
 import threading
+import traceback
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -266,6 +269,48 @@ def test_only_readers_of_immutable_objects_are_no_steps() -> None:
         assert result.ok
         assert result.executions == 1
         assert not result.notes
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        lambda: logging.getLogger("bank").warning("overdrawn"),
+        lambda: logging.getLogger("bank").log(logging.ERROR, "%s", "overdrawn"),
+        lambda: logging.LoggerAdapter(logging.getLogger("bank"), {}).error("overdrawn"),
+        lambda: logging.warning("overdrawn"),
+        lambda: logging.getLogger("bank").warning("overdrawn", stacklevel=1),
+    ],
+)
+def test_a_log_record_names_the_line_that_asked_for_it(
+    log: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    def body() -> None:
+        thread = threading.Thread(target=log)
+        thread.start()
+        thread.join()
+
+    assert treadle.explore(body).ok
+    assert {(record.filename, record.lineno, record.funcName) for record in caplog.records} == {
+        (Path(__file__).name, log.__code__.co_firstlineno, "<lambda>")
+    }
+
+
+def test_who_asks_for_the_frame_of_its_caller_gets_it() -> None:
+    seen = []
+
+    def body() -> None:
+        account = [0]
+        thread = threading.Thread(target=account.append, args=[1])
+        thread.start()
+        frame = inspect.currentframe()
+        assert frame is not None
+        seen.append(frame.f_code.co_name)
+        seen.append(inspect.stack()[0].function)
+        seen.append(traceback.extract_stack(limit=1)[0].name)
+        thread.join()
+
+    assert treadle.explore(body).ok
+    assert set(seen) == {"body"}
 
 
 def test_uninstrumented_code_is_noted() -> None:

@@ -122,6 +122,33 @@ def queues() -> None:
     in_thread(body)
 
 
+class Own(queue.Queue[int]):
+    """A queue whose size is up to its author."""
+
+    def _qsize(self) -> int:
+        return super()._qsize()
+
+
+def looks() -> None:
+    items: queue.Queue[int] = queue.Queue(1)
+    items.put(1)
+    own = Own()
+    barrier = threading.Barrier(2)
+    future: Future[int] = Future()
+
+    def body() -> None:
+        items.qsize()
+        items.empty()
+        items.full()
+        own.empty()
+        barrier.n_waiting  # noqa: B018
+        barrier.broken  # noqa: B018
+        future.running()
+        future.cancelled()
+
+    in_thread(body)
+
+
 def futures() -> None:
     future: Future[int] = Future()
 
@@ -155,7 +182,7 @@ CASES: dict[Callable[[], None], list[str]] = {
     locks: [
         "acquire lock",
         "acquire rlock",
-        "look at lock",
+        "call lock.locked() = True",
         "release rlock",
         "release lock",
         "acquire lock",
@@ -175,7 +202,7 @@ CASES: dict[Callable[[], None], list[str]] = {
         "wait for ready = timed out",
         "set ready",
         "wait for ready",
-        "look at ready",
+        "call ready.is_set() = True",
         "clear ready",
     ],
     semaphores: ["acquire slots", "acquire slots = timed out", "release slots"],
@@ -190,10 +217,20 @@ CASES: dict[Callable[[], None], list[str]] = {
         "get from stack = 2",
         "put to simple = 3",
         "get from simple = 3",
-        "look at simple",
+        "call simple.empty() = True",
+    ],
+    looks: [
+        "call items.qsize() = 1",
+        "call items.empty() = False",
+        "call items.full() = True",
+        *["call own.empty()"] * 2,  # it runs the code of the library, with its lock
+        "read barrier.n_waiting",
+        "read barrier.broken",
+        "call future.running() = False",
+        "call future.cancelled() = False",
     ],
     futures: [
-        "look at future",
+        "call future.done() = False",
         "set result of future = 3",
         "result of future = 3",
         "wait for futures",
@@ -201,12 +238,12 @@ CASES: dict[Callable[[], None], list[str]] = {
     sleeping: ["sleep 0.5 s"],
     containers: [
         "call letters.append('b')",
-        "call letters.pop(0)",
+        "call letters.pop(0) = 'a'",
         "read letters length = 1",
         "look for '1B' in seats = False",
         "write seats['1B'] = 'Bob'",
-        "call seats.get('1A')",
-        "write seats['1A']",
+        "call seats.get('1A') = 'Ann'",
+        "delete seats['1A']",
     ],
 }
 
@@ -225,6 +262,19 @@ def test_a_barrier() -> None:
         thread.join()
 
     assert set(deeds(body)) == {"wait at meeting"}
+
+
+def test_a_thread_that_runs_a_method_of_a_primitive_is_named_after_it() -> None:
+    def body() -> None:
+        meeting, ready = threading.Barrier(2), threading.Event()
+        threading.Thread(target=meeting.wait).start()
+        threading.Thread(target=ready.wait).start()
+
+    found = treadle.explore(body).failures[0]
+    assert [(wait.process, wait.label) for wait in found.waits] == [
+        ("main.1", "wait"),
+        ("main.2", "wait"),
+    ]
 
 
 def test_a_pool() -> None:

@@ -62,7 +62,7 @@ def _status_of(arguments: Sequence[str] | None) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
     except click.UsageError as error:
-        _complain(error.format_message() + _where_to_look(error))
+        _complain(error.format_message().removesuffix(".") + _where_to_look(error))
     except (click.ClickException, TreadleError) as error:
         _complain(str(error))
     except (click.Abort, KeyboardInterrupt):

@@ -26,7 +26,7 @@ _PIPE_WIDTH = 180
 _REMARK_WIDTH = 100
 
 
-@click.command()
+@click.command(short_help="Measure a paper's tables again.")
 @click.option("--paper", required=True, type=click.Choice(list(PAPERS)), help="Whose tables.")
 @click.option("--program", "programs", multiple=True, help="Only this program; repeatable.")
 @click.option(

@@ -30,7 +30,7 @@ _DOUBT = (
 )
 
 
-@click.command()
+@click.command(short_help="Run every algorithm on one program.")
 @target_argument
 @click.option(
     "--algorithm", "algorithms", type=ALGORITHM, multiple=True, help="Only this one (repeatable)."

@@ -88,7 +88,7 @@ class _Bash(BashComplete):
 add_completion_class(_Bash, "bash")
 
 
-@click.command()
+@click.command(short_help="Print the script for completion in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from treadle.api import DECORATED, as_program
 from treadle.errors import TreadleError
 from treadle.model import Program as ModelProgram
 from treadle.program import Program
+
+_CLOSE = 0.75
+"""How much alike two names are if one may be a slip of the other; many begin with `test_`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,10 @@ def find(text: str) -> Found:
     _check_file(path, text)
     module = _import(path)
     name = name or _only_program(module, path)
+    if "::" in name or name.endswith("]"):
+        raise TreadleError(
+            f"{name!r} is a method or has parameters: run it with `pytest {shlex.quote(text)}`"
+        )
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     return Found(path, name, getattr(module, name))
@@ -165,6 +173,6 @@ def _only_program(module: ModuleType, path: Path) -> str:
 
 def _advice(module: ModuleType, name: str) -> str:
     names = _programs_in(module)
-    if close := get_close_matches(name, names, n=1):
+    if close := get_close_matches(name, names, 1, _CLOSE):
         return f"did you mean {close[0]!r}?"
     return f"it has {', '.join(names)}" if names else "define a treadle.model.Program in it"

@@ -85,6 +85,13 @@ _THREAD_OPTIONS = (
         metavar="PACKAGE",
         help="A package whose code is under test too; may be given more than once.",
     ),
+    click.option(
+        "--max-rounds",
+        type=int,
+        metavar="N",
+        help="Leave out executions in which a loop sleeps, or waits in vain, more than N times in "
+        "a row.",
+    ),
     click.option("--races", is_flag=True, help="Report data races of threads as failures."),
 )
 

@@ -32,7 +32,7 @@ from treadle.result import Result
 from treadle.token import is_token, read_token
 
 
-@click.command()
+@click.command(short_help="Run one interleaving again, and show all its steps.")
 @target_argument
 @click.argument("schedule", metavar="TOKEN|SCHEDULE")
 @click.option(
@@ -137,4 +137,6 @@ def _without_failure(replayed: Replayed) -> str:
     """Say that nothing failed, who could go on, and what was expected."""
     able = ", ".join(replayed.able)
     more = f"; the program can go on with {able}" if able else ""
-    return f"No failure in these {len(replayed.steps)} steps{more}.\n{replayed}".rstrip()
+    count = len(replayed.steps)
+    steps = "this step" if count == 1 else f"these {count} steps"
+    return f"No failure in {steps}{more}.\n{replayed}".rstrip()

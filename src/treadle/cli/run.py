@@ -42,7 +42,7 @@ _FEWEST_ATTEMPTS = 100
 """Replays for each of many failures."""
 
 
-@click.command()
+@click.command(short_help="Explore a program: find a failure or prove there is none.")
 @target_argument
 @profile_option
 @click.option("--algorithm", type=ALGORITHM, default="optimal", show_default=True)
@@ -59,7 +59,7 @@ _FEWEST_ATTEMPTS = 100
 @json_option
 @report_option
 @locals_option
-@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 def run(
     target: str,
     as_json: bool,

@@ -9,15 +9,13 @@ from rich.console import Console
 from treadle.cli.loading import Target
 from treadle.report.colour import print_words
 from treadle.report.failure import ROWS, render
+from treadle.report.line import WIDEST
 from treadle.result import Failure
-
-_WIDEST = 120
-"""Columns that a report takes of a wide terminal."""
 
 
 def width_of(console: Console) -> int:
     """Return how wide a report may be."""
-    return min(console.width, _WIDEST)
+    return min(console.width, WIDEST)
 
 
 def show_failure(

@@ -13,13 +13,13 @@ can hide a difference that somebody would have seen who came before them (docs/s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.events import Codes, Footprint, Mode, location_of, mode_of
 from treadle.explore.algorithm import BLOCKED
-from treadle.explore.histories import Histories, Path, Standing
+from treadle.explore.histories import Differences, Histories, Path, Standing
 from treadle.explore.steps import Step
 from treadle.program import Run
 
@@ -42,8 +42,7 @@ _Answers = dict[_Touched, dict[Hashable, list[Step] | None]]
 """By what they depend on, and its histories."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reordering:
+class Reordering(NamedTuple):
     """Events of the trace in the order that they had, and in another one."""
 
     depth: int
@@ -71,7 +70,7 @@ class Contexts:
         self._histories = Histories()
         self._path = Path(self._histories)
         self._answers: dict[Hashable, _Answers] = {}
-        self._values: dict[tuple[int, int], object] = {}
+        self._values: dict[tuple[int, int | None], object] = {}
         """What is at a location with a history, if it can be compared."""
 
     def agree(self, reordering: Reordering) -> list[Step] | None:
@@ -80,7 +79,10 @@ class Contexts:
         Different executions ask the same: only the histories of those who take the steps matter,
         and of what they look at. And when the race is met the other way round, the answer is known.
         """
-        standing = self._path.at(reordering.depth).after(self._recorded(reordering.ance))
+        different = self._path.either_way(reordering.ance, reordering.usual)
+        if self._are_known_to_differ(different, reordering.unobserved):
+            return None
+        standing = self._standing(reordering.depth, reordering.ance)
         usual, other = self._processes(reordering.usual), self._processes(reordering.other)
         indifferent = tuple([event in reordering.indifferent for event in reordering.usual])
         who = tuple(sorted(set(usual)))
@@ -89,9 +91,10 @@ class Contexts:
             key = standing.of(*touched)
             if key in answers:
                 return answers[key]
-        if self._are_known_to_differ(standing, reordering):
+        checked = self._check(reordering, different)
+        if checked is None:
             return None
-        found, touched = self._check(standing, reordering)
+        found, touched = checked
         key = standing.of(*touched)
         there, back = found or (None, None)
         self._answers.setdefault((usual, other, where), {}).setdefault(touched, {})[key] = there
@@ -103,38 +106,49 @@ class Contexts:
     def follow(self, run: Run, outcome: int) -> None:
         """Take note of the execution that questions will be about, and what is where at its end."""
         trace = self._search.trace
-        if len(self._histories.numbers) > _KEPT:
+        if len(self._histories) > _KEPT:
             self._forget()
-        self._path.follow(trace.processes, trace.footprints)
+        self.go_on()
         if outcome != BLOCKED:
-            self._learn_values(run, self._path.at(len(trace)), trace.footprints)
+            self._learn_values(run, trace.footprints, self._path.locations.latest.get)
 
-    def _learn_values(self, run: Run, standing: Standing, footprints: Iterable[Footprint]) -> None:
-        """Learn what is now where steps have changed something."""
-        changed = {place for step in footprints for place in self._histories.touched(step)[1]}
-        places = [(place, standing.locations[place]) for place in sorted(changed)]
+    def go_on(self) -> None:
+        """Take note of what was added to the execution, or taken back."""
+        trace = self._search.trace
+        self._path.follow(trace.processes, trace.footprints)
+
+    def _learn_values(
+        self, run: Run, footprints: Iterable[Footprint], history: Callable[[int], int | None]
+    ) -> None:
+        """Learn what is now where steps have changed something, by the histories of locations."""
+        touched = self._histories.touched
+        changed = {place for step in footprints for place in touched[step].changed}
+        places = [(place, history(place)) for place in sorted(changed)]
         unknown = [place for place in places if place not in self._values]
+        if not unknown:
+            return
         values = run.values([location for location, _ in unknown])
         for place, value in zip(unknown, values, strict=True):
             if value == value:
                 self._values[place] = value
 
-    def _are_known_to_differ(self, standing: Standing, reordering: Reordering) -> bool:
-        """Tell whether values are known that differ after the two orders."""
-        usual, other = (
-            standing.after(self._recorded(events))
-            for events in (reordering.usual, reordering.other)
-        )
-        for location, history in usual.locations.items():
-            another = other.locations[location]
-            if history != another and location not in reordering.unobserved:
-                value = self._values.get((location, history))
-                other_value = self._values.get((location, another))
-                if value is not None and other_value is not None and value != other_value:
+    def _are_known_to_differ(self, different: Differences, unobserved: frozenset[int]) -> bool:
+        """Tell whether values are known that differ after two orders, by their histories."""
+        values = self._values
+        for location, (usual, other) in different.items():
+            if location not in unobserved:
+                value, another = values.get((location, usual)), values.get((location, other))
+                if value is not None and another is not None and value != another:
                     return True
         return False
 
     # The check
+
+    def _standing(self, depth: int, events: Sequence[int]) -> Standing:
+        """Return where all stand after so many steps of the execution, and some more of them."""
+        standing = Standing(self._path, depth)
+        standing.take(self._recorded(events))
+        return standing
 
     def _recorded(self, events: Sequence[int]) -> list[Step]:
         trace = self._search.trace
@@ -144,17 +158,23 @@ class Contexts:
         processes = self._search.trace.processes
         return tuple([processes[event] for event in events])
 
-    def _check(self, standing: Standing, reordering: Reordering) -> tuple[_Found | None, _Touched]:
+    def _check(
+        self, reordering: Reordering, different: Differences
+    ) -> tuple[_Found | None, _Touched] | None:
         """Return what events do in the other and in the usual order, if both lead to one state.
 
-        And what this depends on, besides the processes that take the steps.
+        And what this depends on, besides the processes that take the steps. None if the values that
+        the other order leads to are known to differ from the usual ones: they will be, from now on.
         """
         self.checks += 1
         trace = self._search.trace
         affected = [event for event in reordering.usual if event not in reordering.indifferent]
-        other = self._run(standing, reordering, reordering.other)
+        other = self._run(reordering, reordering.other)
         if other is None:
             return None, (None, None)
+        if self._are_known_to_differ(different, reordering.unobserved):
+            other.run.close()
+            return None
         written = _written([*other.codes_of(affected), *(trace.codes[e] for e in affected)])
         left_out: frozenset[int] = frozenset()
         if reordering.unobserved and self.is_over(other.run):
@@ -163,7 +183,7 @@ class Contexts:
         if not self._search.refined:
             processes, locations = self._everything()
         reached = self._state(other.run, processes, locations - left_out)
-        usual = self._run(standing, reordering, reordering.usual)
+        usual = self._run(reordering, reordering.usual)
         if usual is None:
             return None, (None, None)
         state = self._state(usual.run, processes, locations - left_out)
@@ -187,9 +207,9 @@ class Contexts:
         for run in taken:
             for codes in run.codes.values():
                 step = footprint(codes)
-                looked, changed = self._histories.touched(step)
-                locations.update(looked)
-                locations.update(changed if differ else ())
+                touched = self._histories.touched[step]
+                locations.update(touched.looked)
+                locations.update(touched.changed if differ else ())
                 joined.update(step.joins)
         return None if everybody else tuple(sorted(joined)), tuple(sorted(locations))
 
@@ -206,7 +226,8 @@ class Contexts:
 
     def can_agree(self, *events: int) -> bool:
         """Tell whether it makes sense to run events in another order: they create no process."""
-        return not any(self._search.trace.footprints[event].spawns for event in events)
+        trace = self._search.trace
+        return not (trace.created and any(trace.footprints[event].spawns for event in events))
 
     def is_over(self, run: Run) -> bool:
         """Tell whether all processes have ended, so that nobody looks at anything any more."""
@@ -218,9 +239,7 @@ class Contexts:
         run.close()
         return state
 
-    def _run(
-        self, standing: Standing, reordering: Reordering, last: Sequence[int]
-    ) -> _Taken | None:
+    def _run(self, reordering: Reordering, last: Sequence[int]) -> _Taken | None:
         """Run some events as they are recorded, then others; None if one of these is disabled."""
         trace, prefix = self._search.trace, [*range(reordering.depth), *reordering.ance]
         run = self._search.program.start()
@@ -238,7 +257,9 @@ class Contexts:
             else:
                 steps = self._steps(taken, last)
                 footprints = [footprint for _, footprint in steps]
-                self._learn_values(run, standing.after(steps), footprints)
+                standing = self._standing(reordering.depth, reordering.ance)
+                standing.take(steps)
+                self._learn_values(run, footprints, standing.locations.__getitem__)
                 return taken
         run.close()
         return None

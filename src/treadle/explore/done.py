@@ -16,9 +16,11 @@ sequence, from the first prefix with something done on, as if it had been execut
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from treadle.events import Footprint
 from treadle.explore.blocking import altered_reversals, everything_after, probed_reversals
+from treadle.explore.imagined import Imagined
 from treadle.explore.optimal import Optimal
 from treadle.explore.steps import Step
 from treadle.explore.wakeup import Branch
@@ -34,11 +36,15 @@ class DoneSets(Optimal):
     `sleep[d]` of the base class is `done(E)` for the prefix `E` of length `d`.
     """
 
+    imagined_type: ClassVar[type[Imagined]] = Imagined
+    """How the happens-before order of planned sequences is built."""
+
     def prepare(self) -> None:
         """Begin with nothing done and nothing planned."""
         super().prepare()
-        self.order = self.trace_type(self.search.trace.vocabulary)
-        self.order.judges = False
+        self.order = self._imagined = self.imagined_type(self.search.trace.vocabulary)
+        self._finished: list[tuple[int, int, Footprint]] = []
+        """What is done at the prefixes of the current execution: by length, processes and steps."""
 
     # Exploration phase
 
@@ -48,6 +54,16 @@ class DoneSets(Optimal):
 
     def follow(self, run: Run) -> int:
         """Take the steps of the first leaf of the wakeup tree; return which one differed, or -1."""
+        differing = self._follow(run)
+        self._finished = [
+            (depth, process, step)
+            for depth, done in enumerate(self.sleep)
+            if done
+            for process, step in done.items()
+        ]
+        return differing
+
+    def _follow(self, run: Run) -> int:
         tree, self._next_wut = self._next_wut, None
         done, self._next_sleep = self._next_sleep, None
         while tree:
@@ -111,20 +127,23 @@ class DoneSets(Optimal):
         then only what comes before it is.
         """
         trace = self.search.trace
-        start = next((depth for depth in range(e) if self.sleep[depth]), e)
-        processes = trace.processes[start:e] + [process for process, _ in v]
-        footprints = trace.footprints[start:e] + [step for _, step in v]
+        start = min(e, self._finished[0][0]) if self._finished else e
+        processes, footprints = trace.processes[start:e], trace.footprints[start:e]
+        for process, step in v:
+            processes.append(process)
+            footprints.append(step)
         if self._is_explored(start, e, processes, footprints):
             return
-        self._imagine(processes, footprints)
+        self._imagined.imagine(processes, footprints)
         mask = (1 << len(processes)) - (1 << e - start)
         possible = mask if is_end_possible else mask & ~(1 << len(processes) - 1)
         needed = (keep << e - start) & possible
-        for depth in range(start, e + 1):
-            for process, step in (self.sleep[depth] or {}).items():
-                woken = self._what_wakes(process, step, -1 << depth - start)
-                if woken and not woken & (needed | ~mask):
-                    needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
+        for depth, process, step in self._finished:
+            if depth > e:
+                break
+            woken = self._what_wakes(process, step, -1 << depth - start)
+            if woken and not woken & (needed | ~mask):
+                needed |= self.order.before[(woken & -woken).bit_length() - 1] & possible
         tree = self.wut[e]
         if tree:
             self._insert(tree, mask, needed, -1, mask, possible)
@@ -138,22 +157,22 @@ class DoneSets(Optimal):
 
         The processes and footprints are those of `w'.v` for the prefix of length `start`.
         """
-        for depth in range(start, e + 1):
-            for process, step in (self.sleep[depth] or {}).items():
-                first = depth - start
-                try:
-                    position = processes.index(process, first)
-                except ValueError:
-                    if self.was_stopped(depth, process):
-                        continue
-                    position = len(processes)
-                else:
-                    step = footprints[position]
-                earlier = footprints[first:position]
-                if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
+        for depth, process, step in self._finished:
+            if depth > e:
+                break
+            first = depth - start
+            try:
+                position = processes.index(process, first)
+            except ValueError:
+                if self.was_stopped(depth, process):
                     continue
-                if not self.depends_on_any(step, earlier, footprints[position + 1 :]):
-                    return True
+                position = len(processes)
+            else:
+                step = footprints[position]
+            if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
+                continue
+            if not self.depends_on_any(step, footprints, first, position):
+                return True
         return False
 
     def was_stopped(self, depth: int, process: int) -> bool:
@@ -162,21 +181,11 @@ class DoneSets(Optimal):
         return False
 
     def depends_on_any(
-        self, step: Footprint, earlier: list[Footprint], later: list[Footprint]
+        self, step: Footprint, footprints: list[Footprint], first: int, position: int
     ) -> bool:
-        """Tell whether a step depends on one of those before it, given what comes later."""
-        del later
+        """Tell whether a step at a position depends on one of those from `first` on before it."""
         conflicts = step.conflict_set
-        return any(not conflicts.isdisjoint(other.own) for other in earlier)
-
-    def _imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
-        """Make `order` hold a sequence of steps."""
-        order = self.order
-        order.truncate(0)
-        order.processes = processes
-        order.footprints = footprints
-        order.codes = [step.codes for step in footprints]
-        order.extend()
+        return any(not conflicts.isdisjoint(other.own) for other in footprints[first:position])
 
     def _what_wakes(self, process: int, step: Footprint, within: int) -> int:
         """Return the imagined events because of which a done process is no weak initial."""

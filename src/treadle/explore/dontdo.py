@@ -21,6 +21,7 @@ from treadle.explore.blocking import everything_after
 from treadle.explore.contexts import Contexts
 from treadle.explore.done import Done, DoneSets
 from treadle.explore.steps import Step, Steps
+from treadle.explore.wakeup import Branch
 from treadle.program import Run
 from treadle.trace import bits
 
@@ -69,6 +70,7 @@ class DontDoSets(DoneSets):
         self._next_dnd: DontDo = []
         self._stopped: Done = {}
         """Forbidden steps before which the run stopped."""
+        self._relied_on: set[tuple[int, ...]] = set()
         self._relying: dict[int, list[_Plan]] = {}
         """Plans by the length of `E` that rely on a branch with other processes on its way."""
 
@@ -144,6 +146,7 @@ class DontDoSets(DoneSets):
         trace = self.search.trace
         for process, footprint in self._stopped.items():
             trace.append(process, footprint.codes)
+            self.contexts.go_on()
             self.detect_races(run)
             trace.truncate(len(trace) - 1)
 
@@ -151,12 +154,16 @@ class DontDoSets(DoneSets):
         self, e: int, v: Sequence[Step], keep: int = -1, *, is_end_possible: bool = True
     ) -> None:
         """Insert `v`; remember it if what covers it may turn out to be forbidden."""
-        self.passed.clear()
+        self._relied_on.clear()
         super().plan(e, v, keep, is_end_possible=is_end_possible)
-        if self.passed:
-            relied_on = frozenset(tuple(self.way[: position + 1]) for position in self.passed)
-            plan = _Plan(v, keep, is_end_possible, relied_on)
+        if self._relied_on:
+            plan = _Plan(v, keep, is_end_possible, frozenset(self._relied_on))
             self._relying.setdefault(e, []).append(plan)
+
+    def _rely_on(self, way: list[Branch], branch: Branch, position: int) -> None:
+        """Take note of the processes on the way to a step that is not in what is inserted."""
+        steps = [process for earlier in way for process in earlier.processes]
+        self._relied_on.add((*steps, *branch.processes[:position]))
 
     def _plan_again(self) -> None:
         """Insert the plans anew that rely on a branch that turned out to be forbidden."""
@@ -180,7 +187,7 @@ class DontDoSets(DoneSets):
         `others` has the other events that belong to the reversal.
         """
         trace = self.search.trace
-        rest = bits(others & ~sum(1 << event for event in beginning))
+        rest = bits(others)
         w = everything_after(trace, e) | 1 << e
         busy = {trace.processes[event] for event in beginning}
         planned = (1 << len(beginning)) - 1

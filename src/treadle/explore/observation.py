@@ -25,7 +25,7 @@ from treadle.events import Codes, Footprint, Mode, Vocabulary, code
 from treadle.explore.steps import Step
 from treadle.trace import Race, Trace, bits
 
-_Keys = tuple[int, ...]
+Keys = tuple[int, ...]
 """Writer keys of locations."""
 
 
@@ -36,16 +36,16 @@ class ObservedTrace(Trace):
         super().__init__(vocabulary)
         self._overwriting: list[int] = []
         """The mask of the analysed events that overwrite a location, by its writer key."""
-        self._looked_at: list[_Keys] = []
+        self._looked_at: list[Keys] = []
         """What each analysed event overwrites and somebody looks at before the next write."""
-        self._observed: dict[Race, _Keys] = {}
+        self._observed: dict[Race, Keys] = {}
         """Races that exist because somebody looks: the writer keys of what is looked at."""
         self._waiting: dict[int, Step] = {}
         """Who waits at the end and looks at a location for it, by its writer key."""
 
     def conflicting(self, footprint: Footprint) -> int:
         """Return the mask of the events that are dependent with one more step at the end."""
-        mask = self._dependent(footprint)
+        mask = dependent_events(footprint, self.touched, self._overwriting)
         self.known_conflicting[footprint] = mask
         return mask
 
@@ -117,7 +117,7 @@ class ObservedTrace(Trace):
 
     def extend(self) -> None:
         """Analyse the events anew whose order may have changed, and sort out the races."""
-        looked_at = self._observed_writes()
+        looked_at = observed_writes(self.footprints, self._waiting)
         analysed = len(self.before)
         kept = 0
         while kept < analysed and looked_at[kept] == self._looked_at[kept]:
@@ -138,36 +138,18 @@ class ObservedTrace(Trace):
         super()._make_room()
         self._overwriting.extend([0] * (len(self.touched) - len(self._overwriting)))
 
-    def _observed_writes(self) -> list[_Keys]:
-        """Return for each event what it overwrites and somebody looks at before another write."""
-        observed: list[_Keys] = []
-        is_looked_at = dict.fromkeys(self._waiting, True)
-        for footprint in reversed(self.footprints):
-            overwritten = footprint.overwrites
-            found: _Keys = ()
-            for key in footprint.own:
-                if key in overwritten:
-                    if is_looked_at.get(key):
-                        found += (key,)
-                    is_looked_at[key] = False
-                else:
-                    is_looked_at[key & ~3 | 1] = True
-            observed.append(found)
-        observed.reverse()
-        return observed
-
-    def _add(self, index: int, footprint: Footprint, looked_at: _Keys) -> None:
+    def _add(self, index: int, footprint: Footprint, looked_at: Keys) -> None:
         """Analyse the next event."""
-        process, before = self.processes[index], self.before
+        process, before, overwriting = self.processes[index], self.before, self._overwriting
         last = self.latest[process]
         if last >= 0 and footprint.plain:
             base = before[last]
         else:
             base = self.past_of(process, last, footprint)
         known = base
-        certain = dependent = self._dependent(footprint)
+        certain = dependent = dependent_events(footprint, self.touched, overwriting)
         for key in looked_at:
-            dependent |= self._overwriting[key]
+            dependent |= overwriting[key]
         dependent &= ~known
         found: list[Race] = []
         while dependent:
@@ -175,11 +157,11 @@ class ObservedTrace(Trace):
             found.append((event, index))
             if looked_at and not certain >> event & 1:
                 self._observed[event, index] = tuple(
-                    [key for key in looked_at if self._overwriting[key] >> event & 1]
+                    [key for key in looked_at if overwriting[key] >> event & 1]
                 )
             known |= before[event]
             dependent &= ~known
-        if footprint.guarded and self.judges:
+        if footprint.guarded:
             self._judge(found, index, base)
         else:
             self.races += found
@@ -199,28 +181,52 @@ class ObservedTrace(Trace):
         for child in footprint.spawns:
             self.created[child] = index
 
-    def _dependent(self, footprint: Footprint) -> int:
-        """Return the events that one more step depends on whoever looks later."""
-        mask = 0
-        touched, overwritten = self.touched, footprint.overwrites
-        if not overwritten:
-            for key in footprint.conflicts:
-                mask |= touched[key]
-            return mask
+
+def dependent_events(footprint: Footprint, touched: list[int], overwriting: list[int]) -> int:
+    """Return the mask of the events that one more step depends on whoever looks later."""
+    mask = 0
+    overwritten = footprint.overwrites
+    if not overwritten:
         for key in footprint.conflicts:
-            if key in overwritten:
-                mask |= touched[key] & ~self._overwriting[key]
-            else:
-                mask |= touched[key]
+            mask |= touched[key]
         return mask
+    for key in footprint.conflicts:
+        if key in overwritten:
+            mask |= touched[key] & ~overwriting[key]
+        else:
+            mask |= touched[key]
+    return mask
+
+
+def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) -> list[Keys]:
+    """Return for each event what it overwrites and somebody looks at before another write.
+
+    At what has one of the writer keys `waiting` somebody looks at the end.
+    """
+    observed: list[Keys] = []
+    is_looked_at = dict.fromkeys(waiting, True)
+    for footprint in reversed(footprints):
+        overwritten = footprint.overwrites
+        found: Keys = ()
+        for key in footprint.own:
+            if key in overwritten:
+                if is_looked_at.get(key):
+                    found += (key,)
+                is_looked_at[key] = False
+            else:
+                is_looked_at[key & ~3 | 1] = True
+        observed.append(found)
+    observed.reverse()
+    return observed
 
 
 def is_looked_at(key: int, later: Iterable[Footprint]) -> bool:
     """Tell whether somebody looks at a location, by its writer key, before it is overwritten."""
-    keys = {key & ~3, key & ~3 | 1, key & ~3 | 2}
+    reader, adder = key - 1, key + 1
     for step in later:
-        if key in step.overwrites:
-            return False
-        if not keys.isdisjoint(step.own):
+        own = step.own
+        if key in own:
+            return key not in step.overwrites
+        if reader in own or adder in own:
             return True
     return False

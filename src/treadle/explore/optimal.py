@@ -53,10 +53,6 @@ class Optimal(Algorithm):
         """The events that masks of `_insert` and `_leaf` refer to."""
         self._unsettled = _NOTHING
         """The first second event of a race whose handling rested on later events."""
-        self.way: list[int] = []
-        """The way down the tree of what was inserted last: processes, up to where it was added."""
-        self.passed: set[int] = set()
-        """Positions on that way of steps that are not in what was inserted."""
 
     # Exploration phase
 
@@ -193,9 +189,8 @@ class Optimal(Algorithm):
         inserted; if none of them is left, the tree leads there.
         """
         settled = True
-        self.way.clear()
-        self.passed.clear()
         trace = self.order
+        way: list[Branch] = []
         before, of_process, known = trace.before, trace.of_process, trace.known_conflicting
         while True:
             for branch in tree:
@@ -208,7 +203,6 @@ class Optimal(Algorithm):
                         needed = before[first.bit_length() - 1] & v
                         if needed == first:
                             v ^= first
-                            self.way.append(q)
                             position += 1
                             continue
                     step = branch.footprints[position]
@@ -225,9 +219,8 @@ class Optimal(Algorithm):
                         if not dependent & keep:
                             keep |= before[(dependent & -dependent).bit_length() - 1] & v
                         break
-                    self.passed.add(len(self.way))
-                    self.way.append(q)
                     position += 1
+                    self._rely_on(way, branch, position)
                 if position:
                     break  # consistent with the first step at least
             else:
@@ -239,9 +232,16 @@ class Optimal(Algorithm):
                     branch.split(position)
                     branch.children.append(self._leaf(v & keep & possible, last))
                 return settled
+            way.append(branch)
             tree = branch.children
             if not tree:
                 return settled  # a leaf that is consistent with v
+
+    def _rely_on(self, way: list[Branch], branch: Branch, position: int) -> None:
+        """Take note that what is inserted will follow a step that is not in it.
+
+        That is the last one before `position` of a branch at the end of a way down the tree.
+        """
 
     def _leaf(self, steps: int, last: int) -> Branch:
         """Return the events of a mask as a branch, `last` at the end."""

@@ -33,8 +33,9 @@ class OptimalContext(DontDoSets):
     def reverse_race(self, e: int, last: int, notdep: int) -> None:
         """Plan `v` after `pre(E, e)`, and forbid `v.e` if it leads nowhere new (lines 26 to 32)."""
         trace = self.search.trace
-        ance = bits(trace.before[last] & notdep & ~(1 << last))
-        self.plan_with_future(e, [*ance, last], notdep)
+        before = trace.before[last] & notdep & ~(1 << last)
+        ance = bits(before)
+        self.plan_with_future(e, [*ance, last], notdep & ~(before | 1 << last))
         if self.contexts.can_agree(e, last):
             dont = self.contexts.agree(Reordering(e, ance, [e, last], [last, e]))
             if dont is not None:

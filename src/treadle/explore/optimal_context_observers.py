@@ -14,22 +14,41 @@ The union of `observers` and `optimal-context`, and two refinements:
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.events import Footprint
 from treadle.explore.contexts import Reordering
 from treadle.explore.dontdo import DontDo
-from treadle.explore.observers import Observers
+from treadle.explore.imagined import Imagined, ImaginedObserved
+from treadle.explore.observation import ObservedTrace
+from treadle.explore.observers import (
+    depends_observably,
+    looking,
+    notobs,
+    observed,
+    reverse_observed,
+)
 from treadle.explore.optimal_context import OptimalContext
 from treadle.explore.steps import Steps
 from treadle.program import Run
-from treadle.trace import bits
+from treadle.trace import Trace, bits
 
 
-class OptimalContextObservers(OptimalContext, Observers):
+class OptimalContextObservers(OptimalContext):
     """ODPOR with don't-do sets over happens-before modulo observability."""
+
+    trace_type: ClassVar[type[Trace]] = ObservedTrace
+    imagined_type: ClassVar[type[Imagined]] = ImaginedObserved
+
+    def depends_on_any(
+        self, step: Footprint, footprints: list[Footprint], first: int, position: int
+    ) -> bool:
+        """Tell whether a step depends on one of those before it, given who looks later."""
+        return depends_observably(step, footprints, first, position)
 
     def detect_races(self, run: Run) -> None:
         """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
-        trace = self.observed
+        trace = observed(self)
         trace.await_end(run.blocked())
         trace.extend()
         after = trace.after()
@@ -38,7 +57,7 @@ class OptimalContextObservers(OptimalContext, Observers):
             if observers:
                 self._reverse_and_check(e, last, observers, after)
             elif trace.waiting(e, last):
-                self.reverse_observed(e, last, [], after)
+                reverse_observed(self, e, last, [], after)
             else:
                 self.reverse_race(e, last, self.notdep(e, after))
         for e, w, last in self.imagined(run, after):
@@ -46,27 +65,27 @@ class OptimalContextObservers(OptimalContext, Observers):
 
     def _reverse_and_check(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
         """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
-        trace = self.observed
-        unobserving = self.unobserving(e, last, observers, after)
-        end, can_look = self.looking(e, last, unobserving, observers[-1])
-        seen = 0
+        trace = observed(self)
+        unobserving = notobs(self, e, last, observers, after)
+        end, can_look = looking(self, e, last, unobserving, observers[-1])
+        both = 1 << e | 1 << last
+        lookers = seen = 0
         for o in observers:
+            lookers |= 1 << o
             seen |= trace.before[o]
-        ance = bits(trace.before[last] & self.notdep(e, after) & ~(1 << last))
-        taken = sum(1 << event for event in [*ance, e, last, *observers])
-        between = bits(seen & ~taken & -1 << e)
-        *others, o = observers
-        beginning = [*ance, last, e, *between]
-        rest = bits(unobserving & ~sum(1 << event for event in beginning))
-        v = [*self.steps([*beginning, *rest]), end]
+        before = trace.before[last] & self.notdep(e, after) & ~both
+        meanwhile = seen & ~(before | both | lookers) & -1 << e
+        ance, between = bits(before), bits(meanwhile)
+        rest = bits(unobserving & ~(before | both | meanwhile))
+        v = [*self.steps([*ance, last, e, *between, *rest]), end]
         self.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
-            rest = [*between, o, *others]
+            *others, o = observers
             reordering = Reordering(
                 depth=e,
                 ance=ance,
-                usual=[e, last, *rest],
-                other=[last, e, *rest],
+                usual=[e, last, *between, o, *others],
+                other=[last, e, *between, o, *others],
                 indifferent=frozenset(between),
                 unobserved=self._written_by_both(e, last),
             )

@@ -29,7 +29,7 @@ from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
 from treadle.explore.races import data_races
 from treadle.explore.schedule import Chooser, stay
-from treadle.program import CannotStepError, Ending, Program, Run
+from treadle.program import CannotStepError, Crash, Ending, Program, Run
 from treadle.result import Failure, Result, Schedule, without_addresses
 
 Closed = TypeVar("Closed", bound=tuple[int, int] | tuple[int, int, Footprint])
@@ -80,6 +80,8 @@ class Search:
         self.algorithm = algorithm(self)
         self._estimator = Estimator(self.algorithm.todo)
         self._next_tell = 0.0
+        self.on_end: Callable[[], None] | None = None
+        """Called when an execution has ended and was analysed, if somebody wants to see it."""
 
     # The loop
 
@@ -98,8 +100,6 @@ class Search:
         result.notes = self.program.notes(has_ended=has_ended)
         if not result.failures:
             self._look_for_leftovers()
-        if result.cut and not result.executions:
-            result.notes.append("treadle.assume() cut every execution: nothing was checked")
         return result
 
     def _loop(self) -> bool:
@@ -113,7 +113,8 @@ class Search:
                 return False
             algorithm.analyse(run, outcome)
             self._account(run, outcome)
-            self.finished(run, outcome)
+            if self.on_end is not None:
+                self.on_end()
             run.close()
             if outcome == _STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"
@@ -125,6 +126,8 @@ class Search:
             estimate = self._estimate() if over else None
             shared = algorithm.backtrack()
             if shared < 0:
+                if result.cut and not result.executions:  # nothing was checked
+                    result.stopped_by = result.stopped_by or "leaving out every execution"
                 return not result.stopped_by
             if over:
                 result.stopped_by = over
@@ -210,9 +213,6 @@ class Search:
         """Tell whether the budget of time is used up; for work that takes long between runs."""
         timeout = self.budget.timeout
         return timeout is not None and perf_counter() - self._started >= timeout
-
-    def finished(self, run: Run, outcome: int) -> None:
-        """Look at an execution that ended with `outcome`; for those who derive from this class."""
 
     # What algorithms ask for
 
@@ -306,8 +306,14 @@ class Search:
             self._report_deadlock(run, ending)
         if self._races:
             self._report_races()
-        for crash in run.crashes:
-            self._report(Failure.of_crash(self.program, crash, self._schedule()))
+        self._report_crashes(run.crashes)
+
+    def _report_crashes(self, crashes: list[Crash]) -> None:
+        for crash in crashes:
+            schedule = self._schedule()
+            if len(crashes) > 1:  # a replay shows the one with which the schedule ends
+                schedule = schedule.upto(crash.step + 1)
+            self._report(Failure.of_crash(self.program, crash, schedule))
 
     def _report_deadlock(self, run: Run, ending: Ending) -> None:
         waits = ending.waits

@@ -155,14 +155,24 @@ class Mailbox:
         return self._name, [message for _, message in self._messages]
 
 
-class _Receive(Operation):
-    """Block until a message can be taken."""
+class _Taking(Operation):
+    """Take the first message that somebody wants."""
 
     __slots__ = ("_box", "_match")
 
     def __init__(self, box: Mailbox, match: Match | None) -> None:
         self._box = box
         self._match = match
+
+    def asked(self) -> object:
+        """Return the mailbox's name and which messages are wanted."""
+        return self._box._name, self._match
+
+
+class _Receive(_Taking):
+    """Block until a message can be taken."""
+
+    __slots__ = ()
 
     def ready(self, process: int) -> bool:
         """Tell whether there is a message to take."""
@@ -187,19 +197,11 @@ class _Receive(Operation):
         """Name the mailbox."""
         return f"a message in {self._box._name}"
 
-    def asked(self) -> object:
-        """Return the mailbox's name and which messages are wanted."""
-        return self._box._name, self._match
 
-
-class _Timed(Operation):
+class _Timed(_Taking):
     """Take a message if there is one now."""
 
-    __slots__ = ("_box", "_match")
-
-    def __init__(self, box: Mailbox, match: Match | None) -> None:
-        self._box = box
-        self._match = match
+    __slots__ = ()
 
     def ready(self, process: int) -> bool:
         """A timed receive never blocks."""
@@ -226,10 +228,6 @@ class _Timed(Operation):
     def describe(self) -> str:
         """Name the mailbox."""
         return f"a message in {self._box._name}, or a time-out"
-
-    def asked(self) -> object:
-        """Return the mailbox's name and which messages are wanted."""
-        return self._box._name, self._match
 
 
 def _name_of_match(match: Match | None) -> Hashable | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,10 +18,11 @@ from treadle.errors import ScheduleMismatch
 from treadle.explore.progress import Listener
 from treadle.memory import Memory
 from treadle.plugin.executions import Executions, Left
+from treadle.plugin.layout import Layout
 from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
 from treadle.replay import Replayed
-from treadle.report.line import plain, wrapped
+from treadle.report.line import Line, joined
 from treadle.result import Failure, Result
 from treadle.settings import Settings
 from treadle.shrink import shrink
@@ -37,8 +38,8 @@ class Checked:
     verdict: Verdict
     failure: Failure | None = None
     """The failure to show, from the execution whose output is shown."""
-    report: str = ""
-    """The failure in words."""
+    report: Sequence[Line] = ()
+    """The failure for people to read."""
     token: str = ""
     """The failing interleaving, for a replay."""
     phase: Phase = "call"
@@ -57,13 +58,13 @@ class Check:
         *,
         memory: Memory | None,
         listener: Listener | None,
-        in_words: Callable[[Failure], str],
+        layout: Layout,
     ) -> None:
         self._repeated = repeated
         self._settings = settings
         self._memory = memory
         self._listener = listener
-        self._in_words = in_words
+        self._layout = layout
         self._executions = Executions(repeated)
 
     def check(self) -> Checked:
@@ -133,19 +134,17 @@ class Check:
     # The failing execution
 
     def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
-        """Put a failure into words; then run it once more with its output shown."""
-        token, report, remark = failure.token, "", plain(wrapped(remark))
-        if failure.schedule or failure.exception is None:
-            report = self._in_words(failure)  # else it has nothing to do with interleavings
+        """Lay a failure out; then run it once more with its output shown."""
+        token, report = failure.token, self._layout.remark(remark)
+        if failure.schedule or failure.exception is None:  # else interleavings do not matter
+            report = joined([self._layout.failure(failure), report])
         again = None
         # A nondeterministic program may go elsewhere this time.
         with contextlib.suppress(ScheduleMismatch):
             again = self._run(token, shown=True).failure
         if again is None or again.kind != failure.kind:
             again = failure
-        return Checked(
-            verdict, again, "\n\n".join(filter(None, [report, remark])), token, self._phase(again)
-        )
+        return Checked(verdict, again, report, token, self._phase(again))
 
     def _phase(self, failure: Failure) -> Phase:
         """Return the phase of the test that the last execution failed in."""

@@ -14,12 +14,20 @@ from _pytest._code.code import (
     ReprFileLocation,
     ReprTraceback,
 )
+from _pytest._io import TerminalWriter
 
 from treadle.errors import TreadleError
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
-from treadle.report.line import WIDTH
+from treadle.report.cast import Cast
+from treadle.report.colour import coloured
+from treadle.report.line import WIDTH, Line, joined, plain
+from treadle.report.waits import who_waits
 from treadle.result import Failure
+
+_TITLE = "Treadle"
+STYLED = "treadle_lines"
+"""The attribute of a report that holds Treadle's part of it with its styles."""
 
 
 class Found(AssertionError):
@@ -28,7 +36,10 @@ class Found(AssertionError):
 
 def found_of(failure: Failure) -> Found:
     """Return what stands for a failure without an exception."""
-    return Found(f"{failure.kind}: {failure.message}")
+    waits = failure.waits
+    return Found(
+        f"{failure.kind}: {who_waits(waits, Cast((), waits)) if waits else failure.message}"
+    )
 
 
 def skipped_by_thread(thread: str, skip: BaseException) -> AssertionError:
@@ -47,36 +58,76 @@ def not_covered(verdict: Verdict) -> Found:
     )
 
 
-def amend(report: pytest.TestReport, item: pytest.Item, error: BaseException, words: str) -> None:
+def amend(
+    report: pytest.TestReport, item: pytest.Item, error: BaseException, lines: list[Line]
+) -> None:
     """Add Treadle's report to pytest's; leave out what only shows Treadle's own code."""
     if isinstance(error, TreadleError):
         report.longrepr = _without_frames(item, f"treadle: error: {error}")
     elif isinstance(error, Found):
-        report.longrepr = _without_frames(item, str(error), is_shown=not words)
+        report.longrepr = _without_frames(item, str(error), is_shown=not lines)
+    if not lines:
+        return
     if isinstance(report.longrepr, ExceptionRepr):
-        if words:
-            report.longrepr.addsection("Treadle", words)
-    elif words:
-        report.longrepr = f"{report.longrepr}\n\n{words}"
+        report.longrepr.addsection(_TITLE, plain(lines))
+        report.__dict__[STYLED] = lines
+    else:
+        report.longrepr = f"{report.longrepr}\n\n{plain(lines)}"
+
+
+class _Coloured(ExceptionChainRepr):
+    """What pytest shows of a failure, with Treadle's report in colour if the terminal has it."""
+
+    def __init__(self, shown: ExceptionChainRepr, lines: list[Line]) -> None:
+        super().__init__(shown.chain)
+        self.sections = shown.sections
+        self._lines = lines
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write it; into a file, as it is."""
+        shown = ExceptionChainRepr(self.chain)
+        for name, content, separator in self.sections:
+            is_ours = tw.hasmarkup and name == _TITLE
+            shown.addsection(name, coloured(self._lines) if is_ours else content, separator)
+        shown.toterminal(tw)
+
+
+def colour(report: pytest.TestReport) -> None:
+    """Let a report be shown in colour; it may have come from a worker of pytest-xdist."""
+    lines = report.__dict__.pop(STYLED)
+    if isinstance(report.longrepr, ExceptionChainRepr):
+        report.longrepr = _Coloured(report.longrepr, lines)
 
 
 def _without_frames(item: pytest.Item, message: str, *, is_shown: bool = True) -> ExceptionRepr:
     """Return what has a message for the short summary, and shows only that, if anything."""
     path, line, _ = item.location
     crash = ReprFileLocation(path, (line or 0) + 1, message)
-    lines = [ReprEntryNative([wrapped + "\n" for wrapped in textwrap.wrap(message, WIDTH)])]
+    lines = [
+        ReprEntryNative(
+            [wrapped + "\n" for wrapped in textwrap.wrap(message, WIDTH, break_on_hyphens=False)]
+        )
+    ]
     traceback = ReprTraceback(lines if is_shown else [], None, "native")
     return ExceptionChainRepr([(traceback, crash, None)])
 
 
-def report_of(checked: Checked, item: pytest.Item) -> str:
-    """Return Treadle's report of a failure: the interleaving, and how to see it again."""
+def report_of(checked: Checked, item: pytest.Item) -> list[Line]:
+    """Return Treadle's report of a failure: the interleaving, and how to see it again.
+
+    With `--tb=line` it is only the latter.
+    """
     failure = checked.failure
     if failure is None or not checked.report:
-        return ""
-    if failure.kind == "nondeterminism":  # no replay would be the same
-        return checked.report
-    return f"{checked.report}\n\nReplay: {replay_line(checked.token, item)}"
+        return []
+    is_brief = item.config.getoption("tbstyle", None) == "line"
+    replay: list[Line] = [((f"Replay: {replay_line(checked.token, item)}", "cyan"),)]
+    return joined(
+        [
+            [] if is_brief else [*checked.report],
+            [] if failure.kind == "nondeterminism" else replay,  # no replay would be the same
+        ]
+    )
 
 
 def replay_line(token: str, item: pytest.Item) -> str:

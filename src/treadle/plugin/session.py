@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -18,12 +17,11 @@ from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
 from treadle.plugin.executions import SKIPS
+from treadle.plugin.layout import Layout
 from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user, users_part
-from treadle.report.failure import lines_of
-from treadle.report.line import marks_for, plain
 from treadle.result import Failure
 from treadle.settings import Settings, project_of
 
@@ -31,7 +29,8 @@ _NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()
 _CHECKED = pytest.StashKey[Checked]()
 _ON_COMMAND_LINE = (
-    "algorithm", "max_executions", "timeout", "granularity", "seed", "strict", "shrink", "database",
+    "algorithm", "max_executions", "timeout", "granularity", "max_rounds", "seed", "strict",
+    "shrink", "database",
 )  # fmt: skip
 """Settings that can be given as `--treadle-...`."""
 
@@ -130,7 +129,7 @@ class Session:
             settings,
             memory=memory,
             listener=live_tail(self._config),
-            in_words=self._in_words,
+            layout=Layout.of(self._config),
         )
         token = self._config.getoption("treadle_replay")
         return check.check() if token is None else check.replay(token)
@@ -142,12 +141,6 @@ class Session:
             return checked
         verdict = dataclasses.replace(checked.verdict, notes=(*checked.verdict.notes, *advice))
         return dataclasses.replace(checked, verdict=verdict)
-
-    def _in_words(self, failure: Failure) -> str:
-        """Return the report of a failure without the traceback, which pytest shows itself."""
-        marks = marks_for(getattr(sys.__stdout__, "encoding", None))  # now, output is captured
-        with_locals = self._config.getoption("treadle_locals")
-        return plain(lines_of(failure, locals=with_locals, marks=marks, traceback=False))
 
     def _error_of(self, failure: Failure) -> BaseException:
         """Return what pytest is to show for a failure."""
@@ -183,8 +176,8 @@ class Session:
                     verdict = verdict.as_expected()
                 report.treadle = verdict.as_dict()
             if report.failed and call.excinfo is not None:
-                words = "" if checked is None else report_of(checked, item)
-                amend(report, item, call.excinfo.value, words)
+                lines = [] if checked is None else report_of(checked, item)
+                amend(report, item, call.excinfo.value, lines)
                 report.when = "call" if checked is None else checked.phase
         return report
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import StringIO
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
@@ -29,6 +30,14 @@ def print_words(console: Console, words: str) -> None:
 def renderable(lines: Iterable[Line]) -> RenderableType:
     """Return lines for `rich` to print, each as one line, however wide the terminal is."""
     return Group(*map(_text, lines))
+
+
+def coloured(lines: Iterable[Line]) -> str:
+    """Return lines with the sequences that make a terminal show them in colour."""
+    written = StringIO()
+    console = Console(file=written, force_terminal=True, color_system="standard")
+    console.print(renderable(lines), highlight=False, soft_wrap=True, end="")
+    return written.getvalue().rstrip("\n")
 
 
 def _text(line: Line) -> Text:

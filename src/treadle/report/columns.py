@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
@@ -27,15 +26,18 @@ from treadle.report.line import (
     padded,
     printable,
     width_of,
+    without_directories,
 )
 
 _NARROWEST = 18
 """Columns narrower than this cannot be read."""
 _WIDEST = 44
 """Columns wider than this tear the rows apart."""
-_WHERE = 22
+_WHERE = 26
 """Characters that the source line's column may take."""
 _NAME = 24
+_SHORTEST_NAME = 9
+"""Characters that a process's name may take, and those that it gets in any case."""
 _ACCESSES = 8
 """Accesses of one step that are shown."""
 _INDENT = "  "
@@ -98,8 +100,10 @@ class _Table:
         share = (width - left - 3 * (len(cast.processes) - 1)) // len(cast.processes)
         self._is_list = share < _NARROWEST
         if self._is_list:
-            self._name = min(_NAME, max(width_of(cast.name(process)) for process in cast.processes))
-            self._column = max(width - left - self._name - 2, _NARROWEST)
+            longest = max(width_of(cast.name(process)) for process in cast.processes)
+            room = width - left - 2
+            self._name = min(_NAME, longest, max(room - _NARROWEST, _SHORTEST_NAME))
+            self._column = max(room - self._name, _NARROWEST)
         else:
             self._column = self._widest(min(share, _WIDEST))
 
@@ -254,5 +258,5 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _brief_place(where: str) -> str:
     """Return `file:line`, without directories if they make it too long."""
     if len(where) > _WHERE:
-        where = PurePath(where).name
+        where = without_directories(where)
     return where if len(where) <= _WHERE else "..." + where[3 - _WHERE :]

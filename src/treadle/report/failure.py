@@ -10,7 +10,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from treadle.cause import Cause
@@ -23,10 +22,12 @@ from treadle.report.line import (
     WIDTH,
     Line,
     Marks,
+    joined,
     marks_of_output,
     padded,
     printable,
     width_of,
+    without_directories,
     wrapped,
 )
 from treadle.report.tracebacks import is_foreign, traceback_in_words
@@ -97,15 +98,7 @@ def lines_of(
         _locals_in_lines(failure, cast, width) if locals else [],
         _traceback_in_lines(failure) if traceback else [],
     ]
-    return _joined(parts)
-
-
-def _joined(parts: list[list[Line]]) -> list[Line]:
-    """Put an empty line between parts; leave empty ones out."""
-    lines: list[Line] = []
-    for part in filter(None, parts):
-        lines += [(), *part] if lines else part
-    return lines
+    return joined(parts)
 
 
 def _steps(failure: Failure) -> Sequence[StepRecord]:
@@ -136,7 +129,8 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
         return f"Exception in {who}{where}: {_first_line(failure.message)}"
     if failure.kind in ("deadlock", "livelock"):
         waiting = who_waits(failure.waits, cast)
-        return f"{failure.kind.capitalize()} after {failure.step} steps: {waiting}"
+        steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
+        return f"{failure.kind.capitalize()} after {steps_taken}: {waiting}"
     if failure.kind == "race":
         return f"Race{where}: {failure.message}"
     return f"{failure.kind.capitalize()}: {failure.message}"
@@ -180,7 +174,7 @@ def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> l
     deeds = [_deed(step, cause.location) for step in steps]
     taken = width_of(numbers[0] + names[0]) + 8 + max(map(width_of, deeds))
     if taken + max(map(width_of, places)) > width:
-        places = [PurePath(place).name for place in places]
+        places = [without_directories(place) for place in places]
     lines = wrapped(_sentence(failure, cause), "bold", width=width)
     for step, *cells, deed in zip(steps, numbers, names, _aligned(places), deeds, strict=True):
         left = "  " + "  ".join(cells)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 WIDTH = 80
 """Columns of plain text."""
+WIDEST = 120
+"""Columns that a report takes of a wide terminal."""
 
 Span = tuple[str, str]
 """Text and its style."""
@@ -56,6 +59,14 @@ def marks_of_output() -> Marks:
 def plain(lines: Iterable[Line]) -> str:
     """Return lines without their styles."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def joined(parts: Iterable[list[Line]]) -> list[Line]:
+    """Put an empty line between parts; leave empty ones out."""
+    lines: list[Line] = []
+    for part in filter(None, parts):
+        lines += [(), *part] if lines else part
+    return lines
 
 
 def wrapped(text: str, style: str = "", *, width: int = WIDTH, indent: int = 2) -> list[Line]:
@@ -102,6 +113,25 @@ def padded(text: str, width: int) -> str:
     '漢字  |'
     """
     return text + " " * (width - width_of(text))
+
+
+def enumerated(texts: Sequence[str]) -> str:
+    """Return texts as a sentence lists them.
+
+    >>> enumerated(["p"]), enumerated(["p", "q", "r"])
+    ('p', 'p, q and r')
+    """
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def without_directories(where: str) -> str:
+    """Return `file:line` without directories; of a package's own file, with the last one.
+
+    >>> without_directories("lib/bank/account.py:3"), without_directories("lib/bank/__init__.py:3")
+    ('account.py:3', 'bank/__init__.py:3')
+    """
+    path = PurePath(where)
+    return "/".join(path.parts[-2:]) if path.name.startswith("__init__.py:") else path.name
 
 
 def printable(text: str) -> str:

@@ -53,7 +53,8 @@ def result_in_words(result: Result, *, target: str = "") -> str:
             f"{result.executions / result.estimate:.1%} of them done or less"
         )
     if result.cut:
-        rows["cut"] = f"{result.cut:,} executions, by treadle.assume"
+        executions = "execution" if result.cut == 1 else "executions"
+        rows["cut"] = f"{result.cut:,} {executions}, by treadle.assume or max_rounds"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
     notes = [plain(wrapped(f"  note        {note}", indent=14)) for note in result.notes]
     return "\n".join([verdict_in_words(result, target=target), *figures, *notes])

@@ -12,12 +12,16 @@ import traceback
 from pathlib import Path
 
 import treadle
+from treadle.libraries import COMPILED_FILES
 from treadle.words import place_in_words
 
-_FOREIGN = tuple(
-    str(Path(module.__file__).parent if is_package else Path(module.__file__))
-    for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
-    if module.__file__
+_FOREIGN = (
+    COMPILED_FILES,
+    *(
+        str(Path(module.__file__).parent if is_package else Path(module.__file__))
+        for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
+        if module.__file__
+    ),
 )
 
 

@@ -6,32 +6,37 @@ from collections.abc import Sequence
 
 from treadle.program import StepRecord, Wait
 from treadle.report.cast import Cast
-from treadle.report.line import Line, wrapped
+from treadle.report.line import Line, enumerated, wrapped
 
 _UNIT = "a unit of "
 """How waits for a semaphore begin."""
 
 
 def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
-    """Return the cycle of waiting processes in words, or who waits."""
+    """Return the cycle of waiting processes in words, or who waits; not who waits for their end."""
     cycle = waiting_cycle(waits)
     if len(cycle) == 1:
         return f"{cast.name(cycle[0])} waits for itself"
     if cycle:
-        names = [cast.name(process) for process in cycle]
-        return f"{', '.join(names[:-1])} and {names[-1]} wait for each other"
-    names = [cast.name(wait.process) for wait in waits]
-    return f"{', '.join(names)} {'waits' if len(waits) == 1 else 'wait'} for ever"
+        return f"{enumerated([cast.name(process) for process in cycle])} wait for each other"
+    stuck = [wait for wait in waits if not wait.is_for_an_end] or waits
+    verb = "spin" if all(wait.spins for wait in stuck) else "wait"
+    names = enumerated([cast.name(wait.process) for wait in stuck])
+    return f"{names} {verb}{'s' if len(stuck) == 1 else ''} for ever"
 
 
 def waits_in_lines(
     waits: Sequence[Wait], records: Sequence[StepRecord], cast: Cast, width: int
 ) -> list[Line]:
-    """Return who waits for what, and who holds it; those of a cycle first, in its order."""
+    """Return who waits for what, and who holds it.
+
+    Those of a cycle come first, in its order; those who only wait for the end of others, last.
+    """
     cycle = waiting_cycle(waits)
     order = {process: index for index, process in enumerate(cycle)}
+    last = len(order)
     lines: list[Line] = []
-    for wait in sorted(waits, key=lambda wait: order.get(wait.process, len(order))):
+    for wait in sorted(waits, key=lambda w: order.get(w.process, last + w.is_for_an_end)):
         verb = "spins, waiting for" if wait.spins else "waits for"
         at = f" at {wait.where}" if wait.where else ""
         text = f"{cast.name(wait.process)} {verb} {wait.resource}{at}"
@@ -39,21 +44,22 @@ def waits_in_lines(
         if wait.is_for_an_end:
             continue
         for holder in wait.holders:
-            text = f"held by {cast.name(holder)}, which acquired it"
-            lines += _taken(text, acquisition(wait.resource, records, holder), records, width)
+            step = acquisition(wait.resource, records, holder)
+            text = f"held by {cast.name(holder)}"  # who acquired it before others knew of it, maybe
+            if step is not None:
+                text += f", which acquired it at {_place(step, records)}"
+            lines += wrapped(f"    {text}", width=width, indent=6)
         if not wait.holders:
             step = acquisition(wait.resource, records)
-            who = cast.name(records[step].process) if step is not None else ""
-            lines += _taken(f"last acquired by {who}", step, records, width)
+            if step is not None:
+                who = cast.name(records[step].process)
+                text = f"    last acquired by {who} at {_place(step, records)}"
+                lines += wrapped(text, width=width, indent=6)
     return lines
 
 
-def _taken(text: str, step: int | None, records: Sequence[StepRecord], width: int) -> list[Line]:
-    """Return since when something is not free, if that is known."""
-    if step is None:
-        return []
-    taken = f"    {text} at {records[step].where} (step {step + 1})"
-    return wrapped(taken, width=width, indent=6)
+def _place(step: int, records: Sequence[StepRecord]) -> str:
+    return f"{records[step].where} (step {step + 1})"
 
 
 def acquisition(

@@ -13,8 +13,9 @@ from typing import Any
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
 from treadle.threads.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 _FILLING, _DRAINING, _RESETTING, _BROKEN = 0, 1, -1, -2
 
@@ -194,8 +195,8 @@ def _leave(self: Any, me: Task, timeout: float | None) -> None:
         codes = (*codes, _state(table, Mode.WRITE))
     act(me, codes if timeout is None else (OPEN, *codes))
     if timed_out:
-        me.now += max(timeout or 0, 0)
         self._state = _BROKEN
+        control.pass_time(me, timeout or 0)
     is_broken = self._state < 0
     _count_out(self)
     if is_broken:
@@ -274,7 +275,7 @@ register_primitive(
     threading.Barrier, frozenset(vars(threading.Barrier(1))) - {"_action"} | {"_runner"}
 )
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Barrier, "_runner", None),
         (threading.Barrier, "wait", _wait),

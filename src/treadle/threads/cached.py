@@ -13,7 +13,7 @@ from typing import Any
 from treadle.threads import control, hooks
 from treadle.threads.locks import model_of
 from treadle.threads.patches import Patches
-from treadle.threads.shared import ObjectTable
+from treadle.threads.tables import ObjectTable
 
 _original: Any = functools.cached_property.__get__
 _MISSING = object()
@@ -50,4 +50,4 @@ def _compute(self: Any, instance: Any, cache: dict[str, Any]) -> Any:
     return value
 
 
-PATCHES = Patches(attributes=[(functools.cached_property, "__get__", _get)])
+PATCHES: Patches = Patches(attributes=[(functools.cached_property, "__get__", _get)])

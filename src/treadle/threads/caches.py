@@ -17,7 +17,7 @@ from treadle.threads import callbacks, control, hooks
 from treadle.threads.containers import instrumented
 from treadle.threads.emit import hook
 from treadle.threads.foreign import state_of
-from treadle.threads.shared import Table
+from treadle.threads.tables import Table
 
 _ASKED = "a cache was asked"
 _beginning: dict[int, tuple[CodeType, CodeType]] = {}

@@ -19,7 +19,7 @@ from treadle.events import OPEN, Codes
 from treadle.threads import control, hooks
 from treadle.threads.containers import instrumented
 from treadle.threads.foreign import Reach
-from treadle.threads.task import Caller
+from treadle.threads.operation import Caller
 
 Find = Callable[[], Reach]
 

@@ -66,7 +66,7 @@ from treadle.threads.known import (
 )
 from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
 from treadle.threads.nested import CONTAINERS
-from treadle.threads.shared import Table
+from treadle.threads.tables import Table
 
 Function = Callable[..., Any]
 
@@ -85,6 +85,13 @@ _KEEPING = (
     types.CoroutineType, types.AsyncGeneratorType, BaseException,
 )  # fmt: skip
 """Classes whose methods, but for those in tables, look into no argument."""
+
+
+_ASKS_FOR_CALLER = frozenset(
+    [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
+     ("traceback", "format_stack"), ("traceback", "extract_stack")]
+)  # fmt: skip
+"""Functions that look at the frame that calls them, as a debugger's `set_trace` does."""
 
 
 def _take_in_nothing(module: str) -> bool:
@@ -246,7 +253,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
         return function
-    if inner.__name__ == "set_trace":  # a debugger, which stops in the frame that calls it
+    if inner.__name__ == "set_trace" or (inner.__module__, inner.__name__) in _ASKS_FOR_CALLER:
         return function
     stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
     if stand_in is not None:

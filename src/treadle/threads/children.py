@@ -10,11 +10,11 @@ import gc
 import types
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from treadle.threads.naming import name_of
 
-ATOMS = frozenset(
+ATOMS: Final = frozenset(
     {
         int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
         range, slice, types.CodeType,

@@ -18,8 +18,9 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.threads import control
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 EPOCH = 1_000_000_000.0
 """What `time.time` returns at the beginning: 2001-09-09."""
@@ -69,7 +70,7 @@ def sleep(seconds: Any, /) -> None:
     control.announce(operation)
     if me.doing is operation:
         me.doing = ()
-    me.now += duration
+    control.pass_time(me, duration)
 
 
 def _ticked(me: Task) -> float:
@@ -204,7 +205,7 @@ _strftime = time.strftime
 _clock_gettime = time.clock_gettime
 _clock_gettime_ns = time.clock_gettime_ns
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (_TypeInC(datetime.datetime), "now", classmethod(_now)),
         (_TypeInC(datetime.datetime), "utcnow", classmethod(_utcnow)),

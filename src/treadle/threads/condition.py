@@ -18,10 +18,11 @@ from treadle.threads import control
 from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.shared import register
 from treadle.threads.spin import Spin, note_wait_in_vain, take_postponed
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 _EVERYBODY = -1
 
@@ -236,6 +237,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
     if not notified:
         _leave(self, waiter)
         note_wait_in_vain(me, _line(table, Mode.WRITE))
+        control.pass_time(me, timeout or 0)
     return notified
 
 
@@ -266,10 +268,7 @@ def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool
     )
     control.announce(operation)
     act(me, operation.accesses(me))
-    notified = waiter.notified
-    if not notified and timeout > 0:
-        me.now += timeout
-    return notified
+    return waiter.notified
 
 
 def _leave(self: Any, waiter: _Waiter) -> None:
@@ -299,6 +298,8 @@ def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:
         if not notified:
             _change_line(self)
             _leave(self, waiter)
+    if not notified:
+        control.pass_time(me, timeout or 0)
     return notified
 
 
@@ -398,7 +399,7 @@ _original_notify = threading.Condition.notify
 _original_notify_all = threading.Condition.notify_all
 register(threading.Condition, RewoundTable, _children)
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Condition, "wait", _wait),
         (threading.Condition, "wait_for", _wait_for),

@@ -24,9 +24,9 @@ from typing import Any
 
 from treadle.events import Codes, Mode
 from treadle.threads import children
-from treadle.threads import shared as names
 from treadle.threads.children import ATOMS
-from treadle.threads.shared import ClassTable, ObjectTable, Table, class_feature
+from treadle.threads.tables import ClassTable, ObjectTable, Table, class_feature
+from treadle.threads.walks import register
 
 READ, WRITE, ADD = Mode.READ, Mode.WRITE, Mode.ADD
 
@@ -596,10 +596,10 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
     return "other", "[...]"
 
 
-names.register(list, ListTable, children.children_of_list, lambda value: value)
-names.register(bytearray, ListTable)
-names.register(array, SimpleTable)
-names.register(dict, DictTable, children.children_of_dict, children.values_and_keys)
-names.register(set, SetTable, children.children_of_set)
-names.register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
-names.register(deque, SimpleTable, children.children_of_sequence)
+register(list, ListTable, children.children_of_list, lambda value: value)
+register(bytearray, ListTable)
+register(array, SimpleTable)
+register(dict, DictTable, children.children_of_dict, children.values_and_keys)
+register(set, SetTable, children.children_of_set)
+register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
+register(deque, SimpleTable, children.children_of_sequence)

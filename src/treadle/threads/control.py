@@ -14,14 +14,16 @@ unless it has to wait.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from greenlet import getcurrent
 
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
-from treadle.threads.task import Operation, Task
+from treadle.threads.operation import Operation
+from treadle.threads.scheduler import Cut
+from treadle.threads.task import Task
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -35,9 +37,10 @@ def current() -> Task | None:
 
     The exploration itself and other threads of the operating system are no controlled threads.
     """
-    if program is None:
+    running = program
+    if running is None:
         return None
-    task: Task | None = program.scheduler.me
+    task: Task | None = running.scheduler.me
     return task if task is not None and task.fiber is getcurrent() else None
 
 
@@ -56,9 +59,23 @@ def task() -> Task:
 
 def the_program() -> ThreadProgram:
     """Return the program that is being explored."""
-    if program is None:
+    running = program
+    if running is None:
         raise TreadleBug("a controlled primitive was used outside of an exploration")
-    return program
+    return running
+
+
+def pass_time(me: Task, seconds: float) -> None:
+    """Let time pass for a task that slept or waited in vain; it acted before."""
+    if seconds > 0:
+        me.now += seconds
+        the_program().patience.spend(me)
+
+
+def leave_out() -> NoReturn:
+    """End the current task, and do not look at what comes of this execution."""
+    the_program().is_cut = True
+    raise Cut
 
 
 def announce(doing: Operation | Codes) -> Task:

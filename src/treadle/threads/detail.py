@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, location_of, mode_of
+from treadle.libraries import COMPILED_FILES
 from treadle.program import Access, FrameRecord, StepRecord
 from treadle.threads import control, hooks
 from treadle.threads.fibers import Fibers
+from treadle.threads.operation import Operation
 from treadle.threads.scheduler import Scheduler
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 from treadle.threads.wording import UNKNOWN, Deed
 from treadle.words import (
     OPERATIONS,
@@ -47,7 +49,7 @@ _DEFAULT_WORKER = re.compile(r"ThreadPoolExecutor-[\d.]+_(\d+)")
 
 def is_foreign(filename: str) -> bool:
     """Tell whether a file is Treadle's, or that of a primitive that Treadle stands for."""
-    return filename.startswith((_OWN, *_FOREIGN))
+    return filename.startswith((_OWN, COMPILED_FILES, *_FOREIGN))
 
 
 class CannotWaitNow(Exception):
@@ -80,7 +82,7 @@ class RecordingScheduler(Scheduler):
             not doing.ready(me) or doing.deadline(me) is not None
         )
         self._write_down(me, "waits" if waits else "")
-        chain, place = _calling(sys._getframe(1))
+        chain, place = _calling()
         deed = Deed(chain, doing)
         self._places[me.number] = place
         self._deeds[me.number] = [] if doing == () else [(None, place, deed)]
@@ -89,7 +91,7 @@ class RecordingScheduler(Scheduler):
 
     def collect(self, codes: Codes) -> None:
         """Take note of one of several accesses that make up a step."""
-        chain, place = _calling(sys._getframe(1))
+        chain, place = _calling()
         deed = Deed(chain, codes)
         control.collect(codes)
         self._deeds.setdefault(self.me.number, []).append((codes, place, deed))
@@ -146,10 +148,13 @@ class RecordingScheduler(Scheduler):
                 yield Access(OPERATIONS[mode], self._vocabulary.process_names[location_of(access)])
                 continue
             name = self._vocabulary.location_names[location_of(access)]
-            known = UNKNOWN
-            if deed is not None and mode in (Mode.READ, Mode.WRITE, Mode.STORE):
+            if deed is None or mode not in (Mode.READ, Mode.WRITE, Mode.STORE):
+                yield Access(OPERATIONS[mode], name)
+            elif deed.deletes:
+                yield Access("delete", name)
+            else:
                 known = deed.value
-            yield Access(OPERATIONS[mode], name, "" if known is UNKNOWN else self._say(known))
+                yield Access(OPERATIONS[mode], name, "" if known is UNKNOWN else self._say(known))
 
     # Words
 
@@ -190,11 +195,16 @@ def _is_summary(codes: list[int]) -> bool:
     return all(mode_of(access) in (Mode.READ, Mode.WRITE, Mode.STORE, Mode.ADD) for access in codes)
 
 
-def _calling(frame: types.FrameType | None) -> tuple[list[types.FrameType], Place | None]:
-    """Return the frames between a step and the code under test, innermost first; and its line."""
+def _calling() -> tuple[list[types.FrameType], Place | None]:
+    """Return the frames between a step and the code under test, innermost first; and its line.
+
+    Functions of this file have none if they are compiled.
+    """
     chain = []
+    frame: types.FrameType | None = sys._getframe()
     while frame is not None and is_foreign(frame.f_code.co_filename):
-        chain.append(frame)
+        if frame.f_code.co_filename != __file__:
+            chain.append(frame)
         frame = frame.f_back
     place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     return chain, place

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.events import Codes, Mode, location_of, mode_of
 from treadle.result import error_in_words
 from treadle.threads.scope import Variable
-from treadle.threads.shared import CellTable, ObjectTable, Table
+from treadle.threads.tables import CellTable, ObjectTable, Table
 
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun

@@ -13,8 +13,10 @@ from typing import Any
 from treadle.events import Codes, Mode
 from treadle.threads import control, hooks
 from treadle.threads.children import Children
-from treadle.threads.shared import ObjectTable, Shared, register
+from treadle.threads.shared import Shared
+from treadle.threads.tables import ObjectTable
 from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 _STATE = ("_value", "_flag", "_state", "_count")
 """Attributes in which the primitives of `threading` keep their state."""

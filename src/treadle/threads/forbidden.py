@@ -85,4 +85,4 @@ def _references() -> list[tuple[Any, Any]]:
     return found
 
 
-PATCHES = Patches(references=_references())
+PATCHES: Patches = Patches(references=_references())

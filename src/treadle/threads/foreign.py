@@ -23,7 +23,7 @@ from treadle.threads import children
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import ContainerTable, instrumented, whole_read, whole_write
 from treadle.threads.nested import content
-from treadle.threads.shared import ObjectTable, Table
+from treadle.threads.tables import ObjectTable, Table
 
 modules_under_test: set[str] = set()
 """Names of the modules whose classes are code under test."""

@@ -17,17 +17,20 @@ from concurrent.futures import _base
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import calls, control, hooks, shared
+from treadle.threads import calls, control, hooks
 from treadle.threads.children import Children
 from treadle.threads.facets import FacetTable, act
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.shared import Shared
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 Future = futures.Future
 
-_CANCELLED = (_base.CANCELLED, _base.CANCELLED_AND_NOTIFIED)
-_DONE = (*_CANCELLED, _base.FINISHED)
+RUNNING = _base.RUNNING
+CANCELLED = (_base.CANCELLED, _base.CANCELLED_AND_NOTIFIED)
+DONE = (*CANCELLED, _base.FINISHED)
 _COMPLETED = (_base.CANCELLED_AND_NOTIFIED, _base.FINISHED)
 """The states in which `wait` and `as_completed` regard a future as done."""
 
@@ -111,11 +114,11 @@ class _Outcome(Operation):
 
     def ready(self, task: Task) -> bool:
         """Tell whether the future is done, or the wait would end anyway."""
-        return self._timeout is not None or self._future._state in _DONE
+        return self._timeout is not None or self._future._state in DONE
 
     def deadline(self, task: Task) -> float | None:
         """Return when it gives up, if it would have to wait now."""
-        if self._timeout is None or self._future._state in _DONE:
+        if self._timeout is None or self._future._state in DONE:
             return None
         return task.now + max(self._timeout, 0)
 
@@ -140,18 +143,18 @@ def await_outcome(future: Any, timeout: float | None) -> None:
     me = control.task()
     table = table_of(future)
     if table is None:
-        if future._state not in _DONE and timeout is None:
+        if future._state not in DONE and timeout is None:
             control.announce(_Outcome(future, None, None))
     elif me.number not in table.seen:
         operation = _Outcome(future, table, timeout)
         control.announce(operation)
         act(me, operation.pending(me))
-    if future._state not in _DONE:
-        me.now += max(timeout or 0, 0)
+    if future._state not in DONE:
+        control.pass_time(me, timeout or 0)
         raise TimeoutError
     if table is not None:
         table.see(me)
-    if future._state in _CANCELLED:
+    if future._state in CANCELLED:
         raise _base.CancelledError
 
 
@@ -188,7 +191,7 @@ def _look(future: Any, start: bool) -> Any:
             table.look_at_start()
         codes = table.start(Mode.READ) if start else ()
         control.announce((table.outcome(Mode.READ), *codes))
-        if future._state in _DONE:
+        if future._state in DONE:
             table.see(me)
     return future._state
 
@@ -197,21 +200,21 @@ def _cancelled(self: Any) -> bool:
     """`Future.cancelled`."""
     if control.current() is None:
         return bool(_ORIGINALS["cancelled"](self))
-    return _look(self, start=False) in _CANCELLED
+    return _look(self, start=False) in CANCELLED
 
 
 def _running(self: Any) -> bool:
     """`Future.running`."""
     if control.current() is None:
         return bool(_ORIGINALS["running"](self))
-    return bool(_look(self, start=True) == _base.RUNNING)
+    return bool(_look(self, start=True) == RUNNING)
 
 
 def _done(self: Any) -> bool:
     """`Future.done`."""
     if control.current() is None:
         return bool(_ORIGINALS["done"](self))
-    return _look(self, start=False) in _DONE
+    return _look(self, start=False) in DONE
 
 
 def _repr(self: Any) -> str:
@@ -243,7 +246,7 @@ def begin_work(future: Any, me: Task) -> Codes:
     table = table_of(future)
     was = future._state
     if was == _base.PENDING:
-        future._state = _base.RUNNING
+        future._state = RUNNING
         if table is not None:
             table.runner = me
     elif was == _base.CANCELLED:
@@ -287,13 +290,13 @@ def _finish(future: Any, result: Any, exception: Any) -> None:
         control.publish(result, f"result of {table.label}")
         control.publish(exception, f"exception of {table.label}")
         control.announce((table.outcome(Mode.WRITE),))
-        expected = table.runner is me and future._state == _base.RUNNING
-        if future._state in _DONE:
+        expected = table.runner is me and future._state == RUNNING
+        if future._state in DONE:
             act(me, (OPEN, table.outcome(Mode.READ), *table.start(Mode.READ)))
         elif not expected:
             act(me, (OPEN, table.outcome(Mode.WRITE), *table.start(Mode.WRITE)))
         table.when = me.now
-    if future._state in _DONE:
+    if future._state in DONE:
         raise _base.InvalidStateError(f"{future._state}: {_in_words(future)}")
     future._result = result
     future._exception = exception
@@ -332,7 +335,7 @@ def _cancel(self: Any) -> bool:
     if self._state == _base.PENDING:
         cancel_pending(self, me)
         return True
-    return self._state in _CANCELLED
+    return self._state in CANCELLED
 
 
 def cancel_codes(future: Any, table: FutureTable) -> Codes:
@@ -362,10 +365,10 @@ def _add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
         control.publish(fn, f"callback of {table.label}")
         callbacks = table.code(Mode.WRITE, "callbacks", " callbacks")
         control.announce((OPEN, table.outcome(Mode.READ), callbacks))
-        if self._state in _DONE:
+        if self._state in DONE:
             act(me, (OPEN, table.outcome(Mode.READ)))
             table.see(me)
-    if self._state not in _DONE:
+    if self._state not in DONE:
         self._done_callbacks.append(fn)
         return
     try:
@@ -439,12 +442,13 @@ def _await_several(operation: _Several, several: list[Any]) -> list[Any]:
         control.announce(operation)
         act(me, operation.pending(me))
     finished = [future for future in several if future._state in _COMPLETED]
-    if operation.deadline(me) is not None:
-        me.now = max(me.now, operation.deadline(me) or 0)
+    deadline = operation.deadline(me)
     for future in finished:
         table = table_of(future)
         if table is not None:
             table.see(me)
+    if deadline is not None:
+        control.pass_time(me, deadline - me.now)
     return finished
 
 
@@ -544,7 +548,7 @@ def _children(future: Any, label: str) -> Children:
             yield value, f"{label}.{name}"
 
 
-shared.register(Future, FutureTable, _children)
+register(Future, FutureTable, _children)
 
 _MODELS: dict[str, Callable[..., Any]] = {
     "__init__": _init,
@@ -565,7 +569,7 @@ _ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(Future, name) for nam
 _wait = futures.wait
 _as_completed = futures.as_completed
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[(Future, name, model) for name, model in _MODELS.items()],
     references=[(_wait, wait), (_as_completed, as_completed)],
 )

@@ -27,7 +27,7 @@ from treadle.threads.foreign import (
     has_plain_attributes,
 )
 from treadle.threads.nested import KEYS, holds
-from treadle.threads.shared import Table
+from treadle.threads.tables import Table
 from treadle.threads.weak import WeakProxyTable
 
 
@@ -59,7 +59,7 @@ on_loop: Callable[[object], None] = _no_loop
 """Called before the backward jump of a `while` loop."""
 on_point: Callable[[], None] = _no_point
 """Called where an interpreter with a global lock may switch threads."""
-effects = [False]
+effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
 unobserved: list[tuple[str, str]] = []
 """Functions that touched shared objects unobserved: name, and `file:line` of the first call."""

@@ -16,7 +16,8 @@ from treadle.threads.children import ATOMS
 from treadle.threads.containers import ContainerTable, ListTable
 from treadle.threads.foreign import OWN, Behind, behind, state_of
 from treadle.threads.nested import CONTAINERS
-from treadle.threads.shared import ObjectTable, register
+from treadle.threads.tables import ObjectTable
+from treadle.threads.walks import register
 from treadle.threads.weak import WeakProxyTable
 
 _END = object()

@@ -18,7 +18,7 @@ from treadle.events import Codes
 from treadle.threads import hooks, iterate
 from treadle.threads.containers import AttributesTable, ContainerTable, ItemsTable, whole_read
 from treadle.threads.hooks import published
-from treadle.threads.shared import ClassTable, ObjectTable
+from treadle.threads.tables import ClassTable, ObjectTable
 
 Function = Callable[..., Any]
 
@@ -39,6 +39,13 @@ def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
     values = (getattr(function, "__self__", None), *args, *kwargs.values())
     hooks.read_deeply(values, None, deeply=True)
     return function(*args, **kwargs)
+
+
+def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a logger; the record is to name the line that calls this function."""
+    hooks.read_deeply((*args, *kwargs.values()), ())
+    stacklevel = kwargs.pop("stacklevel", 1) + 1
+    return function(*args, stacklevel=stacklevel, **kwargs)
 
 
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -354,6 +361,11 @@ LIBRARY: dict[tuple[str, str], Function] = {
         read_everything,
     ),
     **dict.fromkeys([("random", "Random.shuffle")], write_first),
+    **{
+        ("logging", f"{owner}{level}"): write_log
+        for owner in ("", "Logger.", "LoggerAdapter.")
+        for level in ("debug", "info", "warning", "error", "exception", "critical", "log")
+    },
     **dict.fromkeys(
         [
             ("collections", "Counter.update"), ("collections", "Counter.subtract"),

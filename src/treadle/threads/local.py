@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
 from treadle.events import Codes
-from treadle.threads import control, shared
+from treadle.threads import control
 from treadle.threads.collector import referrers
 from treadle.threads.patches import Patches
-from treadle.threads.shared import ObjectTable
+from treadle.threads.tables import ObjectTable
 from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -251,6 +252,6 @@ def _foreign_globals() -> set[int]:
     return found
 
 
-shared.register(_Local, LocalTable)
+register(_Local, LocalTable)
 
-PATCHES = Patches(references=[(_Local, local)])
+PATCHES: Patches = Patches(references=[(_Local, local)])

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.events import OPEN, Codes, Mode
-from treadle.threads import control, shared
+from treadle.threads import control
 from treadle.threads.facets import FacetTable, act, table_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 REAL_LOCK: Any = type(_thread.allocate_lock())
 REAL_RLOCK: Any = _thread.RLock
@@ -118,7 +120,7 @@ class _Lock:
         if free:
             self.take(me)
         else:
-            me.now += timeout
+            control.pass_time(me, timeout)
         return free
 
     __enter__ = acquire
@@ -405,9 +407,9 @@ def _model(real: Any) -> Lock | RLock:
 
 
 for _kind in (Lock, RLock, REAL_LOCK, REAL_RLOCK):
-    shared.register(_kind, FacetTable)
+    register(_kind, FacetTable)
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     references=[
         (_thread.allocate_lock, Lock),
         (threading.Lock, Lock),

@@ -19,7 +19,8 @@ from treadle.threads import control, hooks
 from treadle.threads.children import attributes_of, children_of_instance
 from treadle.threads.known import LIBRARY
 from treadle.threads.patches import Patches
-from treadle.threads.shared import ObjectTable, register
+from treadle.threads.tables import ObjectTable
+from treadle.threads.walks import register
 
 _COUNTS = frozenset({"called", "call_count"})
 _ORDER = frozenset({"call_args", "call_args_list", "mock_calls", "method_calls"})

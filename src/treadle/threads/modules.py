@@ -21,14 +21,16 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.libraries import is_of_the_user
-from treadle.threads import caches, calls, hooks, known, shared
+from treadle.threads import caches, calls, hooks, known
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
 from treadle.threads.containers import instrumented
 from treadle.threads.scan import Facts, facts_of
 from treadle.threads.scope import Scope, Variable
-from treadle.threads.shared import CellTable, Shared, Table
+from treadle.threads.shared import Shared
+from treadle.threads.tables import CellTable, Table
+from treadle.threads.walks import register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
@@ -94,7 +96,7 @@ def _content(variable: Any, label: str) -> Children:
         yield namespace[variable.name], label
 
 
-shared.register(Variable, VariableTable, _content)
+register(Variable, VariableTable, _content)
 
 
 def _modules_of(value: Any) -> Iterator[str]:

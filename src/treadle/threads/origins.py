@@ -118,13 +118,7 @@ class Origins:
 
     def _load_global(self, arg: Any) -> None:
         with_null, name = arg
-        origin = Origin("LOAD_GLOBAL", name)
-        if not with_null:
-            self._stack.append(origin)
-        elif self._version >= (3, 13):
-            self._stack += [origin, _NULL]
-        else:
-            self._stack += [_NULL, origin]
+        self._push(Origin("LOAD_GLOBAL", name), with_null)
 
     def _is_import(self, loaded: Origin) -> bool:
         is_variable = loaded.name in _LOADS and not loaded.is_constant
@@ -140,8 +134,11 @@ class Origins:
             # perhaps of a module or class
             kind = "LOAD_OF_GLOBAL"
         self._pop(1)
-        origin = Origin(kind, name, i)
-        if not is_method:
+        self._push(Origin(kind, name, i), is_method)
+
+    def _push(self, origin: Origin, with_null: bool) -> None:
+        """Push what was loaded, for a call with the NULL that belongs to it."""
+        if not with_null:
             self._stack.append(origin)
         elif self._version >= (3, 13):
             self._stack += [origin, _NULL]

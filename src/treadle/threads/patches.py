@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _MISSING = object()
@@ -27,6 +27,15 @@ class Patches:
     """Owner, name and what the attribute is while a test is explored."""
     references: list[tuple[Any, Any]] = field(default_factory=list)
     """Originals, and what stands for them in every module that refers to them."""
+
+    def __post_init__(self) -> None:
+        """Call functions as what they stand for: a thread is named after its function."""
+        for _, name, stand_in in self.attributes:
+            if isinstance(stand_in, FunctionType):
+                stand_in.__name__ = name
+        for original, stand_in in self.references:
+            if isinstance(stand_in, FunctionType):
+                stand_in.__name__ = original.__name__
 
 
 class Installer:

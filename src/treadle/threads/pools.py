@@ -26,15 +26,17 @@ from typing import Any
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
-from treadle.threads import calls, control, hooks, shared
+from treadle.threads import calls, control, hooks
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.facets import FacetTable, act
 from treadle.threads.futures import begin_work, cancel_codes, cancel_pending, is_to_run, table_of
 from treadle.threads.naming import name_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 from treadle.threads.thread import task_of
+from treadle.threads.walks import register
 
 Executor = thread.ThreadPoolExecutor
 
@@ -494,9 +496,9 @@ def _children(executor: Any, label: str) -> Children:
             yield value, f"{label}.{name}"
 
 
-shared.register(Executor, PoolTable, _children)
+register(Executor, PoolTable, _children)
 for _kind in (_Pool, _Worker, _Job):
-    shared.register(_kind, None)
+    register(_kind, None)
 
 _MODELS: dict[str, Callable[..., Any]] = {
     "__init__": _init,
@@ -505,4 +507,4 @@ _MODELS: dict[str, Callable[..., Any]] = {
 }
 _ORIGINALS: dict[str, Callable[..., Any]] = {name: vars(Executor)[name] for name in _MODELS}
 
-PATCHES = Patches(attributes=[(Executor, name, model) for name, model in _MODELS.items()])
+PATCHES: Patches = Patches(attributes=[(Executor, name, model) for name, model in _MODELS.items()])

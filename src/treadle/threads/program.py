@@ -18,11 +18,12 @@ from treadle.threads.host import WATCHDOG, Host
 from treadle.threads.interrupts import Interrupts
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
+from treadle.threads.patience import Patience
 from treadle.threads.primitives import patches
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import Feature, Shared
-from treadle.threads.spin import PatientLoop, visit
+from treadle.threads.spin import visit
 from treadle.threads.task import MAIN_IDENT, Path, Task
 
 _TRIALS = 10
@@ -44,7 +45,8 @@ class ThreadProgram:
         instrument: tuple[str, ...] = (),
         is_coarse: bool = False,
         thread_exceptions: bool = True,
-        patience: float | None = WATCHDOG,
+        watchdog: float | None = WATCHDOG,
+        max_rounds: int | None = None,
     ) -> None:
         self.test = test
         self.name = name
@@ -64,10 +66,10 @@ class ThreadProgram:
         self._run: ThreadRun | None = None
         self._installer = Installer()
         self._interrupts = Interrupts()
-        self.host = Host(self, patience)
+        self.host = Host(self, watchdog)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
-        self.patient_loop = PatientLoop()
+        self.patience = Patience(max_rounds)
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
@@ -139,9 +141,7 @@ class ThreadProgram:
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far."""
-        found = []
-        if not has_ended:
-            found += self.patient_loop.notes()
+        found = self.patience.notes(has_ended=has_ended)
         if not self.branches:
             found.append("the test started no thread, so there is only one interleaving")
         found += [

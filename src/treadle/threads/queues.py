@@ -25,12 +25,15 @@ from typing import Any
 
 from treadle.errors import TreadleError
 from treadle.events import OPEN, Codes, Mode, code, location_of
-from treadle.threads import control, hooks, shared
+from treadle.threads import control, hooks
 from treadle.threads.children import Children
 from treadle.threads.facets import act
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.shared import ObjectTable, Shared
-from treadle.threads.task import Operation, Task
+from treadle.threads.shared import Shared
+from treadle.threads.tables import ObjectTable
+from treadle.threads.task import Task
+from treadle.threads.walks import register
 
 _FOREVER = -1.0
 """The patience of an operation that waits as long as it takes; 0 is that of a `_nowait`."""
@@ -272,9 +275,9 @@ class _Transfer(Operation):
             me = control.announce(self)
         possible = self.possible()
         if not possible:
-            me.now += self.patience
             if self.table is not None:
                 act(me, self.table.failed())
+            control.pass_time(me, self.patience)
         return me, possible
 
 
@@ -410,7 +413,7 @@ def _reads(name: str) -> Callable[[Any], Any]:
             return size
         return not size if name == "empty" else 0 < self.maxsize <= size
 
-    read.__name__ = name
+    read.__code__ = read.__code__.replace(co_name=name)  # so that reports can tell them apart
     read.__doc__ = f"`Queue.{name}`."
     return read
 
@@ -541,7 +544,7 @@ def _children(owner: Any, label: str) -> Children:
 
 
 for _kind in (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue):
-    shared.register(_kind, QueueTable, _children)
+    register(_kind, QueueTable, _children)
 
 _MODELS: dict[str, Callable[..., Any]] = {
     "put": _put,
@@ -557,7 +560,7 @@ _ORIGINALS: dict[str, Callable[..., Any]] = {
     name: vars(queue.Queue)[name] for name in _MODELS if name in vars(queue.Queue)
 }
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[(queue.Queue, name, _MODELS[name]) for name in _ORIGINALS],
     references=[(queue.SimpleQueue, SimpleQueue)],
 )

@@ -73,7 +73,7 @@ def _functions() -> list[tuple[Any, Any]]:
     ]
 
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[(random.Random, "seed", seed)],
     references=[(_urandom, urandom), *_functions()],
 )

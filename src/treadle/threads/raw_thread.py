@@ -73,7 +73,7 @@ def _handle_exception(function: Any, error: BaseException) -> None:
     """Give an exception to the test's own hook; without one it leaves the thread."""
     hook = sys.unraisablehook
     if isinstance(error, SystemExit):
-        raise thread.thread_exit(error) from error
+        raise thread.thread_exit(error) from None
     if control.the_program().host.is_own_hook(hook):
         raise error
     message = "Exception ignored in thread started by"
@@ -212,7 +212,7 @@ def register_atexit(function: Any, *args: Any, **kwargs: Any) -> None:
         _register_atexit(function, *args, **kwargs)
 
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     references=[
         (_start_new_thread, start_new_thread),
         (_thread.start_new, start_new_thread),

@@ -11,9 +11,10 @@ from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
+from treadle.threads.operation import Operation
 from treadle.threads.scheduler import is_ready
 from treadle.threads.state import fingerprint
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 from treadle.words import place_in_words, place_of_frame
 
 if TYPE_CHECKING:

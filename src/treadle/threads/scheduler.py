@@ -25,7 +25,8 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash
 from treadle.threads.fibers import Fibers
-from treadle.threads.task import Operation, Task
+from treadle.threads.operation import Operation
+from treadle.threads.task import Task
 
 _PATIENCE = 1000
 """Aborts that a task may swallow before it is abandoned."""
@@ -102,7 +103,7 @@ class Scheduler:
         self.position = self.length = 0
         self.finishing = False
         self.processes: Any = ()
-        self.codes: Any = ()
+        self.codes: list[Codes] = []
         self.limit = 0
         self.done: Codes | None = None
         """What the step accessed that the hub asked for."""
@@ -111,11 +112,11 @@ class Scheduler:
 
     def announce(self, doing: Codes | Operation) -> None:
         """End the current task's step; return when the task is to perform what it announced."""
-        me = self.me
+        me: Task = self.me
         if me.callers and not self.aborting:
             for caller in me.callers:
                 caller.end_step()
-        done = me.doing
+        done: Any = me.doing
         me.doing = doing
         if self.trail is not None and done is not None:
             self.trail.add(me, done)
@@ -126,7 +127,7 @@ class Scheduler:
                 if (
                     position < self.length
                     and self.processes[position] == me.number
-                    and doing.__class__ is tuple
+                    and type(doing) is tuple
                 ):
                     return
                 self._next()
@@ -135,7 +136,7 @@ class Scheduler:
             self.codes.append(done)
             self.processes.append(me.number)
             self.position = position = position + 1
-            if doing.__class__ is tuple and position < self.limit:
+            if type(doing) is tuple and position < self.limit:
                 return
             self._next()
             return
@@ -372,13 +373,13 @@ class Scheduler:
 def is_ready(task: Task) -> bool:
     """Tell whether a task can take a step."""
     doing = task.doing
-    return doing.__class__ is tuple or (doing is not None and doing.ready(task))  # type: ignore[union-attr]
+    return type(doing) is tuple or (doing is not None and doing.ready(task))  # type: ignore[union-attr]
 
 
 def is_eager(task: Task) -> bool:
     """Tell whether a task can take a step and would not rather wait for a time-out."""
     doing = task.doing
-    if doing.__class__ is tuple:
+    if type(doing) is tuple:
         return True
     operation: Any = doing
     return operation is not None and operation.ready(task) and operation.deadline(task) is None

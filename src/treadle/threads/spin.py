@@ -23,16 +23,14 @@ from typing import Any
 from treadle.events import Codes, Mode, code, location_of, mode_of
 from treadle.threads import control, hooks
 from treadle.threads.children import ATOMS
+from treadle.threads.operation import Operation
 from treadle.threads.scheduler import Abort, Scheduler
-from treadle.threads.task import Operation, Task
-from treadle.words import Place, place_in_words
+from treadle.threads.task import Task
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
-_MANY_ROUNDS = 20
-"""Rounds of a loop that lets time pass which are worth telling if the search does not end."""
 _READS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED})
 _HARMLESS = frozenset({*_READS, Mode.WATCH, Mode.OPEN})
 _TAKES = frozenset({Mode.TAKE, Mode.SPARE})
@@ -103,29 +101,6 @@ class Trail:
 
 
 @dataclass(slots=True)
-class PatientLoop:
-    """The loop that let time pass in the most iterations in a row."""
-
-    rounds: int = 0
-    place: Place | None = None
-
-    def update(self, rounds: int, frame: FrameType) -> None:
-        """Take note of a loop's iterations so far."""
-        if rounds > self.rounds:
-            self.rounds = rounds
-            self.place = frame.f_code.co_filename, frame.f_lineno
-
-    def notes(self) -> list[str]:
-        """Say why a search may not come to an end, if this is why."""
-        if self.rounds < _MANY_ROUNDS:
-            return []
-        return [
-            f"the loop at {place_in_words(self.place)} waited or slept {self.rounds:,} times in a "
-            f"row, and every number of times is explored: bound it with treadle.assume()"
-        ]
-
-
-@dataclass(slots=True)
 class _Visit:
     """How things stood at a loop's last backward jump."""
 
@@ -133,12 +108,8 @@ class _Visit:
     values: dict[str, Any]
     at: int
     """Length of the trail."""
-    time: float
-    """The task's clock."""
     waits: int
     """How often the task had waited in vain on condition variables."""
-    rounds: int = 0
-    """Iterations in a row that let time pass: they slept, or waited in vain."""
     idle: int = 0
     """Iterations in a row that did nothing that anybody could see."""
 
@@ -178,12 +149,9 @@ def visit(site: object) -> None:
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
     lines: Codes = me.scratch.get(_IN_VAIN, ())
-    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), me.now, len(lines))
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), len(lines))
     if last is None or last.frame is not frame:
         return
-    if me.now > last.time:
-        now.rounds = last.rounds + 1
-        program.patient_loop.update(now.rounds, frame)
     if changed or not _same(last.values, values):
         return
     locations: list[int] | None = []

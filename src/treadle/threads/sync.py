@@ -8,8 +8,9 @@ from typing import Any
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import control
 from treadle.threads.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 
 def _codes(primitive: Any, *modes: Mode) -> Codes:
@@ -80,8 +81,8 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
         return True
     control.announce(_Wait(self) if timeout is None else _TimedWait(self, timeout))
     act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
-    if timeout is not None and timeout > 0 and not self._flag:
-        me.now += timeout
+    if timeout is not None and not self._flag:
+        control.pass_time(me, timeout)
     return bool(self._flag)
 
 
@@ -192,7 +193,7 @@ def _try_unit(self: Any, me: Task, timeout: float) -> bool:
         control.announce(_UnitInTime(self, timeout))
         act(me, (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ)))
     if self._value == 0:
-        me.now += max(timeout, 0)
+        control.pass_time(me, timeout)
         return False
     self._value -= 1
     return True
@@ -256,7 +257,7 @@ register_primitive(threading.Event, frozenset(vars(threading.Event())))
 register_primitive(threading.Semaphore, frozenset(vars(threading.Semaphore())))
 register_primitive(threading.BoundedSemaphore, frozenset(vars(threading.BoundedSemaphore())))
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Event, "wait", _event_wait),
         (threading.Event, "is_set", _event_is_set),

@@ -15,13 +15,15 @@ from typing import Any
 from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, code
 from treadle.program import CannotStepError
-from treadle.threads import calls, control, hooks, shared
+from treadle.threads import calls, control, hooks
 from treadle.threads.children import Children
 from treadle.threads.naming import name_of
+from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.scheduler import Abort
-from treadle.threads.shared import ObjectTable
-from treadle.threads.task import MAIN_IDENT, Operation, Task
+from treadle.threads.tables import ObjectTable
+from treadle.threads.task import MAIN_IDENT, Task
+from treadle.threads.walks import register
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
     "_target",
@@ -362,17 +364,17 @@ def _handle_exception(self: Any, error: BaseException) -> None:
     if hook is not ambient_excepthook:
         hook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
     elif isinstance(error, SystemExit):
-        raise thread_exit(error) from error
+        raise thread_exit(error) from None
     else:
         raise error
 
 
 def thread_exit(error: SystemExit) -> ThreadExit:
-    """Return the finding for a thread that called `sys.exit`."""
+    """Return the finding for a thread that called `sys.exit`: from where it did."""
     return ThreadExit(
         f"SystemExit({error.code!r}) in a thread ends only that thread, and silently: "
         f"return from its function, or tell the main thread to exit"
-    )
+    ).with_traceback(error.__traceback__)
 
 
 def _end(self: Any) -> None:
@@ -422,7 +424,7 @@ def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) ->
         me = control.announce(timed)
         me.doing = timed.codes
         if not timed.has_ended:
-            me.now += timeout
+            control.pass_time(me, timeout)
             return
     me = control.task()
     me.now = max(me.now, target.now)
@@ -546,9 +548,9 @@ def _quick_children(thread: Any) -> list[Any]:
     return found
 
 
-shared.register(threading.Thread, ObjectTable, _children, _quick_children)
+register(threading.Thread, ObjectTable, _children, _quick_children)
 
-PATCHES = Patches(
+PATCHES: Patches = Patches(
     attributes=[
         (threading.Thread, "__init__", _init),
         (threading.Thread, "start", _start),

@@ -12,7 +12,8 @@ from treadle.threads.children import (
     children_of_proxy,
     children_of_reference,
 )
-from treadle.threads.shared import ObjectTable, Table, register
+from treadle.threads.tables import ObjectTable, Table
+from treadle.threads.walks import register
 
 
 class WeakProxyTable(Table):

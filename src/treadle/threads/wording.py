@@ -11,18 +11,19 @@ import queue
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
 from treadle.program import Access
 from treadle.threads import condition, control, hooks, pools, queues, sync
 from treadle.threads.children import ATOMS
-from treadle.threads.futures import as_completed, wait
+from treadle.threads.futures import CANCELLED, DONE, RUNNING, as_completed, wait
 from treadle.threads.locks import Lock, RLock, Trying
+from treadle.threads.operation import Operation
 from treadle.threads.primitives import PATCHES
 from treadle.threads.queues import SimpleQueue
 from treadle.threads.scope import Variable
-from treadle.threads.task import Operation, Task
+from treadle.threads.task import Task
 
 UNKNOWN = object()
 """A value that cannot be told."""
@@ -30,12 +31,12 @@ UNKNOWN = object()
 _VERBS = {
     "Thread.start": "start",
     "Thread.join": "join",
-    "Thread.is_alive": "look at",
+    "Thread.is_alive": "call",
     "Lock.acquire": "acquire",
     "Lock.__enter__": "acquire",
     "Lock.release": "release",
     "Lock.__exit__": "release",
-    "Lock.locked": "look at",
+    "Lock.locked": "call",
     "Condition.__enter__": "acquire",
     "Condition.__exit__": "release",
     "Condition.wait": "wait on",
@@ -43,7 +44,7 @@ _VERBS = {
     "Condition.notify": "notify",
     "Condition.notify_all": "notify all on",
     "Event.wait": "wait for",
-    "Event.is_set": "look at",
+    "Event.is_set": "call",
     "Event.set": "set",
     "Event.clear": "clear",
     "Semaphore.acquire": "acquire",
@@ -53,13 +54,13 @@ _VERBS = {
     "Barrier.wait": "wait at",
     "Barrier.reset": "reset",
     "Barrier.abort": "abort",
-    "Barrier.n_waiting": "look at",
-    "Barrier.broken": "look at",
+    "Barrier.n_waiting": "read",
+    "Barrier.broken": "read",
     "Queue.put": "put to",
     "Queue.get": "get from",
-    "Queue.qsize": "look at",
-    "Queue.empty": "look at",
-    "Queue.full": "look at",
+    "Queue.qsize": "call",
+    "Queue.empty": "call",
+    "Queue.full": "call",
     "Queue.task_done": "task done in",
     "Queue.join": "wait for tasks of",
     "Queue.shutdown": "shut down",
@@ -68,9 +69,9 @@ _VERBS = {
     "Future.set_result": "set result of",
     "Future.set_exception": "set exception of",
     "Future.cancel": "cancel",
-    "Future.cancelled": "look at",
-    "Future.running": "look at",
-    "Future.done": "look at",
+    "Future.cancelled": "call",
+    "Future.running": "call",
+    "Future.done": "call",
     "Future.add_done_callback": "add callback to",
     "futures.wait": "wait for",
     "futures.as_completed": "wait for",
@@ -80,6 +81,18 @@ _VERBS = {
     "time.sleep": "sleep",
 }
 """What the code under test calls, in words; the object follows."""
+
+_ANSWERS: dict[str, Callable[[Any], object]] = {
+    "Lock.locked": lambda lock: lock._locked,
+    "Event.is_set": lambda event: event._flag,
+    "Queue.qsize": lambda items: items._qsize(),
+    "Queue.empty": lambda items: not items._qsize(),
+    "Queue.full": lambda items: 0 < items.maxsize <= items._qsize(),
+    "Future.cancelled": lambda future: future._state in CANCELLED,
+    "Future.running": lambda future: future._state == RUNNING,
+    "Future.done": lambda future: future._state in DONE,
+}
+"""What a call that only looks at a primitive returns."""
 
 _CLASSES = ((Lock, "Lock"), (RLock, "Lock"), (SimpleQueue, "Queue"))
 """Classes that stand for ones written in C, and whose methods theirs are like."""
@@ -144,9 +157,16 @@ class Deed:
             self._fix(found["result"])
         elif self._call == "Future.result":
             self._value = lambda: found["self"]._result
+        elif self._call in _ANSWERS:
+            self._fix(_answer(self._call, found["self"]))
 
     def _fix(self, value: object) -> None:
         self._value = lambda: value
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it is a `del`."""
+        return bool(self._chain) and self._chain[-1].f_code in _DELETING
 
     @property
     def value(self) -> object:
@@ -160,11 +180,20 @@ class Deed:
         name = _VERBS[self._call]
         if self._operation is not None:
             name = _SECOND_HALF.get(type(self._operation), name)
+        subject = _subject(self._frame)
+        if name in ("call", "read"):
+            subject += f".{self._call.partition('.')[2]}{'()' if name == 'call' else ''}"
         value = self.value
         if value is UNKNOWN:
-            return Access(name, _subject(self._frame))
-        text = str(value) if isinstance(value, _Said) else say(value)
-        return Access(name, _subject(self._frame), text)
+            return Access(name, subject)
+        return Access(name, subject, str(value) if isinstance(value, _Said) else say(value))
+
+
+_DELETING = (
+    hooks.delete_attr.__code__,
+    hooks.delete_item.__code__,
+    hooks.delete_cell.__code__,
+)
 
 
 class _Said(str):
@@ -218,7 +247,10 @@ def _method_in_words(chain: list[types.FrameType], say: Callable[[object], str])
             given = [*map(say, found["args"])]
             given += [f"{name}={say(value)}" for name, value in found["kwargs"].items()]
             name = found["function"].__name__
-            return Access("call", f"{found['table'].label}.{name}({', '.join(given)})")
+            called = f"{found['table'].label}.{name}({', '.join(given)})"
+            result = found.get("result")  # of views, and of what failed, nothing is said
+            is_told = result is not None and not isinstance(result, _VIEWS)
+            return Access("call", called, say(result) if is_told else "")
         if frame.f_code is hooks.contains.__code__:
             item, obj = found["item"], found["obj"]
             place = f"{say(item)} in {control.label_of(obj, 'it')}"
@@ -239,6 +271,13 @@ def _is_in_vain(operation: Operation, task: Task) -> bool:
 _QUEUES = (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue)
 
 
+def _answer(call: str, owner: Any) -> object:
+    """Return what a look at a primitive will return, if that is not up to code of the user's."""
+    if call.startswith("Queue.") and type(owner) not in _QUEUES:
+        return UNKNOWN
+    return _ANSWERS[call](owner)
+
+
 def _next_item(owner: Any) -> object:
     """Return what the next `get` of a queue will return."""
     if owner.__class__ not in _QUEUES:
@@ -252,6 +291,7 @@ def _next_item(owner: Any) -> object:
 # Values of plain accesses
 
 _CONTAINERS = (list, dict, set, deque, bytearray)
+_VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
 
 
 def _value_at(chain: list[types.FrameType]) -> Callable[[], object]:

@@ -1,0 +1,61 @@
+"""How often a thread waits in vain: what wakes up now and then may do so any number of times."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+from treadle.threads import control
+from treadle.threads.detail import is_foreign
+from treadle.threads.task import Task
+from treadle.words import Place, place_in_words
+
+_MANY = 20
+"""Times in a row that are worth telling if the search does not end."""
+
+
+class Patience:
+    """Counts how often in a row a thread slept or waited in vain in one place of the code."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        """Times in a row after which an execution is left out."""
+        self._rounds = 0
+        """The most that were seen."""
+        self._place: Place | None = None
+
+    def spend(self, me: Task) -> None:
+        """Take note that a task slept or waited in vain; leave the execution out if too often."""
+        frame = _of_the_user(sys._getframe(1))
+        here = frame.f_code.co_filename, frame.f_lineno
+        there, rounds = me.scratch.get(Patience, (None, 0))
+        rounds = rounds + 1 if here == there else 1
+        me.scratch[Patience] = here, rounds
+        if rounds > self._rounds:
+            self._rounds = rounds
+            self._place = here
+        if self._most is not None and rounds > self._most:
+            control.leave_out()
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Say what was left out, or why a search may not come to an end, if this is why."""
+        place = place_in_words(self._place)
+        if self._most is not None and self._rounds > self._most:
+            times = f"{self._most:,} time{'s' if self._most > 1 else ''} in a row"
+            return [
+                f"a thread may sleep or wait in vain at {place} more than {times}: what comes of "
+                f"that was left out (max_rounds)"
+            ]
+        if has_ended or self._rounds < _MANY:
+            return []
+        return [
+            f"a thread slept or waited in vain at {place} {self._rounds:,} times in a row, and "
+            f"every number of times is explored: bound it with max_rounds"
+        ]
+
+
+def _of_the_user(frame: FrameType) -> FrameType:
+    """Return the frame that called what Treadle stands for."""
+    while frame.f_back is not None and is_foreign(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
