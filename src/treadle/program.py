@@ -77,7 +77,7 @@ class Wait:
     @property
     def is_for_an_end(self) -> bool:
         """Whether it waits for the end of a process: nobody holds that, as one holds a lock."""
-        return self.resource.startswith("the end of ")
+        return not self.spins and self.resource.startswith("the end of ")
 
     def __str__(self) -> str:
         is_held = self.holders and not self.is_for_an_end
@@ -262,7 +262,7 @@ class Program(Protocol):
         ...
 
     def not_repeated(self) -> str:
-        """Return what the first execution of all changed and none has changed since, if known."""
+        """Return what the first execution of all did and none has done since: `changed x`."""
         ...
 
     def foresee_less(self) -> bool:

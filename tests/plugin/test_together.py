@@ -78,6 +78,20 @@ def test_with_junit(run: Run, pytester: pytest.Pytester) -> None:
     assert [name for name, (_, failed) in found.items() if failed] == ["test_racy", "test_deadlock"]
 
 
+def test_an_expected_failure_in_junit(run: Run, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.xfail
+        @treadle.check()
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment)
+            assert counter.value == 2
+        """
+    run(source, "--junit-xml=report.xml")
+    (said,) = ElementTree.parse(pytester.path / "report.xml").iter("property")
+    assert said.get("value") == "xfailed after 2 executions: assertion"
+
+
 def test_properties_in_junit_are_those_of_one_execution(
     run: Run, pytester: pytest.Pytester
 ) -> None:

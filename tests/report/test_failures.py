@@ -126,6 +126,45 @@ def test_a_wait_for_what_nobody_holds_names_who_took_it_last():
     )
 
 
+def test_what_others_are_stuck_for_comes_before_those_who_wait_for_their_end():
+    words = failure_in_words(
+        failure(
+            "deadlock",
+            "",
+            [step("main", 1, "start w")],
+            waits=(
+                Wait("main", "the end of w", ("w",), "bank.py:9"),
+                Wait("w", "the result of job()", ("pool",), "bank.py:5"),
+                Wait("pool", "lock", ("gone",), "bank.py:7"),
+            ),
+        )
+    )
+    assert words.startswith("Deadlock after 1 step: w and pool wait for ever\n")
+    assert (
+        "  w waits for the result of job() at bank.py:5\n"
+        "    run by pool\n"
+        "  pool waits for lock at bank.py:7\n"
+        "    held by gone\n"
+        "  main waits for the end of w at bank.py:9\n"
+    ) in words
+
+
+def test_a_process_that_spins_is_no_bystander():
+    loop = "the end of its loop, which reads only what nobody ever changes"
+    words = failure_in_words(
+        failure(
+            "livelock",
+            "",
+            [step("main", 1, "start w")],
+            waits=(
+                Wait("main", "the end of w", ("w",), "bank.py:9"),
+                Wait("w", loop, (), "bank.py:5", spins=True),
+            ),
+        )
+    )
+    assert words.startswith("Livelock after 1 step: w spins for ever\n")
+
+
 def test_a_process_may_wait_for_itself():
     again = failure(
         "deadlock", "", [step("p", 1, "acquire a")], waits=(Wait("p", "a", ("p",), "bank.py:2"),)

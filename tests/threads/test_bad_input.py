@@ -203,6 +203,24 @@ def test_what_only_the_first_execution_does_is_nondeterminism() -> None:
         assert re.match(f"the first execution changed {name}, ", result.failures[0].message)
 
 
+@pytest.mark.parametrize("bad", [1, 2])
+def test_a_failure_of_the_first_executions_only_is_nondeterminism(bad: int) -> None:
+    """They only serve to learn what matters, but they are executions of the test."""
+    runs: list[int] = []
+
+    def test() -> None:
+        runs.append(len(runs))
+        run(lambda: None)
+        assert len(runs) != bad, f"failed in execution {bad}"
+
+    (failure,) = treadle.explore(test).failures
+    assert (failure.kind, failure.message) == (
+        "nondeterminism",
+        f"the first execution failed (AssertionError: failed in execution {bad}), and no later one "
+        f"did: state outlives an execution; make it anew at the beginning of the test",
+    )
+
+
 class Job:
     stopped = False
     ran = False

@@ -185,9 +185,10 @@ class Search:
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
         trace = self.trace
+        state = first.fingerprint()
         run = self.program.start()
         differing = run.replay(trace.processes, trace.codes, len(trace))
-        if differing < 0 and len(trace) and _states_differ(run, first):
+        if differing < 0 and len(trace) and _is_in_another_state(run, state):
             differing = len(trace) - 1
         if differing >= 0:
             self._report_difference(first if first.crashes else run, differing)
@@ -343,16 +344,19 @@ class Search:
 
         If the others cover all schedules, one of them should have done it too.
         """
-        changed = self.program.not_repeated()
-        if not changed:
+        done = self.program.not_repeated()
+        if not done:
+            return
+        if not self.result.complete:
+            self.result.notes.append(
+                f"the first execution {done}, and no later one did so far: if state outlives an "
+                f"execution, make it anew at the beginning of the test"
+            )
             return
         message = (
-            f"the first execution changed {changed}, and no later one did: state outlives an "
-            f"execution; make it anew at the beginning of the test"
+            f"the first execution {done}, and no later one did: state outlives an execution; make "
+            f"it anew at the beginning of the test"
         )
-        if not self.result.complete:
-            self.result.notes.append(message)
-            return
         self.result.complete = False
         self.result.stopped_by = "nondeterminism"
         self._report(
@@ -433,10 +437,10 @@ def _closed_since(races: list[Closed], index: int) -> list[Closed]:
     return races[start:]
 
 
-def _states_differ(run: Run, other: Run) -> bool:
-    """Tell whether two runs are in different states, as far as their states can be compared."""
-    state = run.fingerprint()
-    return state == run.fingerprint() and state != other.fingerprint()
+def _is_in_another_state(run: Run, state: object) -> bool:
+    """Tell whether a run is not in a state, as far as states can be compared."""
+    own = run.fingerprint()
+    return own == run.fingerprint() and own != state
 
 
 class _Only:

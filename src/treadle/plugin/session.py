@@ -103,7 +103,6 @@ class Session:
         if checked.skipped is not None:
             cut_to_user(checked.skipped)
             raise checked.skipped
-        item.user_properties.append(("treadle", str(checked.verdict)))
         if expects_failure(item):
             judge_expected(checked)
         elif checked.failure is not None:
@@ -175,6 +174,7 @@ class Session:
                 if report.skipped and hasattr(report, "wasxfail"):
                     verdict = verdict.as_expected()
                 report.treadle = verdict.as_dict()
+                item.user_properties.append(("treadle", str(verdict)))  # JUnit reads it at the end
             if report.failed and call.excinfo is not None:
                 lines = [] if checked is None else report_of(checked, item)
                 amend(report, item, call.excinfo.value, lines)

@@ -10,6 +10,8 @@ from treadle.report.line import Line, enumerated, wrapped
 
 _UNIT = "a unit of "
 """How waits for a semaphore begin."""
+_DONE_BY_SOMEBODY = ("the result", "the last round", "the action")
+"""How waits begin for what another process is to bring about: nobody holds it."""
 
 
 def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
@@ -44,8 +46,9 @@ def waits_in_lines(
         if wait.is_for_an_end:
             continue
         for holder in wait.holders:
-            step = acquisition(wait.resource, records, holder)
-            text = f"held by {cast.name(holder)}"  # who acquired it before others knew of it, maybe
+            step = acquisition(wait.resource, records, holder)  # maybe before others knew of it
+            verb = "run" if wait.resource.startswith(_DONE_BY_SOMEBODY) else "held"
+            text = f"{verb} by {cast.name(holder)}"
             if step is not None:
                 text += f", which acquired it at {_place(step, records)}"
             lines += wrapped(f"    {text}", width=width, indent=6)

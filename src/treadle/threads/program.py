@@ -25,6 +25,7 @@ from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import Feature, Shared
 from treadle.threads.spin import visit
 from treadle.threads.task import MAIN_IDENT, Path, Task
+from treadle.words import exception_in_words
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
@@ -73,6 +74,8 @@ class ThreadProgram:
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
+        self._failed = ""
+        """The exception that a trial execution ended with."""
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
     # In control, or not
@@ -82,9 +85,12 @@ class ThreadProgram:
         return False
 
     def not_repeated(self) -> str:
-        """Return what the first execution of all changed and none has changed since."""
+        """Return what the first executions of all did and none has done since."""
+        if self._failed:
+            return f"failed ({self._failed})"
         left = self._not_repeated - self.shared.written
-        return ", ".join(sorted({_in_words(feature) for feature in left}))
+        changed = ", ".join(sorted({_in_words(feature) for feature in left}))
+        return changed and f"changed {changed}"
 
     @contextmanager
     def controlled(self) -> Iterator[None]:
@@ -163,6 +169,8 @@ class ThreadProgram:
                 run = self.start()
                 run.finish(-1, MAX_STEPS, [], [])
                 returned = self.returned
+                if run.crashes and not self.is_cut:
+                    self._failed = exception_in_words(run.crashes[0].exception)
                 try:
                     run.close()
                 except Restart:

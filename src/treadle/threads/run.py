@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
+from treadle.result import error_in_words, without_addresses
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
 from treadle.threads.operation import Operation
 from treadle.threads.scheduler import is_ready
-from treadle.threads.state import fingerprint
 from treadle.threads.task import Task
 from treadle.words import place_in_words, place_of_frame
 
@@ -131,8 +131,15 @@ class ThreadRun:
         return self.scheduler
 
     def fingerprint(self) -> object:
-        """Return a comparable value of the state."""
-        return fingerprint(self)
+        """Return how threads crashed; what is in memory need not be the same in every execution.
+
+        Libraries count and cache things; what that decides shows in the accesses.
+        """
+        names = self.program.vocabulary.process_names
+        return tuple(
+            (names[crash.process], without_addresses(error_in_words(crash.exception)))
+            for crash in self.crashes
+        )
 
     def watched_step(self, process: int) -> tuple[Codes, object]:
         """Let a task take one step; return what it accessed, and what it saw."""
