@@ -84,10 +84,13 @@ class Estimator:
         return done + share
 
     def estimate(self, executions: int, length: int) -> Estimate | None:
-        """Estimate the number of executions in all; None before the first one."""
-        if not executions:
+        """Estimate the number of executions in all; None before the first one, or if far too many.
+
+        The share that is done of a tree that is a thousand branchings deep is 0 in arithmetic.
+        """
+        done = self.share_done(length) if executions else 0.0
+        if not done:
             return None
-        done = self.share_done(length)
         total = executions / done
         self._samples.append(total)
         spread = statistics.pstdev(self._samples)

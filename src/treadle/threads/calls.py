@@ -22,8 +22,18 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any
 
-from treadle.events import OPEN, Codes
-from treadle.threads import control, foreign, generators, hooks, iterate, known, locks
+from treadle.events import Codes
+from treadle.threads import (
+    caches,
+    callbacks,
+    control,
+    foreign,
+    generators,
+    hooks,
+    iterate,
+    known,
+    locks,
+)
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import (
     ContainerTable,
@@ -56,6 +66,7 @@ from treadle.threads.known import (
 )
 from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
 from treadle.threads.nested import CONTAINERS
+from treadle.threads.tables import Table
 
 Function = Callable[..., Any]
 
@@ -102,7 +113,9 @@ def resolve(function: Any) -> Any:
         return _of_library(function, function)
     if kind is MethodType:
         inner = function.__func__
-        if type(inner) is not FunctionType or id(inner.__globals__) in instrumented:
+        if type(inner) is not FunctionType:
+            return _of_bound(function, inner)
+        if id(inner.__globals__) in instrumented:
             return function
         return _of_library(function, inner)
     if kind is type and function in _resolved:
@@ -149,16 +162,7 @@ def _is_real_lock(obj: Any) -> bool:
     return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
 
 
-def _revise(codes: Codes) -> None:
-    """Add accesses to the current step; which ones, depended on what it read."""
-    me = control.task()
-    if isinstance(me.doing, tuple):
-        me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))
-
-
-hooks.revise = _revise
-
-
+hooks.revise = callbacks.revise
 known.resolve = resolve
 foreign.take_in = lambda module: take_in(module)
 
@@ -239,6 +243,12 @@ def _of_class(kind: Any) -> Any:
     return stand_in
 
 
+def _of_bound(function: Any, inner: Any) -> Any:
+    """Return what to call instead of a method that is no function: one with a cache, say."""
+    found = resolve(inner)
+    return function if found is inner else functools.partial(found, function.__self__)
+
+
 def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if take_in(inner.__module__) or not published:
@@ -288,7 +298,8 @@ def _of_reader(function: Any) -> Any:
 
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
-    return functools.partial(_on_state, function, function)
+    table = published.get(id(function))
+    return function if table is None else functools.partial(_ask_cache, function, table)
 
 
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
@@ -361,11 +372,13 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         _hand_out_all(args, table.label)
         say((state_of(table),))
-    result = function(*args, **kwargs)
-    if owner is function:  # a cache keeps what its function returned, in that function's last step
-        hooks.hand_out(result, f"{table.label}()")
-        _revise((state_of(table),))
-    return result
+    return function(*args, **kwargs)
+
+
+def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
+    """Call a function with a cache."""
+    _hand_out_all(args, table.label)
+    return caches.call(cache, table, args, kwargs)
 
 
 _PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
@@ -421,8 +434,7 @@ def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that may do anything with what it gets."""
-    is_seen = _announce_unknown((*args, *kwargs.values()))
-    return _result(function(*args, **kwargs), is_seen)
+    return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
 
 
 def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -430,35 +442,35 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    is_seen = _announce_unknown((owner, *args, *kwargs.values()), name)
-    return _result(_at_home(function(*args, **kwargs)), is_seen)
+    return _call_announced((owner, *args, *kwargs.values()), name, function, args, kwargs)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call an object of a class that is not instrumented."""
-    is_seen = _announce_unknown((function, *args, *kwargs.values()), name)
-    return _result(function(*args, **kwargs), is_seen)
+    return _call_announced((function, *args, *kwargs.values()), name, function, args, kwargs)
 
 
 def _at_home(result: Any) -> Any:
     """Return what a function returned; a new class belongs to the caller's module, not to this."""
-    if issubclass(type(result), type) and result.__module__ == __name__:
-        result.__module__ = sys._getframe(2).f_globals.get("__name__", "")
+    if issubclass(type(result), type) and result.__module__ in (__name__, callbacks.__name__):
+        caller = sys._getframe(1)
+        while caller.f_globals is globals() and caller.f_back is not None:
+            caller = caller.f_back
+        result.__module__ = caller.f_globals.get("__name__", "")
     return result
 
 
-def _result(result: Any, is_seen: bool) -> Any:
-    """Publish what a function returned if it may refer to what is hidden in a published object."""
-    if is_seen and is_foreign(type(result)):
-        hooks.hand_out(result, "result")
-    return result
-
-
-def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
-    """Announce that everything of some values may be written; tell if something is published."""
+def _call_announced(
+    values: tuple[Any, ...],
+    name: str,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function that may change everything of some values, if some are published."""
     mutable = [value for value in values if _is_mutable(value)]
     if not mutable:
-        return False
+        return _at_home(function(*args, **kwargs))
     _hand_out_all(values, published[id(mutable[0])].label)
 
     def find() -> Reach:
@@ -468,7 +480,10 @@ def _announce_unknown(values: tuple[Any, ...], name: str = "") -> bool:
         return reach
 
     hooks.perform(find)
-    return True
+    result = _at_home(callbacks.call(find, function, args, kwargs))
+    if is_foreign(type(result)):  # it may refer to what is hidden in a published object
+        hooks.hand_out(result, "result")
+    return result
 
 
 def _is_mutable(value: Any) -> bool:

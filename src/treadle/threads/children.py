@@ -24,6 +24,9 @@ ATOMS: Final = frozenset(
 )  # fmt: skip
 """Types whose values are immutable, or never looked into."""
 
+_POINTER = object.__basicsize__ // 2
+"""Bytes that a reference takes: an object without parts has a count and a class."""
+
 Children = Iterator[tuple[Any, str]]
 """What an object refers to, each with its name for people."""
 
@@ -156,15 +159,19 @@ def children_of_instance(value: Any, label: str) -> Children:
     for name, item in list(attributes_of(value).items()):
         yield item, f"{label}.{name}"
     for owner in type(value).__mro__:
-        slots = owner.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__"):
-                mangled = _mangled(owner, name)
-                try:
-                    yield object.__getattribute__(value, mangled), f"{label}.{name}"
-                except AttributeError:
-                    continue
+        for name in _slots_of(owner):
+            try:
+                yield object.__getattribute__(value, _mangled(owner, name)), f"{label}.{name}"
+            except AttributeError:
+                continue
     yield type(value), type(value).__qualname__
+
+
+def _slots_of(owner: type) -> list[str]:
+    """Return the slots that a class adds to its instances, but for those of every class."""
+    slots = owner.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else slots
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def children_of_exception(value: Any, label: str) -> Children:
@@ -202,6 +209,28 @@ def children_of_c_object(value: Any, label: str) -> Children:
     """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
     for item in gc.get_referents(value):
         yield item, label
+
+
+def hides_parts(kind: type) -> bool:
+    """Tell whether instances hold more than attributes and slots: their class is written in C."""
+    slots = sum(len(_slots_of(owner)) for owner in kind.__mro__)
+    tables = (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    return kind.__basicsize__ > object.__basicsize__ + _POINTER * (slots + tables)
+
+
+def children_of_hiding(value: Any, label: str) -> Children:
+    """Yield what an instance of a class in C holds, such as the function behind a wrapper in C."""
+    yield from children_of_instance(value, label)
+    for item in hidden_parts(value):
+        yield item, label
+
+
+def hidden_parts(value: Any) -> list[Any]:
+    """Return what an instance refers to otherwise than by an attribute."""
+    if not hides_parts(type(value)):
+        return []
+    attributes = attributes_of(value)
+    return [item for item in gc.get_referents(value) if item is not attributes]
 
 
 def _is_special(name: str) -> bool:

@@ -401,9 +401,7 @@ class AliasTable(ContainerTable):
 
     def stand_for(self, value: Any) -> None:
         """Enter this as the table of a value, for the rest of the execution."""
-        if id(value) not in self.shared.published:
-            self.shared.published[id(value)] = self
-            self.shared._kept.append(value)
+        self.shared.enter(value, self)
 
 
 class ViewTable(AliasTable):
@@ -506,6 +504,32 @@ class AttributesTable(AliasTable):
         """Return the codes of storing several attributes."""
         names = value if isinstance(value, dict) else ()
         return tuple(dict.fromkeys(code for name in names for code in self.write_item(name)))
+
+
+class ItemsTable(Table):
+    """An object whose `__dict__` is a published dictionary: its attributes are the keys of that."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: ContainerTable, kind: type) -> None:
+        super().__init__(of.shared, of.key, of.label, of.sort)
+        self.of = of
+        self.kind = kind
+
+    def stand_for(self, value: Any) -> None:
+        """Enter this as the table of an object, whatever it had before."""
+        self.shared.enter(value, self)
+        self.shared.published[id(value)] = self
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading an attribute."""
+        return self.of.item(what)
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of assigning or deleting an attribute."""
+        return self.of.item_write(what)
+
+    stored = write
 
 
 def whole_read(table: Table) -> Codes:

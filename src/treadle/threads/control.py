@@ -212,11 +212,14 @@ def point() -> None:
 
 
 def close_coarse_step(me: Task) -> None:
-    """Say that a step of several accesses may access others when it reads other values."""
+    """Say that a step of several accesses may access others when it finds other values.
+
+    A method that changes a container finds some too: `pop` of an empty one raises.
+    """
     codes = me.doing
     if (
         isinstance(codes, tuple)
         and OPEN not in codes
-        and any(mode_of(access) is Mode.READ for access in codes)
+        and any(mode_of(access) in (Mode.READ, Mode.WRITE) for access in codes)
     ):
         me.doing = (*dict.fromkeys(codes), OPEN)

@@ -379,7 +379,7 @@ class Reach:
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
             self._add(table.stored(key))
-        return list(held.values())
+        return [*held.values(), *children.hidden_parts(value)]
 
     def read(
         self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False

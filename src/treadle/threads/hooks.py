@@ -35,7 +35,7 @@ def nothing(codes: Any) -> None:
     """Stand in for `announce` where nothing is shared with anybody yet."""
 
 
-def _nobody(value: Any, label: str) -> None:
+def nobody(value: Any, label: str) -> None:
     """Stand in for `hand_out` outside of an exploration."""
 
 
@@ -51,7 +51,7 @@ published: dict[int, Table] = {}
 """Tables of the published objects, by `id`."""
 announce: Callable[[Any], None] = nothing
 """Ends the current task's step; returns when the next one begins."""
-hand_out: Callable[[Any, str], None] = _nobody
+hand_out: Callable[[Any, str], None] = nobody
 """Publishes a value under a name, on behalf of the current task."""
 revise: Callable[[Codes], None] = nothing
 """Adds accesses to the current step that only showed when it was taken."""

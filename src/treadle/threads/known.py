@@ -16,7 +16,7 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.threads import hooks, iterate
-from treadle.threads.containers import AttributesTable, ContainerTable, whole_read
+from treadle.threads.containers import AttributesTable, ContainerTable, ItemsTable, whole_read
 from treadle.threads.hooks import published
 from treadle.threads.tables import ClassTable, ObjectTable
 
@@ -80,6 +80,20 @@ def dict_of(obj: Any) -> Any:
     ):
         AttributesTable(table, type(found)).stand_for(found)
     return found
+
+
+def store_dict(value: Any, obj: Any) -> None:
+    """Before `obj.__dict__ = value`: from now on its attributes are the items of that dictionary.
+
+    Others may have that too, as in classes whose instances share their state.
+    """
+    if hooks.hand_out is hooks.nobody or type(value) is not dict:
+        return
+    hooks.store_attr(value, obj, "__dict__")
+    hooks.hand_out(value, f"{type(obj).__name__}.__dict__")
+    of = published.get(id(value))
+    if isinstance(of, ContainerTable) and not isinstance(of, AttributesTable):
+        ItemsTable(of, type(obj)).stand_for(obj)
 
 
 def _vars(*args: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.libraries import is_of_the_user
-from treadle.threads import calls, hooks, known
+from treadle.threads import caches, calls, hooks, known
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
@@ -177,6 +177,7 @@ class Instrumentation:
         """Put the original code back."""
         while self._undo:
             self._undo.pop()()
+        caches.undo()
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
@@ -405,6 +406,8 @@ class Instrumentation:
 
     def _import(self, original: Callable[..., Any], *args: Any) -> Any:
         """Import a module as one step; the exploration begins anew with what it holds."""
+        if args[0] in sys.modules:  # `importlib.import_module`, and `patch` of mocks, ask each time
+            return original(*args)
         before, hooks.announce = hooks.announce, hooks.nothing
         self._importing += 1
         try:

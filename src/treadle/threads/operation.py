@@ -1,4 +1,4 @@
-"""What a thread is about to do, if it may have to wait."""
+"""What a thread is about to do, if it may have to wait; and what it is in the middle of."""
 
 from __future__ import annotations
 
@@ -42,3 +42,13 @@ class Operation(ABC):
     def holders(self) -> list[Task]:
         """Return the tasks that hold what is waited for."""
         return []
+
+
+class Caller(ABC):
+    """Code that is not instrumented, and has called code under test or a primitive."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def end_step(self) -> None:
+        """The task is about to begin another step: add what this code did in the present one."""

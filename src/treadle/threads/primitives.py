@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from treadle.threads import (
     barrier,
     cached,
@@ -36,3 +38,12 @@ PATCHES: list[Patches] = [
     pools.PATCHES,
     cached.PATCHES,
 ]
+
+
+def patches() -> list[Patches]:
+    """Return what is replaced; mocks only if somebody uses them, as importing them takes long."""
+    if "unittest.mock" not in sys.modules:
+        return PATCHES
+    from treadle.threads import mocks
+
+    return [*PATCHES, mocks.PATCHES]

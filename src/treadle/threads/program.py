@@ -19,7 +19,7 @@ from treadle.threads.interrupts import Interrupts
 from treadle.threads.modules import Instrumentation
 from treadle.threads.patches import Installer
 from treadle.threads.patience import Patience
-from treadle.threads.primitives import PATCHES
+from treadle.threads.primitives import patches
 from treadle.threads.run import ThreadRun
 from treadle.threads.scheduler import Scheduler
 from treadle.threads.shared import Feature, Shared
@@ -113,7 +113,7 @@ class ThreadProgram:
         hooks.on_point = control.point
         try:
             self._instrumentation.install(self.shared)
-            self._installer.install(PATCHES, self._instrumentation.covers)
+            self._installer.install(patches(), self._instrumentation.covers)
             with self.host.guarded():
                 yield
         finally:

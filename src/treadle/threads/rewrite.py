@@ -209,6 +209,9 @@ class _Rewriter:
 
     def _store_attribute(self, i: Any) -> bool:
         self._effect(i)
+        if i.arg == "__dict__":
+            self._emit(hook(i.location, known.store_dict, copies=[2, 1]))
+            return False
         call = hook(i.location, hooks.store_attr, copies=[2, 1], consts=[i.arg])
         self._emit(guard(i.location, 1, call))
         return False

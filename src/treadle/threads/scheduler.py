@@ -113,6 +113,9 @@ class Scheduler:
     def announce(self, doing: Codes | Operation) -> None:
         """End the current task's step; return when the task is to perform what it announced."""
         me: Task = self.me
+        if me.callers and not self.aborting:
+            for caller in me.callers:
+                caller.end_step()
         done: Any = me.doing
         me.doing = doing
         if self.trail is not None and done is not None:

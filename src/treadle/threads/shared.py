@@ -131,6 +131,12 @@ class Shared:
                     todo.append(child)
         return True
 
+    def enter(self, value: Any, table: Table) -> None:
+        """Enter one object under a given table, for the rest of the execution."""
+        if id(value) not in self.published:
+            self.published[id(value)] = table
+            self._kept.append(value)
+
     def _withdraw(self, length: int) -> None:
         """Forget the objects that were published last, up to so many."""
         for value in self._kept[length:]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from treadle.events import Codes, Mode, Vocabulary, code
-from treadle.threads.operation import Operation
+from treadle.threads.operation import Caller, Operation
 
 MAIN_IDENT = 1
 """Identifier of the thread that runs the test."""
@@ -54,8 +54,8 @@ class Task:
     """One controlled thread of one execution."""
 
     __slots__ = (
-        "children", "daemon", "doing", "fiber", "label", "name", "now", "number", "parent",
-        "path", "published", "scratch", "target", "thread", "threads",
+        "callers", "children", "daemon", "doing", "fiber", "label", "name", "now", "number",
+        "parent", "path", "published", "scratch", "target", "thread", "threads",
     )  # fmt: skip
 
     def __init__(self, path: Path, target: Any) -> None:
@@ -65,6 +65,8 @@ class Task:
         self.target = target
         self.doing: Codes | Operation | None = None
         """What it announced; once it acts, the accesses of its step; None until it begins."""
+        self.callers: tuple[Caller, ...] = ()
+        """What is not instrumented and in the middle of a call, outermost first."""
         self.fiber: Any = None
         """The greenlet that runs it; None until it begins."""
         self.parent: Task | None = None

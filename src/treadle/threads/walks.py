@@ -20,6 +20,7 @@ from treadle.threads.children import (
     children_of_exception,
     children_of_function,
     children_of_generator,
+    children_of_hiding,
     children_of_instance,
     children_of_method,
     children_of_module,
@@ -29,6 +30,7 @@ from treadle.threads.children import (
     children_of_set,
     children_of_wrapped_method,
     content_of_cell,
+    hides_parts,
     no_children,
 )
 from treadle.threads.tables import CellTable, ClassTable, NewModuleTable, ObjectTable, Table
@@ -95,6 +97,8 @@ def walk_of_kind(kind: type) -> Walk:
     if base is None:
         if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
             return _walk(ObjectTable, children_of_c_object)
+        if hides_parts(kind):
+            return _walk(ObjectTable, children_of_hiding)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
         is_plain = kind.__getattribute__ is object.__getattribute__
         quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None

@@ -22,6 +22,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
+from treadle.threads.containers import instrumented
 from treadle.threads.fibers import Fibers
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class Watchdog:
         task = self._program.scheduler.me
         return (
             f"{task.label} blocks outside of Treadle's control, or computes without end, at "
-            f"{_place(frame)}: no step for {self._limit():g} s; use threading's primitives, "
+            f"{_place(frame)}: no step for {self._limit():g} s; {_remedy(frame)}, "
             f"or give the test a stand-in for what it waits for"
         )
 
@@ -192,10 +193,25 @@ def _is_in_debugger(frame: FrameType | None) -> bool:
     return False
 
 
-def _place(frame: FrameType | None) -> str:
-    """Return `file:line` of the innermost frame that is not Treadle's own, with its source."""
+def _without_own(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame that is not Treadle's own."""
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
+    return frame
+
+
+def _remedy(frame: FrameType | None) -> str:
+    """Say what brings under control what a thread waits for."""
+    frame = _without_own(frame)
+    package = "" if frame is None else str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    if frame is None or not package or id(frame.f_globals) in instrumented:
+        return "use threading's primitives"
+    return f"add {package!r} to `instrument` if it waits for a lock"
+
+
+def _place(frame: FrameType | None) -> str:
+    """Return `file:line` of the innermost frame that is not Treadle's own, with its source."""
+    frame = _without_own(frame)
     if frame is None:
         return "an unknown place"
     file, line = frame.f_code.co_filename, frame.f_lineno

@@ -1,0 +1,583 @@
+"""Concurrent code as it is written every day: caches, workers, mocks. Exact verdicts and counts."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import importlib
+import io
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock, Mock, call
+
+import cachetools
+import pytest
+
+import treadle
+from treadle.explore.progress import Estimator
+from treadle.threads import modules
+
+LIBRARY = """
+import threading
+
+class Feed:
+    def __init__(self): self.sent = []
+    def send(self, *receivers):
+        for receive in receivers:
+            receive(self.sent)
+            self.sent.append(1)
+
+def held(lock=threading.Lock()):
+    lock.acquire()
+    lock.acquire()
+"""
+ALGORITHMS = ["sleep", "source", "optimal"]
+Body = Callable[[], Any]
+
+
+def together(*bodies: Body) -> None:
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def everything(test: Body, **options: Any) -> tuple[int, set[str]]:
+    """Explore with three algorithms, which must agree; return executions and kinds of failures."""
+    found = set()
+    for algorithm in ALGORITHMS:
+        result = treadle.explore(test, algorithm, stop_on_failure=False, **options)
+        assert result.complete
+        for failure in result.failures:
+            replayed = treadle.replay(test, failure.token)
+            assert replayed is not None
+            assert replayed.kind == failure.kind
+        found.add((result.executions, frozenset(failure.kind for failure in result.failures)))
+    assert len(found) == 1
+    executions, kinds = found.pop()
+    return executions, set(kinds)
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module that lies where the code of others does."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "feeds_of_others.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(folder)
+    yield importlib.import_module("feeds_of_others")
+    del sys.modules["feeds_of_others"]
+
+
+# Code that is not instrumented and calls back
+
+
+def test_a_cache_of_others_keeps_a_result_after_it_called_the_function() -> None:
+    def test() -> None:
+        calls = []
+
+        @cachetools.cached(cachetools.LRUCache(2))
+        def square(number: int) -> int:
+            calls.append(number)
+            return number * number
+
+        together(lambda: square(1), lambda: square(1))
+        assert calls == [1]
+
+    assert everything(test) == (6, {"assertion"})
+
+
+def test_code_of_others_goes_on_between_two_callbacks(library: Any) -> None:
+    def test() -> None:
+        feed = library.Feed()
+        log = [0]
+
+        def count(_: Any) -> None:
+            log[0] = 1
+
+        seen = []
+        together(lambda: feed.send(count, count), lambda: seen.append(len(feed.sent)))
+        assert seen in ([0], [2])
+
+    assert everything(test) == (10, {"assertion"})
+
+
+def test_what_blocks_in_code_of_others_can_be_instrumented(library: Any) -> None:
+    def test() -> None:
+        together(library.held)
+
+    [failure] = treadle.explore(test, watchdog=0.5).failures
+    assert "add 'feeds_of_others' to `instrument` if it waits for a lock" in failure.message
+
+
+def test_what_objects_in_c_hold_is_shared() -> None:
+    class Source(io.RawIOBase):
+        reads = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            self.reads += 1
+            buffer[:1] = b"x"
+            return 1
+
+    def test() -> None:
+        source = Source()
+        readers = [io.BufferedReader(source, 1) for _ in range(2)]
+        together(*(reader.peek for reader in readers))
+        assert source.reads == 2
+
+    assert everything(test) == (16, {"assertion"})
+
+
+def test_importing_what_is_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def referrers(targets: Any) -> Any:
+        looked.append(1)
+        return original(targets)
+
+    original = modules.referrers
+    monkeypatch.setattr(modules, "referrers", referrers)
+
+    def test() -> None:
+        together(*[lambda: importlib.import_module("json")] * 2)
+
+    assert treadle.explore(test).ok
+    assert len(looked) == 1
+
+
+# Caches
+
+
+@functools.cache
+def settings() -> dict[str, int]:
+    return {}
+
+
+class Shop:
+    @functools.lru_cache(maxsize=2)  # noqa: B019
+    def basket(self, name: str) -> list[str]:
+        return [name]
+
+
+def test_a_singleton_by_a_cache_is_made_twice() -> None:
+    def test() -> None:
+        settings.cache_clear()
+        made: list[Any] = []
+        together(lambda: made.append(settings()), lambda: made.append(settings()))
+        assert made[0] is made[1]
+
+    code = settings.__wrapped__.__code__
+    assert everything(test) == (12, {"assertion"})
+    assert settings.__wrapped__.__code__ is code
+
+
+def test_a_singleton_by_a_cache_that_is_asked_before() -> None:
+    def test() -> None:
+        settings.cache_clear()
+        first = settings()
+        made: list[Any] = []
+        together(lambda: made.append(settings()), lambda: made.append(settings()))
+        assert made[0] is made[1] is first
+
+    assert everything(test) == (4, set())
+
+
+def test_a_method_with_a_cache() -> None:
+    def test() -> None:
+        shop = Shop()
+        made: list[Any] = []
+        together(lambda: made.append(shop.basket("a")), lambda: made.append(shop.basket("a")))
+        assert made[0] is made[1]
+
+    assert everything(test) == (12, {"assertion"})
+
+
+# One dictionary of attributes for several objects
+
+
+class Borg:
+    state: dict[str, int] = {}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.__dict__ = self.state
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_objects_that_share_their_attributes(is_early: bool) -> None:
+    def test() -> None:
+        Borg.state.clear()
+        Borg.state["n"] = 0
+        made = [Borg(), Borg()] if is_early else []
+
+        def increment(index: int) -> None:
+            borg: Any = made[index] if made else Borg()
+            borg.n += 1
+
+        together(lambda: increment(0), lambda: increment(1))
+        assert Borg.state["n"] == 2
+
+    assert everything(test) == (4, {"assertion"})
+
+
+# Workers that poll
+
+
+def flush_until_stopped(*, flushes_at_the_end: bool) -> Body:
+    def test() -> None:
+        buffer: list[int] = []
+        written: list[int] = []
+        lock = threading.Lock()
+        stop = threading.Event()
+
+        def flush() -> None:
+            with lock:
+                if not buffer:
+                    return
+                written.extend(buffer)
+                buffer.clear()
+
+        def run() -> None:
+            while not stop.wait(1):
+                flush()
+            if flushes_at_the_end:
+                flush()
+
+        worker = threading.Thread(target=run)
+        worker.start()
+        with lock:
+            buffer.append(1)
+        stop.set()
+        worker.join()
+        assert written == [1]
+
+    return test
+
+
+def test_a_worker_that_polls_under_a_lock() -> None:
+    assert everything(flush_until_stopped(flushes_at_the_end=True)) == (13, set())
+    assert everything(flush_until_stopped(flushes_at_the_end=False)) == (13, {"assertion"})
+
+
+def poll(lock: threading.Lock, state: dict[str, bool]) -> None:
+    while True:
+        with lock:
+            if state["done"]:
+                return
+
+
+def test_two_workers_that_poll_under_one_lock() -> None:
+    def test() -> None:
+        lock = threading.Lock()
+        state = {"done": False}
+
+        def finish() -> None:
+            with lock:
+                state["done"] = True
+
+        together(lambda: poll(lock, state), lambda: poll(lock, state), finish)
+
+    assert everything(test) == (38, set())
+
+
+def test_polling_under_a_lock_for_what_nobody_does() -> None:
+    def test() -> None:
+        lock = threading.Lock()
+        state = {"done": False}
+
+        def do_nothing() -> None:
+            with lock:
+                state["done"] = False
+
+        together(lambda: poll(lock, state), do_nothing)
+
+    assert everything(test)[1] == {"livelock"}
+
+
+def test_every_poll_can_be_in_the_way_of_somebody_who_does_not_wait() -> None:
+    outcomes = set()
+
+    def test() -> None:
+        lock = threading.Lock()
+        state = {"done": False}
+        failed = []
+
+        def look_twice() -> None:
+            for _ in range(2):
+                if lock.acquire(blocking=False):
+                    lock.release()
+                else:
+                    failed.append(1)
+            state["done"] = True
+
+        together(lambda: poll(lock, state), look_twice)
+        outcomes.add(len(failed))
+
+    assert everything(test)[1] == set()
+    assert outcomes == {0, 1, 2}
+
+
+def test_a_poll_can_be_part_of_a_deadlock() -> None:
+    def test() -> None:
+        first, second = threading.Lock(), threading.Lock()
+        state = {"done": False}
+
+        def run() -> None:
+            while True:
+                with first, second:
+                    if state["done"]:
+                        return
+
+        def finish() -> None:
+            with second, first:
+                state["done"] = True
+
+        together(run, finish)
+
+    assert everything(test)[1] == {"deadlock"}
+
+
+def wait_until_done(condition: threading.Condition, state: dict[str, bool]) -> None:
+    with condition:
+        while not state["done"]:
+            condition.wait(1)
+
+
+def test_timed_waits_in_a_loop_end() -> None:
+    def test() -> None:
+        condition = threading.Condition()
+        state = {"done": False}
+
+        def finish() -> None:
+            with condition:
+                state["done"] = True
+                condition.notify()
+
+        together(lambda: wait_until_done(condition, state), finish)
+
+    assert everything(test) == (7, set())
+
+
+def test_timed_waits_for_what_nobody_does() -> None:
+    def test() -> None:
+        condition = threading.Condition()
+        state = {"done": False}
+
+        def do_nothing() -> None:
+            with condition:
+                state["done"] = False
+                condition.notify()
+
+        together(lambda: wait_until_done(condition, state), do_nothing)
+
+    assert everything(test) == (7, {"livelock"})
+
+
+def test_each_timed_wait_in_a_loop_may_be_notified_or_not() -> None:
+    outcomes = set()
+
+    def test() -> None:
+        condition = threading.Condition()
+        state = {"done": False}
+        woken = []
+
+        def run() -> None:
+            with condition:
+                while not state["done"]:
+                    if condition.wait(1):
+                        woken.append(1)
+
+        def finish() -> None:
+            with condition:
+                condition.notify()
+            with condition:
+                state["done"] = True
+                condition.notify()
+
+        together(run, finish)
+        outcomes.add(len(woken))
+
+    assert everything(test) == (34, set())
+    assert outcomes == {0, 1, 2}
+
+
+def test_a_lock_that_is_held_during_the_wait_is_given_back_later() -> None:
+    def test() -> None:
+        lock = threading.Lock()
+        condition = threading.Condition()
+        state = {"done": False}
+
+        def run() -> None:
+            with lock:
+                while not state["done"]:
+                    with condition:
+                        condition.wait(1)
+                    lock.release()
+                    time.sleep(1)
+                    lock.acquire()
+
+        def finish() -> None:
+            with lock:
+                state["done"] = True
+
+        together(run, finish)
+
+    assert not treadle.explore(test, max_executions=20).failures
+
+
+def test_the_share_of_a_very_deep_tree_is_not_estimated() -> None:
+    assert Estimator(lambda _: 1).estimate(1, 2000) is None
+
+
+# A global lock
+
+
+@pytest.mark.parametrize("granularity", ["access", "gil"])
+def test_workers_that_steal(granularity: str) -> None:
+    def test() -> None:
+        queues = [collections.deque([1, 2]), collections.deque()]
+        done: list[int] = []
+
+        def run(mine: Any, other: Any) -> None:
+            while True:
+                try:
+                    task = mine.pop()
+                except IndexError:
+                    try:
+                        task = other.popleft()
+                    except IndexError:
+                        return
+                done.append(task)
+
+        together(lambda: run(*queues), lambda: run(*queues[::-1]))
+        assert sorted(done) == [1, 2]
+
+    assert everything(test, granularity=granularity)[1] == set()
+
+
+# Mocks
+
+
+def mock_of_calls() -> Mock:
+    mock = Mock()
+    together(lambda: mock.first(1), lambda: mock.second(2))
+    return mock
+
+
+def test_calls_of_mocks_that_nobody_asks_for_are_no_steps() -> None:
+    def test() -> None:
+        mock_of_calls()
+
+    assert everything(test) == (1, set())
+
+
+def test_the_number_of_calls_of_a_mock_does_not_depend_on_their_order() -> None:
+    def test() -> None:
+        mock = Mock()
+        together(lambda: mock.send(1), lambda: mock.send(2))
+        assert mock.send.call_count == 2
+        mock.send.assert_any_call(1)
+
+    assert everything(test) == (1, set())
+
+
+def test_the_order_of_calls_of_mocks() -> None:
+    def test() -> None:
+        assert mock_of_calls().mock_calls == [call.first(1), call.second(2)]
+
+    assert everything(test) == (2, {"assertion"})
+
+
+def test_whether_a_mock_was_called() -> None:
+    def test() -> None:
+        mock = Mock()
+        seen = []
+        together(lambda: mock.send(), lambda: seen.append(mock.send.called))
+        assert seen == [False]
+
+    assert everything(test) == (2, {"assertion"})
+
+
+def test_a_mock_that_is_called_twice() -> None:
+    def test() -> None:
+        mock = Mock()
+        state = {"sent": False}
+
+        def send() -> None:
+            if not state["sent"]:
+                mock.send("x")
+                state["sent"] = True
+
+        together(send, send)
+        mock.send.assert_called_once_with("x")
+
+    assert everything(test) == (4, {"assertion"})
+
+
+def test_the_results_of_a_mock_come_in_the_order_of_its_calls() -> None:
+    def test() -> None:
+        mock = Mock(side_effect=[1, 2])
+        got: list[Any] = [None, None]
+
+        def take(index: int) -> None:
+            got[index] = mock()
+
+        together(lambda: take(0), lambda: take(1))
+        assert got == [1, 2]
+
+    assert everything(test) == (2, {"assertion"})
+
+
+def test_attributes_of_a_mock() -> None:
+    def test() -> None:
+        mock = MagicMock()
+        mock.n = 0
+
+        def increment() -> None:
+            mock.n += 1
+
+        together(increment, increment)
+        assert mock.n == 2
+
+    assert everything(test) == (4, {"assertion"})
+
+
+def test_what_a_mock_returns_is_changed() -> None:
+    def test() -> None:
+        mock = Mock(return_value=1)
+        got = []
+
+        def change() -> None:
+            mock.return_value = 2
+
+        together(lambda: got.append(mock()), change)
+        assert got == [1]
+
+    assert everything(test) == (2, {"assertion"})
+
+
+def test_what_a_mock_was_given_can_be_reached_through_it() -> None:
+    def test() -> None:
+        mock = Mock()
+        got: list[list[int]] = []
+
+        def give() -> None:
+            items: list[int] = []
+            mock(items)
+            items.append(1)
+
+        def look() -> None:
+            if mock.called:
+                got.append(list(mock.call_args[0][0]))
+
+        together(give, look)
+        assert got != [[]]
+
+    assert everything(test) == (3, {"assertion"})
