@@ -67,6 +67,7 @@ speed: $(INSTALLED)  ## executions per second, growth and memory (minutes)
 compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure (needs a C compiler; minutes)
 	@$(PYTHON) -m venv .venv-compiled
 	@.venv-compiled/bin/python -m pip install -qq --disable-pip-version-check 'setuptools>=77' '.[dev]'
+	@rm -rf build  # what an earlier list had compiled would be installed as well
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
 	@.venv-compiled/bin/pytest -n 2 -m "not slow" $(IF_COMPILED)

@@ -105,8 +105,8 @@ class Scheduler:
         self.processes: Any = ()
         self.codes: list[Codes] = []
         self.limit = 0
-        self.done: Codes | None = None
-        """What the step accessed that the hub asked for."""
+        self.done: Any = None
+        """What the step accessed that the hub asked for; not typed, as others set it meanwhile."""
 
     # Called by threads
 
@@ -291,8 +291,8 @@ class Scheduler:
         """Let a task take one step, and return what it accessed."""
         self.length = 0
         self._enter(task)
-        assert self.done is not None
-        return self.done
+        done: Codes = self.done
+        return done
 
     def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1.
