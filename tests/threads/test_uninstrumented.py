@@ -325,6 +325,17 @@ def test_uninstrumented_code_is_noted() -> None:
     assert any("cachetools" in note for note in notes)
 
 
+def test_a_thread_that_only_runs_library_code_is_noted_as_such() -> None:
+    def test() -> None:
+        cache = empty_cache()
+        thread = threading.Thread(target=cache.setdefault, args=(1, 2))
+        thread.start()
+        thread.join()
+
+    (note,) = treadle.explore(test).notes
+    assert "setdefault ran uninstrumented on shared objects as a thread's function, as " in note
+
+
 def test_operators_and_properties_are_noted_with_their_place() -> None:
     def test() -> None:
         shared: Any = collections.UserDict()

@@ -29,6 +29,7 @@ from treadle.threads.foreign import (
 from treadle.threads.nested import KEYS, holds
 from treadle.threads.tables import Table
 from treadle.threads.weak import WeakProxyTable
+from treadle.words import place_in_words
 
 
 def nothing(codes: Any) -> None:
@@ -62,7 +63,7 @@ on_point: Callable[[], None] = _no_point
 effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
 unobserved: list[tuple[str, str]] = []
-"""Functions that touched shared objects unobserved: name, and `file:line` of the first call."""
+"""Functions that touched shared objects unobserved: name, and where they were called first."""
 
 
 _PLAIN = instrumented.plain_classes
@@ -111,10 +112,12 @@ def perform(find: Callable[[], Reach]) -> None:
 def note(function: str) -> None:
     """Remember that a function in Python ran unobserved, and where it was called."""
     if all(function != known for known, _ in unobserved):
-        caller = sys._getframe(1)
-        while caller.f_back and caller.f_globals.get("__name__", "").startswith("treadle."):
+        caller: types.FrameType | None = sys._getframe(1)
+        while caller and caller.f_globals.get("__name__", "").startswith("treadle."):
             caller = caller.f_back
-        unobserved.append((function, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+        place = caller and (caller.f_code.co_filename, caller.f_lineno)
+        where = f"at {place_in_words(place)}" if place else "as a thread's function"
+        unobserved.append((function, where))
 
 
 def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str = "") -> None:

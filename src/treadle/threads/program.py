@@ -151,7 +151,7 @@ class ThreadProgram:
         if not self.branches:
             found.append("the test started no thread, so there is only one interleaving")
         found += [
-            f"{name} ran uninstrumented on shared objects at {where}, as one atomic step: "
+            f"{name} ran uninstrumented on shared objects {where}, as one atomic step: "
             f"add its package to `instrument` to look inside"
             for name, where in hooks.unobserved
         ]
