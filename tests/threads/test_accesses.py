@@ -16,8 +16,8 @@ import pytest
 
 from treadle.events import Mode, Vocabulary, location_of, mode_of
 from treadle.threads import calls, hooks
-from treadle.threads.containers import instrumented
 from treadle.threads.methods import MUTATORS
+from treadle.threads.namespaces import instrumented
 from treadle.threads.rewrite import rewrite
 from treadle.threads.scope import Scope
 from treadle.threads.shared import Shared

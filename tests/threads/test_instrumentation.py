@@ -21,7 +21,7 @@ import pytest
 
 import treadle
 from treadle.threads import hooks
-from treadle.threads.containers import instrumented
+from treadle.threads.namespaces import instrumented
 from treadle.threads.program import ThreadProgram
 
 Body = Callable[[], Any]

@@ -15,7 +15,7 @@ import pytest
 from corpus import SNIPPETS
 
 from treadle.threads import calls, hooks
-from treadle.threads.containers import instrumented
+from treadle.threads.namespaces import instrumented
 from treadle.threads.rewrite import rewrite
 from treadle.threads.scan import facts_of
 from treadle.threads.scope import Scope

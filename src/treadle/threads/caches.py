@@ -14,9 +14,9 @@ from typing import Any
 from bytecode import Bytecode, Instr
 
 from treadle.threads import callbacks, control, hooks
-from treadle.threads.containers import instrumented
 from treadle.threads.emit import hook
 from treadle.threads.foreign import state_of
+from treadle.threads.namespaces import instrumented
 from treadle.threads.tables import Table
 
 _ASKED = "a cache was asked"

@@ -17,8 +17,8 @@ from typing import Any
 
 from treadle.events import OPEN, Codes
 from treadle.threads import control, hooks
-from treadle.threads.containers import instrumented
 from treadle.threads.foreign import Reach
+from treadle.threads.namespaces import instrumented
 from treadle.threads.operation import Caller
 
 Find = Callable[[], Reach]

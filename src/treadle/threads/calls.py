@@ -35,11 +35,7 @@ from treadle.threads import (
     locks,
 )
 from treadle.threads.children import ATOMS
-from treadle.threads.containers import (
-    ContainerTable,
-    ViewTable,
-    instrumented,
-)
+from treadle.threads.containers import ContainerTable, ViewTable
 from treadle.threads.foreign import (
     CALLBACKS,
     OWN,
@@ -65,6 +61,7 @@ from treadle.threads.known import (
     say,
 )
 from treadle.threads.methods import LOOKING, READING_ARGUMENTS, codes_of_method, publish_arguments
+from treadle.threads.namespaces import instrumented
 from treadle.threads.nested import CONTAINERS
 from treadle.threads.tables import Table
 

@@ -31,38 +31,6 @@ from treadle.threads.walks import register
 READ, WRITE, ADD = Mode.READ, Mode.WRITE, Mode.ADD
 
 HandOut = Callable[[Any, str], None]
-
-
-class Namespaces(set[int]):
-    """The `id` of namespaces; what was found out about classes is forgotten when they change."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.about_classes: dict[Any, Any] = {}
-        self.plain_classes: set[type] = set()
-        """Classes none of whose attributes runs code that is not instrumented."""
-        self.resolved: dict[type, Any] = {}
-        """What to call instead of classes that are not under test."""
-
-    def forget(self) -> None:
-        """Forget what was found out about classes."""
-        self.about_classes.clear()
-        self.resolved.clear()
-        self.plain_classes.clear()
-
-    def add(self, element: int) -> None:
-        """Enter a namespace."""
-        super().add(element)
-        self.forget()
-
-    def clear(self) -> None:
-        """Forget all."""
-        super().clear()
-        self.forget()
-
-
-instrumented = Namespaces()
-"""`id` of the namespaces of modules whose functions announce what they do themselves."""
 EXACT = frozenset({list, dict, set, deque, bytearray, array})
 
 

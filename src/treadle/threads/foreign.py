@@ -21,7 +21,8 @@ from typing import Any
 from treadle.events import OPEN, Codes, Mode
 from treadle.threads import children
 from treadle.threads.children import ATOMS
-from treadle.threads.containers import ContainerTable, instrumented, whole_read, whole_write
+from treadle.threads.containers import ContainerTable, whole_read, whole_write
+from treadle.threads.namespaces import instrumented
 from treadle.threads.nested import content
 from treadle.threads.tables import ObjectTable, Table
 

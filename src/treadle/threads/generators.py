@@ -15,8 +15,8 @@ from typing import Any
 
 from treadle.events import Mode, code, location_of
 from treadle.threads import control, hooks
-from treadle.threads.containers import instrumented
 from treadle.threads.foreign import state_of
+from treadle.threads.namespaces import instrumented
 
 RESUMING = frozenset({"__next__", "send", "throw", "close"})
 """Methods that run a generator."""

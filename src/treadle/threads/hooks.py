@@ -17,7 +17,7 @@ from typing import Any
 
 from treadle.events import Codes
 from treadle.threads.children import ATOMS
-from treadle.threads.containers import EXACT, ContainerTable, instrumented
+from treadle.threads.containers import EXACT, ContainerTable
 from treadle.threads.foreign import (
     OWN,
     Behind,
@@ -26,6 +26,7 @@ from treadle.threads.foreign import (
     behind_attribute,
     has_plain_attributes,
 )
+from treadle.threads.namespaces import instrumented
 from treadle.threads.nested import KEYS, holds
 from treadle.threads.tables import Table
 from treadle.threads.weak import WeakProxyTable

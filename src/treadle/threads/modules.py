@@ -25,7 +25,7 @@ from treadle.threads import caches, calls, hooks, known
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children
 from treadle.threads.collector import referrers
-from treadle.threads.containers import instrumented
+from treadle.threads.namespaces import instrumented
 from treadle.threads.scan import Facts, facts_of
 from treadle.threads.scope import Scope, Variable
 from treadle.threads.shared import Shared

@@ -22,8 +22,8 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from treadle.errors import TreadleError
-from treadle.threads.containers import instrumented
 from treadle.threads.fibers import Fibers
+from treadle.threads.namespaces import instrumented
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
