@@ -102,8 +102,8 @@ def explore(
       only where an interpreter with a global lock hands over);
     - `races` makes a data race a failure;
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
-    - `max_rounds` leaves out executions in which a `while` loop sleeps, or waits in vain, more
-      often than that in a row; they are counted in `Result.cut`;
+    - `max_rounds` leaves out what comes after a thread slept, or waited in vain, more often than
+      that in a row at one line; such executions are counted in `Result.cut`;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
@@ -187,6 +187,7 @@ def replay(
     instrument: Iterable[str] | None = None,
     races: bool | None = None,
     thread_exceptions: bool | None = None,
+    max_rounds: int | None = None,
 ) -> Failure | None:
     """Run exactly one interleaving; return the failure it shows, or None.
 
@@ -220,6 +221,7 @@ def replay(
         instrument=instrument,
         races=races,
         thread_exceptions=thread_exceptions,
+        max_rounds=max_rounds,
     ).failure
 
 
@@ -271,6 +273,7 @@ _DEFAULTS: dict[str, Any] = {
     "instrument": (),
     "races": False,
     "thread_exceptions": True,
+    "max_rounds": None,
 }
 
 
@@ -436,7 +439,7 @@ def _opened(
             f"that uses threads, or a treadle.model.Program"
         )
     refuse_other_functions(test)
-    if max_rounds is not None and (not isinstance(max_rounds, int) or max_rounds < 1):
+    if max_rounds is not None and (type(max_rounds) is not int or max_rounds < 1):
         raise TreadleError(f"max_rounds must be 1 or more, or None, not {max_rounds!r}")
     threads = ThreadProgram(
         test,

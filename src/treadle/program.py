@@ -104,6 +104,8 @@ class Ending:
     """Processes that wait for ever; daemons are left out."""
     is_cut: bool = False
     """Whether the program said that this execution is of no interest."""
+    is_unfinished: bool = False
+    """Whether somebody was not let go on, for whom others may wait."""
 
 
 @dataclass(frozen=True, slots=True)

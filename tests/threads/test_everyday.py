@@ -262,174 +262,108 @@ def flush_until_stopped(*, flushes_at_the_end: bool) -> Body:
 
 
 def test_a_worker_that_polls_under_a_lock() -> None:
-    assert everything(flush_until_stopped(flushes_at_the_end=True)) == (13, set())
-    assert everything(flush_until_stopped(flushes_at_the_end=False)) == (13, {"assertion"})
+    good, bad = (flush_until_stopped(flushes_at_the_end=at_end) for at_end in (True, False))
+    assert everything(good, max_rounds=2)[1] == set()
+    assert everything(bad, max_rounds=2)[1] == {"assertion"}
 
 
-def poll(lock: threading.Lock, state: dict[str, bool]) -> None:
-    while True:
-        with lock:
-            if state["done"]:
-                return
-
-
-def test_two_workers_that_poll_under_one_lock() -> None:
-    def test() -> None:
-        lock = threading.Lock()
-        state = {"done": False}
-
-        def finish() -> None:
-            with lock:
-                state["done"] = True
-
-        together(lambda: poll(lock, state), lambda: poll(lock, state), finish)
-
-    assert everything(test) == (38, set())
-
-
-def test_polling_under_a_lock_for_what_nobody_does() -> None:
-    def test() -> None:
-        lock = threading.Lock()
-        state = {"done": False}
-
-        def do_nothing() -> None:
-            with lock:
-                state["done"] = False
-
-        together(lambda: poll(lock, state), do_nothing)
-
-    assert everything(test)[1] == {"livelock"}
-
-
-def test_every_poll_can_be_in_the_way_of_somebody_who_does_not_wait() -> None:
-    outcomes = set()
+def beat_beside(*bodies: Body) -> Body:
+    """Return a test with a thread that wakes up until all others are done."""
 
     def test() -> None:
-        lock = threading.Lock()
-        state = {"done": False}
-        failed = []
+        stop = threading.Event()
+        beats = [0]
 
-        def look_twice() -> None:
-            for _ in range(2):
-                if lock.acquire(blocking=False):
-                    lock.release()
-                else:
-                    failed.append(1)
-            state["done"] = True
+        def beat() -> None:
+            while not stop.wait(0.5):
+                beats[0] += 1
 
-        together(lambda: poll(lock, state), look_twice)
-        outcomes.add(len(failed))
+        thread = threading.Thread(target=beat)
+        thread.start()
+        together(*bodies)
+        stop.set()
+        thread.join()
 
-    assert everything(test)[1] == set()
-    assert outcomes == {0, 1, 2}
+    return test
 
 
-def test_a_poll_can_be_part_of_a_deadlock() -> None:
+def test_what_fails_beside_a_worker_is_found() -> None:
+    """If it fails nobody stops the worker, so that no execution in which it fails ends."""
+
+    def test() -> None:
+        box = [0]
+
+        def increment() -> None:
+            value = box[0]
+            box[0] = value + 1
+
+        def check() -> None:
+            together(increment, increment)
+            assert box[0] == 2
+
+        beat_beside(check)()
+
+    assert everything(test, max_rounds=1)[1] == {"assertion"}
+
+
+def test_a_deadlock_beside_a_worker_is_found() -> None:
     def test() -> None:
         first, second = threading.Lock(), threading.Lock()
-        state = {"done": False}
 
-        def run() -> None:
-            while True:
-                with first, second:
-                    if state["done"]:
-                        return
+        def one() -> None:
+            with first, second:
+                pass
 
-        def finish() -> None:
+        def other() -> None:
             with second, first:
-                state["done"] = True
+                pass
 
-        together(run, finish)
+        beat_beside(one, other)()
 
-    assert everything(test)[1] == {"deadlock"}
-
-
-def wait_until_done(condition: threading.Condition, state: dict[str, bool]) -> None:
-    with condition:
-        while not state["done"]:
-            condition.wait(1)
+    assert everything(test, max_rounds=1)[1] == {"deadlock"}
 
 
-def test_timed_waits_in_a_loop_end() -> None:
+def test_a_daemon_that_polls_leaves_nothing_out() -> None:
     def test() -> None:
-        condition = threading.Condition()
-        state = {"done": False}
+        beats = [0]
 
-        def finish() -> None:
-            with condition:
-                state["done"] = True
-                condition.notify()
+        def beat() -> None:
+            while True:
+                time.sleep(1)
+                beats[0] += 1
 
-        together(lambda: wait_until_done(condition, state), finish)
+        threading.Thread(target=beat, daemon=True).start()
+        treadle.assume(beats[0] < 2)
 
-    assert everything(test) == (7, set())
-
-
-def test_timed_waits_for_what_nobody_does() -> None:
-    def test() -> None:
-        condition = threading.Condition()
-        state = {"done": False}
-
-        def do_nothing() -> None:
-            with condition:
-                state["done"] = False
-                condition.notify()
-
-        together(lambda: wait_until_done(condition, state), do_nothing)
-
-    assert everything(test) == (7, {"livelock"})
+    result = treadle.explore(test, max_rounds=2)
+    assert (result.complete, result.failures, result.cut) == (True, [], 1)
 
 
-def test_each_timed_wait_in_a_loop_may_be_notified_or_not() -> None:
+@pytest.mark.parametrize("algorithm", ["optimal", "source", "sleep"])
+def test_a_deadline_in_a_loop_may_pass(algorithm: str) -> None:
     outcomes = set()
 
     def test() -> None:
-        condition = threading.Condition()
-        state = {"done": False}
-        woken = []
+        box = [0]
 
-        def run() -> None:
-            with condition:
-                while not state["done"]:
-                    if condition.wait(1):
-                        woken.append(1)
+        def wait() -> bool:
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                if box[0]:
+                    return True
+                time.sleep(1)
+            return False
 
-        def finish() -> None:
-            with condition:
-                condition.notify()
-            with condition:
-                state["done"] = True
-                condition.notify()
+        def write() -> None:
+            box[0] = 1
 
-        together(run, finish)
-        outcomes.add(len(woken))
+        thread = threading.Thread(target=write)
+        thread.start()
+        outcomes.add(wait())
+        thread.join()
 
-    assert everything(test) == (34, set())
-    assert outcomes == {0, 1, 2}
-
-
-def test_a_lock_that_is_held_during_the_wait_is_given_back_later() -> None:
-    def test() -> None:
-        lock = threading.Lock()
-        condition = threading.Condition()
-        state = {"done": False}
-
-        def run() -> None:
-            with lock:
-                while not state["done"]:
-                    with condition:
-                        condition.wait(1)
-                    lock.release()
-                    time.sleep(1)
-                    lock.acquire()
-
-        def finish() -> None:
-            with lock:
-                state["done"] = True
-
-        together(run, finish)
-
-    assert not treadle.explore(test, max_executions=20).failures
+    assert treadle.explore(test, algorithm).ok
+    assert outcomes == {True, False}
 
 
 def test_the_share_of_a_very_deep_tree_is_not_estimated() -> None:
@@ -581,3 +515,15 @@ def test_what_a_mock_was_given_can_be_reached_through_it() -> None:
         assert got != [[]]
 
     assert everything(test) == (3, {"assertion"})
+
+
+def test_a_mock_is_reset() -> None:
+    outcomes = set()
+
+    def test() -> None:
+        mock = Mock()
+        mock()
+        together(mock.reset_mock, lambda: outcomes.add(mock.call_count))
+
+    assert everything(test)[1] == set()
+    assert outcomes == {0, 1}

@@ -68,7 +68,9 @@ def compare(
     Exit status: 0 verified by all, 1 a failure was found, 2 usage or input error, 3 no algorithm
     covered the space, 70 they disagree.
     """
-    chosen = load(target, granularity=granularity, instrument=instrument)
+    chosen = load(
+        target, granularity=granularity, instrument=instrument, max_rounds=options["max_rounds"]
+    )
     results: list[Result] = []
     interrupted = False
     try:

@@ -303,7 +303,8 @@ class Search:
             result.cut += 1
             return
         else:
-            result.executions += 1
+            result.executions += not ending.is_unfinished
+            result.cut += ending.is_unfinished
             self._report_deadlock(run, ending)
         if self._races:
             self._report_races()

@@ -44,9 +44,12 @@ class _Call(Caller):
 
     def goes_on(self) -> None:
         """The function may have touched what it can reach, in the present step."""
-        for value, label in self._find().missing:
-            hooks.hand_out(value, label)
-        revise(self._find().codes)
+        reach = self._find()
+        if reach.missing:
+            for value, label in reach.missing:
+                hooks.hand_out(value, label)
+            reach = self._find()
+        revise(reach.codes)
 
     def _outermost(self) -> FrameType | None:
         """Return the frame of the code under test that the function called, if it is running."""

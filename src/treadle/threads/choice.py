@@ -14,6 +14,7 @@ from typing import TypeVar
 from treadle.errors import TreadleError
 from treadle.events import Mode, code
 from treadle.threads import control
+from treadle.threads.scheduler import Cut
 from treadle.threads.task import Task
 
 Value = TypeVar("Value")
@@ -37,7 +38,8 @@ def assume(condition: object) -> None:
         return
     if control.current() is None:
         raise TreadleError("treadle.assume() does not hold, and no exploration is under way")
-    control.leave_out()
+    control.the_program().is_cut = True
+    raise Cut
 
 
 def choose(options: Sequence[Value]) -> Value:

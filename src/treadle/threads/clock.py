@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.events import Codes
-from treadle.threads import control
+from treadle.threads import control, hooks
 from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
 from treadle.threads.task import Task
@@ -78,6 +78,7 @@ def _ticked(me: Task) -> float:
     readings, shown = me.scratch.get("clock", (0, me.now))
     readings = readings + 1 if shown == me.now else 1
     me.now += _TICK * 2 ** max(0, readings - _PATIENCE)
+    hooks.effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
     return me.now
 

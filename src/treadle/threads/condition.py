@@ -20,7 +20,6 @@ from treadle.threads.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
 from treadle.threads.operation import Operation
 from treadle.threads.patches import Patches
-from treadle.threads.spin import Spin, note_wait_in_vain, take_postponed
 from treadle.threads.task import Task
 from treadle.threads.walks import register
 
@@ -98,42 +97,11 @@ class _TimedSignal(_Signal):
         """It never waits for ever."""
         return True
 
-    def accesses(self, task: Task) -> Codes:
-        """Return what the step accesses in which it ends."""
-        return _signal(table_of(id(self._condition)), self._waiter, Mode.READ)
-
     def deadline(self, task: Task) -> float | None:
         """Return when it gives up, if it was not notified yet."""
         if self._waiter.notified or self._timeout <= 0:
             return None
         return task.now + self._timeout
-
-
-class _PatientSignal(_TimedSignal):
-    """A timed wait in a loop that did nothing but wait in vain: it would do the same again."""
-
-    __slots__ = ("_spin",)
-
-    spins = True
-
-    def __init__(self, condition: Any, waiter: _Waiter, timeout: float, spin: Spin) -> None:
-        super().__init__(condition, waiter, timeout)
-        self._spin = spin
-
-    def ready(self, task: Task) -> bool:
-        """Tell whether it was notified, or the loop would find something else."""
-        return self._waiter.notified or self._spin.ready(task)
-
-    def pending(self, task: Task) -> Codes:
-        """Return the notification and what the loop reads."""
-        signal = _signal(table_of(id(self._condition)), self._waiter, Mode.AWAIT)
-        return (*signal, *self._spin.pending(task))
-
-    accesses = pending
-
-    def describe(self) -> str:
-        """Name the condition variable and what the loop reads."""
-        return f"{super().describe()}, or {self._spin.describe()}"
 
 
 class _Retake(Operation):
@@ -236,7 +204,6 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         lock._depth = depth
     if not notified:
         _leave(self, waiter)
-        note_wait_in_vain(me, _line(table, Mode.WRITE))
         control.pass_time(me, timeout or 0)
     return notified
 
@@ -260,14 +227,8 @@ def _sleep(self: Any, me: Task, lock: Lock | RLock, waiter: _Waiter, timeout: fl
 
 def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool:
     """Wait for a notification; tell whether it came in time."""
-    spin = take_postponed(me)
-    operation = (
-        _TimedSignal(self, waiter, timeout)
-        if spin is None
-        else _PatientSignal(self, waiter, timeout, spin)
-    )
-    control.announce(operation)
-    act(me, operation.accesses(me))
+    control.announce(_TimedSignal(self, waiter, timeout))
+    act(me, _signal(table_of(id(self)), waiter, Mode.READ))
     return waiter.notified
 
 

@@ -477,25 +477,33 @@ class AttributesTable(AliasTable):
 class ItemsTable(Table):
     """An object whose `__dict__` is a published dictionary: its attributes are the keys of that."""
 
-    __slots__ = ("of",)
+    __slots__ = ("before", "of")
 
     def __init__(self, of: ContainerTable, kind: type) -> None:
         super().__init__(of.shared, of.key, of.label, of.sort)
         self.of = of
         self.kind = kind
+        self.before: Table | None = None
+        """The table that the object had, which knows whether its `__dict__` is replaced."""
 
     def stand_for(self, value: Any) -> None:
         """Enter this as the table of an object, whatever it had before."""
+        self.before = self.shared.published.get(id(value))
         self.shared.enter(value, self)
         self.shared.published[id(value)] = self
 
     def read(self, what: Any) -> Codes:
         """Return the codes of reading an attribute."""
-        return self.of.item(what)
+        return (*self.of.item(what), *(() if self.before is None else self.before["__dict__"]))
 
     def write(self, what: Any) -> Codes:
         """Return the codes of assigning or deleting an attribute."""
-        return self.of.item_write(what)
+        if what == "__dict__" and self.before is not None:
+            return self.before.write(what)
+        return (
+            *self.of.item_write(what),
+            *(() if self.before is None else self.before["__dict__"]),
+        )
 
     stored = write
 

@@ -14,7 +14,7 @@ unless it has to wait.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent
 
@@ -22,7 +22,6 @@ from treadle.errors import TreadleBug, TreadleError
 from treadle.events import OPEN, Codes, Mode, mode_of
 from treadle.threads import hooks
 from treadle.threads.operation import Operation
-from treadle.threads.scheduler import Cut
 from treadle.threads.task import Task
 
 if TYPE_CHECKING:
@@ -70,12 +69,6 @@ def pass_time(me: Task, seconds: float) -> None:
     if seconds > 0:
         me.now += seconds
         the_program().patience.spend(me)
-
-
-def leave_out() -> NoReturn:
-    """End the current task, and do not look at what comes of this execution."""
-    the_program().is_cut = True
-    raise Cut
 
 
 def announce(doing: Operation | Codes) -> Task:

@@ -340,10 +340,12 @@ class Reach:
         todo = [*((value, True) for value in roots), *((value, False) for value in others)]
         while todo:
             value, is_root = todo.pop(0)
-            if id(value) in self._seen or issubclass(type(value), _INERT) or type(value) in ATOMS:
+            if type(value) in ATOMS or id(value) in self._seen or issubclass(type(value), _INERT):
                 continue
             self._seen.add(id(value))
-            todo += [(part, False) for part in self._write_one(value, is_root, name)]
+            parts = self._write_one(value, is_root, name)
+            if not ATOMS.issuperset(map(type, parts)):  # of numbers and strings there are many
+                todo += [(part, False) for part in parts if type(part) not in ATOMS]
 
     def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
         """Add what is written of one object; return what hangs on it."""

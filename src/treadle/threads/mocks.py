@@ -28,7 +28,7 @@ _ASSERTIONS_ON_COUNTS = (
     "assert_called", "assert_called_once", "assert_not_called", "assert_any_call",
     "assert_called_once_with",
 )  # fmt: skip
-_ASSERTIONS_ON_ORDER = ("assert_called_with", "assert_has_calls", "reset_mock")
+_ASSERTIONS_ON_ORDER = ("assert_called_with", "assert_has_calls")
 
 
 class MockTable(ObjectTable):
@@ -135,6 +135,15 @@ def _assertion(for_order: bool) -> Any:
     return call
 
 
+def _reset_mock(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Stand for `reset_mock`, which forgets the calls."""
+    table = hooks.published.get(id(function.__self__))
+    if isinstance(table, MockTable):
+        table.asked(for_order=True)
+        hooks.say(table.called())
+    return function(*args, **kwargs)
+
+
 _Mock = unittest.mock.NonCallableMock
 _Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
@@ -144,6 +153,7 @@ for _name in (*_ASSERTIONS_ON_COUNTS, *_ASSERTIONS_ON_ORDER):
     LIBRARY["unittest.mock", f"NonCallableMock.{_name}"] = _assertion(
         for_order=_name in _ASSERTIONS_ON_ORDER
     )
+LIBRARY["unittest.mock", "NonCallableMock.reset_mock"] = _reset_mock
 
 PATCHES = Patches(
     attributes=[

@@ -5,13 +5,35 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
+from treadle.events import Codes
 from treadle.threads import control
 from treadle.threads.detail import is_foreign
+from treadle.threads.operation import Operation
 from treadle.threads.task import Task
 from treadle.words import Place, place_in_words
 
 _MANY = 20
 """Times in a row that are worth telling if the search does not end."""
+
+
+class LeftOut(Operation):
+    """Never go on: what comes of it is not explored."""
+
+    __slots__ = ()
+
+    def ready(self, task: Task) -> bool:
+        """Tell that it cannot go on."""
+        del task
+        return False
+
+    def pending(self, task: Task) -> Codes:
+        """Return nothing: there is no next step."""
+        del task
+        return ()
+
+    def describe(self) -> str:
+        """Say what it is."""
+        return "nothing any more: max_rounds leaves out what would come"
 
 
 class Patience:
@@ -25,7 +47,7 @@ class Patience:
         self._place: Place | None = None
 
     def spend(self, me: Task) -> None:
-        """Take note that a task slept or waited in vain; leave the execution out if too often."""
+        """Take note that a task slept or waited in vain; too often, and it does not go on."""
         frame = _of_the_user(sys._getframe(1))
         here = frame.f_code.co_filename, frame.f_lineno
         there, rounds = me.scratch.get(Patience, (None, 0))
@@ -35,7 +57,7 @@ class Patience:
             self._rounds = rounds
             self._place = here
         if self._most is not None and rounds > self._most:
-            control.leave_out()
+            control.announce(LeftOut())
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Say what was left out, or why a search may not come to an end, if this is why."""

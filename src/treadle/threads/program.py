@@ -70,6 +70,7 @@ class ThreadProgram:
         self.host = Host(self, watchdog)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
+        self._max_rounds = max_rounds
         self.patience = Patience(max_rounds)
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
@@ -135,6 +136,8 @@ class ThreadProgram:
             found["instrument"] = self._instrument
         if not self._thread_exceptions:
             found["thread_exceptions"] = False
+        if self._max_rounds is not None:
+            found["max_rounds"] = self._max_rounds
         return found
 
     def knowledge(self) -> tuple[str, ...]:

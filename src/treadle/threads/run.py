@@ -13,6 +13,7 @@ from treadle.result import error_in_words, without_addresses
 from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
 from treadle.threads.operation import Operation
+from treadle.threads.patience import LeftOut
 from treadle.threads.scheduler import is_ready
 from treadle.threads.task import Task
 from treadle.words import place_in_words, place_of_frame
@@ -29,6 +30,21 @@ class _Standing:
     blocked: list[tuple[int, Codes]]
     ending: Ending | None
     where: dict[int, str]
+
+
+def _stuck(tasks: list[Task]) -> list[Task]:
+    """Return the tasks that wait only for each other: all others may get help from one left out."""
+    held = {task: task.doing.holders() for task in tasks if isinstance(task.doing, Operation)}
+    while True:
+        hopeful = [
+            task
+            for task, holders in held.items()
+            if not holders or any(holder not in held for holder in holders)
+        ]
+        if not hopeful:
+            return list(held)
+        for task in hopeful:
+            del held[task]
 
 
 class ThreadRun:
@@ -84,8 +100,10 @@ class ThreadRun:
         """Describe the final state of a run that has no enabled task."""
         if self._kept is not None and self._kept.ending is not None:
             return self._kept.ending
+        alive = list(self.scheduler.alive.values())
+        is_unfinished = any(isinstance(task.doing, LeftOut) for task in alive)
         waits = []
-        for task in self.scheduler.alive.values():
+        for task in _stuck(alive) if is_unfinished else alive:
             operation = task.doing
             if not isinstance(operation, Operation):
                 raise TreadleBug(f"{task.name} is enabled at the end of a run")
@@ -101,7 +119,8 @@ class ThreadRun:
                         label_of(task),
                     )
                 )
-        return Ending(self.crashes, waits, is_cut=self.program.is_cut)
+        is_unfinished = is_unfinished and not all(task.daemon for task in alive)
+        return Ending(self.crashes, waits, self.program.is_cut, is_unfinished)
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a task stands."""

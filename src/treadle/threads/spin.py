@@ -4,11 +4,6 @@ An iteration that only read shared locations, changed nothing and left every loc
 was will do the same again until somebody writes one of those locations. So after such an iteration
 the task waits for that, as if it had blocked. If nobody ever does, that is a livelock.
 
-It may also take locks, if it gives them back: an execution without such an iteration is the same
-for everybody else, unless somebody found a lock taken and did not wait for it. The same holds for
-a timed wait on a condition variable: who queues up and leaves the line again changes nothing. If
-the lock is held around the loop, it is the next such wait that waits.
-
 Rewritten code calls `visit` before each backward jump of a `while` loop; the scheduler writes its
 *trail* from the first such visit of an execution on.
 """
@@ -31,9 +26,7 @@ _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
-_READS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED})
-_HARMLESS = frozenset({*_READS, Mode.WATCH, Mode.OPEN})
-_TAKES = frozenset({Mode.TAKE, Mode.SPARE})
+_HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
 _WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
 
@@ -108,25 +101,8 @@ class _Visit:
     values: dict[str, Any]
     at: int
     """Length of the trail."""
-    waits: int
-    """How often the task had waited in vain on condition variables."""
     idle: int = 0
     """Iterations in a row that did nothing that anybody could see."""
-
-
-_IN_VAIN = "waits in vain"
-_POSTPONED = "postponed spin"
-
-
-def note_wait_in_vain(me: Task, line: Codes) -> None:
-    """Take note that a task queued up in a line and left it again, without a notification."""
-    me.scratch[_IN_VAIN] = me.scratch.get(_IN_VAIN, ()) + line
-
-
-def take_postponed(me: Task) -> Spin | None:
-    """Return what the timed wait that begins now has to wait for, if anything."""
-    spin: Spin | None = me.scratch.pop(_POSTPONED, None)
-    return spin
 
 
 def visit(site: object) -> None:
@@ -148,15 +124,12 @@ def visit(site: object) -> None:
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
-    lines: Codes = me.scratch.get(_IN_VAIN, ())
-    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), len(lines))
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
     if last is None or last.frame is not frame:
         return
     if changed or not _same(last.values, values):
         return
-    locations: list[int] | None = []
-    if len(trail.steps) > last.at:
-        locations = _only_read(me, trail.steps[last.at + 1 :], lines[last.waits :])
+    locations = _only_read(me, trail.steps[last.at + 1 :]) if len(trail.steps) > last.at else []
     if locations is None:
         return
     if not locations:  # it read nothing that ever changes
@@ -164,11 +137,6 @@ def visit(site: object) -> None:
         if now.idle < _IDLE:
             return
     operation = Spin(trail, locations, last.at + 1)
-    mine = [codes for task, codes in trail.steps[last.at + 1 :] if task is me]
-    if held := _held_at_first(mine):
-        if held <= _given_by_first_wait(mine, lines[last.waits :]):
-            me.scratch[_POSTPONED] = operation
-        return
     control.announce(operation)
     me.doing = operation.pending(me)
     now.at = len(trail.steps)
@@ -195,61 +163,12 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-def _only_read(me: Task, trail: list[tuple[Task, Codes]], lines: Codes) -> list[int] | None:
-    """Return the locations that the iteration read; None if it did anything that others can see.
-
-    `lines` are changes of lines in which it waited in vain: each was changed twice.
-    """
+def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
+    """Return the locations that the iteration read; None if it did anything else."""
     mine = [codes for task, codes in trail if task is me]
     if isinstance(me.doing, tuple):
         mine.append(me.doing)
     accesses = [access for codes in mine for access in codes]
-    if lines:
-        if any(accesses.count(line) != 2 * lines.count(line) for line in lines):
-            return None
-        accesses = [access for access in accesses if access not in lines]
-    locks = _taken_and_given(accesses)
-    if locks is None or not all(
-        mode_of(access) in _HARMLESS or location_of(access) in locks for access in accesses
-    ):
+    if not all(mode_of(access) in _HARMLESS for access in accesses):
         return None
-    if any(
-        mode_of(access) is Mode.READ and location_of(access) in locks
-        for task, codes in trail
-        if task is not me
-        for access in codes
-    ):
-        return None
-    return sorted({location_of(access) for access in accesses if mode_of(access) in _READS})
-
-
-def _taken_and_given(accesses: list[int]) -> set[int] | None:
-    """Return the locks that are as they were; None if one is not."""
-    change: dict[int, list[int]] = {}
-    for access in accesses:
-        location, mode = location_of(access), mode_of(access)
-        if mode in _TAKES or mode is Mode.GIVE:
-            change.setdefault(location, []).append(1 if mode in _TAKES else -1)
-    return None if any(map(sum, change.values())) else set(change)
-
-
-def _held_at_first(steps: list[Codes]) -> set[int]:
-    """Return the locks that an iteration gave back before it took them: they were taken before."""
-    held: set[int] = set()
-    taken: set[int] = set()
-    for access in (access for codes in steps for access in codes):
-        if mode_of(access) is Mode.GIVE and location_of(access) not in taken:
-            held.add(location_of(access))
-        elif mode_of(access) in _TAKES:
-            taken.add(location_of(access))
-    return held
-
-
-def _given_by_first_wait(steps: list[Codes], lines: Codes) -> set[int]:
-    """Return the locks that an iteration had given back when it first queued up in a line."""
-    given: set[int] = set()
-    for codes in steps:
-        given |= {location_of(access) for access in codes if mode_of(access) is Mode.GIVE}
-        if any(access in lines for access in codes):
-            return given
-    return set()
+    return sorted({location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)})

@@ -113,8 +113,9 @@ def outlives_executions(kind: type) -> bool:
         return False
     if not kind.__flags__ & _HEAP_TYPE:
         return True
-    outermost = kind.__qualname__.partition(".")[0]
-    return outermost in attributes_of(sys.modules.get(kind.__module__))
+    outermost, dot, _ = kind.__qualname__.partition(".")
+    found = attributes_of(sys.modules.get(kind.__module__)).get(outermost)
+    return found is not None if dot else found is kind
 
 
 def _both(inner: Callable[[Any, str], Children], value: Any, label: str) -> Children:
