@@ -43,7 +43,7 @@ in_three_sizes = pytest.mark.parametrize(
     ("examples", "limit"),
     [
         pytest.param(25, 100, id="few"),
-        pytest.param(40, 150, id="many", marks=pytest.mark.slow),
+        pytest.param(80, 150, id="many", marks=[pytest.mark.slow, pytest.mark.minutes]),
         pytest.param(2000, 600, id="more", marks=[pytest.mark.slow, pytest.mark.minutes]),
     ],
 )
