@@ -494,16 +494,17 @@ class ItemsTable(Table):
 
     def read(self, what: Any) -> Codes:
         """Return the codes of reading an attribute."""
-        return (*self.of.item(what), *(() if self.before is None else self.before["__dict__"]))
+        return (*self.of.item(what), *self._replacing())
 
     def write(self, what: Any) -> Codes:
         """Return the codes of assigning or deleting an attribute."""
         if what == "__dict__" and self.before is not None:
             return self.before.write(what)
-        return (
-            *self.of.item_write(what),
-            *(() if self.before is None else self.before["__dict__"]),
-        )
+        return (*self.of.item_write(what), *self._replacing())
+
+    def _replacing(self) -> Codes:
+        """Return the codes of looking which dictionary it is, if that changes."""
+        return () if self.before is None else self.before["__dict__"]
 
     stored = write
 

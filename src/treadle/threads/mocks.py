@@ -11,7 +11,7 @@ named after the mock that they hang on.
 from __future__ import annotations
 
 import unittest.mock
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.events import Codes, Mode
@@ -19,7 +19,7 @@ from treadle.threads import control, hooks
 from treadle.threads.children import attributes_of, children_of_instance
 from treadle.threads.known import LIBRARY
 from treadle.threads.patches import Patches
-from treadle.threads.tables import ObjectTable
+from treadle.threads.tables import ObjectTable, Table
 from treadle.threads.walks import register
 
 _COUNTS = frozenset({"called", "call_count"})
@@ -42,16 +42,11 @@ class MockTable(ObjectTable):
         del value
         return f"mock {label}"
 
-    def part(self, name: str) -> MockTable:
+    def part(self, mock: Any) -> Table:
         """Return the table of a mock that hangs on this one."""
-        key = (self.key, "part", name)
-        table = self.shared._tables.get(key)
-        if not isinstance(table, MockTable):
-            label = f"{self.label}{name}" if name == "()" else f"{self.label}.{name}"
-            table = MockTable(self.shared, key, label, self.sort_of(None, label))
-            table.kind = self.kind
-            self.shared._tables[key] = table
-        return table
+        name = str(attributes_of(mock).get("_mock_new_name"))
+        label = f"{self.label}{name}" if name == "()" else f"{self.label}.{name}"
+        return self.shared.new_table(MockTable, (self.key, "part", name), mock, label)
 
     def read(self, what: Any) -> Codes:
         """Return the codes of reading an attribute, or what is remembered of calls."""
@@ -77,6 +72,11 @@ class MockTable(ObjectTable):
         in_order = self.shared.happens(self.sort, "asked for order")
         return (self.at("calls", Mode.WRITE if in_order else Mode.ADD, " calls"),)
 
+    def forgotten(self) -> Codes:
+        """Return the codes of forgetting the calls, in whatever order they came."""
+        self.asked(for_order=True)
+        return self.called()
+
     def answers(self, mock: Any) -> Codes:
         """Return the codes of looking up what a call returns."""
         codes = (*self["return_value"], *self["side_effect"])
@@ -95,7 +95,7 @@ def _table_of(mock: Any) -> MockTable | None:
     if table is None and _parent_of(mock) is not None:
         above = _table_of(_parent_of(mock))
         if above is not None:
-            table = above.part(str(attributes_of(mock).get("_mock_new_name")))
+            table = above.part(mock)
             above.shared.enter(mock, table)
     return table if isinstance(table, MockTable) else None
 
@@ -123,25 +123,16 @@ def _get_child_mock(self: Any, /, **kwargs: Any) -> Any:
     return child
 
 
-def _assertion(for_order: bool) -> Any:
-    """Stand for a method that looks at what a mock remembers."""
+def _announcing(codes_of: Callable[[MockTable], Codes]) -> Any:
+    """Stand for a method that does something with what a mock remembers."""
 
     def call(function: Any, *args: Any, **kwargs: Any) -> Any:
         table = hooks.published.get(id(function.__self__))
         if isinstance(table, MockTable):
-            hooks.say(table.asked(for_order=for_order))
+            hooks.say(codes_of(table))
         return function(*args, **kwargs)
 
     return call
-
-
-def _reset_mock(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Stand for `reset_mock`, which forgets the calls."""
-    table = hooks.published.get(id(function.__self__))
-    if isinstance(table, MockTable):
-        table.asked(for_order=True)
-        hooks.say(table.called())
-    return function(*args, **kwargs)
 
 
 _Mock = unittest.mock.NonCallableMock
@@ -149,11 +140,13 @@ _Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
 _original_child: Any = _Mock._get_child_mock
 register(_Mock, MockTable, children_of_instance)
-for _name in (*_ASSERTIONS_ON_COUNTS, *_ASSERTIONS_ON_ORDER):
-    LIBRARY["unittest.mock", f"NonCallableMock.{_name}"] = _assertion(
-        for_order=_name in _ASSERTIONS_ON_ORDER
-    )
-LIBRARY["unittest.mock", "NonCallableMock.reset_mock"] = _reset_mock
+for _names, _codes_of in (
+    (_ASSERTIONS_ON_COUNTS, lambda table: table.asked(for_order=False)),
+    (_ASSERTIONS_ON_ORDER, lambda table: table.asked(for_order=True)),
+    (("reset_mock",), MockTable.forgotten),
+):
+    for _name in _names:
+        LIBRARY["unittest.mock", f"NonCallableMock.{_name}"] = _announcing(_codes_of)
 
 PATCHES = Patches(
     attributes=[

@@ -161,7 +161,7 @@ class Shared:
                 index += 1
                 table = row[index] if index < len(row) else None
                 if table is None or table.kind is not kind:
-                    table = self._new_table(walk.table, (key, index), value, origin)
+                    table = self.new_table(walk.table, (key, index), value, self._label_of(origin))
                     row[index:] = [table, *row[index + 1 :]]
                 if walk.counts:
                     table.begin(value)
@@ -175,12 +175,11 @@ class Shared:
                 if type(child) not in ATOMS and id(child) not in published:
                     todo.append((child, (value, position, origin)))
 
-    def _new_table(self, make: type[Table], key: Hashable, value: Any, origin: Origin) -> Table:
+    def new_table(self, make: type[Table], key: Hashable, value: Any, label: str) -> Table:
         """Return the table of an object that is not what earlier executions had in its place.
 
         A class that the test itself defines is another object in every execution, and yet the same.
         """
-        label = self._label_of(origin)
         sort = make.sort_of(value, label)
         table = self._tables.get(key)
         if table is not None and table.sort != sort:
