@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
+from together import together
 
 import treadle
 
@@ -16,14 +16,6 @@ class Box:
     def __init__(self) -> None:
         self.x = 0
         self.y = 0
-
-
-def together(*bodies: Callable[[], None]) -> None:
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 @pytest.mark.parametrize("algorithm", EXHAUSTIVE)

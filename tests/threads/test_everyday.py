@@ -16,6 +16,7 @@ from unittest.mock import MagicMock, Mock, call
 
 import cachetools
 import pytest
+from together import together
 
 import treadle
 from treadle.explore.progress import Estimator
@@ -37,14 +38,6 @@ def held(lock=threading.Lock()):
 """
 ALGORITHMS = ["sleep", "source", "optimal"]
 Body = Callable[[], Any]
-
-
-def together(*bodies: Body) -> None:
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def everything(test: Body, **options: Any) -> tuple[int, set[str]]:

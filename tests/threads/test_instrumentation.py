@@ -9,7 +9,6 @@ import importlib
 import operator
 import sys
 import textwrap
-import threading
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from together import together
 
 import treadle
 from treadle.threads import hooks
@@ -25,15 +25,6 @@ from treadle.threads.namespaces import instrumented
 from treadle.threads.program import ThreadProgram
 
 Body = Callable[[], Any]
-
-
-def together(*bodies: Body) -> None:
-    """Run functions in threads of their own."""
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def explored(make: Callable[[], tuple[list[Body], Body]], algorithm: str) -> tuple[int, set[str]]:

@@ -11,12 +11,12 @@ import dataclasses
 import enum
 import functools
 import operator
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from together import together
 
 import treadle
 
@@ -33,14 +33,6 @@ class Number(enum.IntEnum):
 class Point:
     x: int = 0
     y: int = 0
-
-
-def together(*bodies: Callable[[], Any]) -> None:
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def equal_keys(first: Any, second: Any) -> int:
