@@ -74,8 +74,8 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
         {
             "metavar": "N",
             "type": _or_none(int),
-            "help": "leave out executions in which a loop sleeps, or waits in vain, more than N "
-            "times in a row",
+            "help": "leave out executions in which a thread sleeps, or waits in vain, more than N "
+            "times in a row at one line",
         },
     ),
     ("--treadle-seed", {"metavar": "N", "type": int, "help": "seed of random and pct"}),

@@ -68,7 +68,7 @@ class Settings:
     thread_exceptions: bool = True
     """Whether an exception that ends a thread is a finding."""
     max_rounds: int | None = None
-    """Times in a row that a loop may sleep or wait in vain; executions with more are left out."""
+    """Times in a row that a thread may sleep or wait in vain at one line; more are left out."""
     watchdog: float | None = WATCHDOG
     """Seconds after which a step is said to block outside of Treadle's control; None for never."""
     seed: int = 0

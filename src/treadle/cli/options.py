@@ -89,8 +89,8 @@ _THREAD_OPTIONS = (
         "--max-rounds",
         type=int,
         metavar="N",
-        help="Leave out executions in which a loop sleeps, or waits in vain, more than N times in "
-        "a row.",
+        help="Leave out executions in which a thread sleeps, or waits in vain, more than N times "
+        "in a row at one line.",
     ),
     click.option("--races", is_flag=True, help="Report data races of threads as failures."),
 )
