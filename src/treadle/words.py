@@ -8,12 +8,10 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
+from treadle.core.frames import Place, is_machinery, runs_tests
 from treadle.events import Mode
 from treadle.program import FrameRecord
 from treadle.result import error_in_words, without_addresses
-
-Place = tuple[str, int]
-"""File and line."""
 
 OPERATIONS = {
     Mode.READ: "read",
@@ -85,28 +83,15 @@ def place_in_words(place: Place | None) -> str:
     return f"{path}:{place[1]}"
 
 
-def place_of_frame(
-    frame: types.FrameType | None, is_foreign: Callable[[str], bool]
-) -> Place | None:
-    """Return where the innermost frame of the user stands, foreign files left out."""
-    while frame is not None:
-        if not is_foreign(frame.f_code.co_filename):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
-    return None
-
-
 _CODE = (type, types.FunctionType, types.ModuleType)
 """Classes of values that are no data: their names say enough."""
-
-_RUNNERS = ("treadle.api", "treadle.plugin", "_pytest", "pluggy", "unittest")
-"""Modules, and packages, that run tests: users do not want to see their variables."""
 
 
 def frames_in_words(
     process: str,
     frames: list[tuple[types.FrameType, int]],
-    is_foreign: Callable[[str], bool],
+    *,
+    leaves_out: Callable[[str], bool] = is_machinery,
     say: Callable[[object], str] = brief,
     hidden: object = _CODE,
 ) -> list[FrameRecord]:
@@ -123,28 +108,5 @@ def frames_in_words(
             ),
         )
         for frame, line in frames
-        if not is_foreign(frame.f_code.co_filename) and not _is_of_runner(frame)
+        if not leaves_out(frame.f_code.co_filename) and not runs_tests(frame)
     ]
-
-
-def _is_of_runner(frame: types.FrameType) -> bool:
-    module = f"{frame.f_globals.get('__name__')}."
-    return module.startswith(tuple(f"{runner}." for runner in _RUNNERS))
-
-
-def frames_of_traceback(error: BaseException) -> list[tuple[types.FrameType, int]]:
-    """Return the frames that an exception went through, outermost first, each with its line."""
-    frames = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        frames.append((traceback.tb_frame, traceback.tb_lineno))
-        traceback = traceback.tb_next
-    return frames
-
-
-def place_of_exception(error: BaseException, is_foreign: Callable[[str], bool]) -> Place | None:
-    """Return where the innermost frame of the user is in a traceback."""
-    for frame, line in reversed(frames_of_traceback(error)):
-        if not is_foreign(frame.f_code.co_filename):
-            return frame.f_code.co_filename, line
-    return None

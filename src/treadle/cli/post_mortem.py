@@ -7,7 +7,7 @@ from types import TracebackType
 
 import click
 
-from treadle.report.tracebacks import is_foreign
+from treadle.core.frames import is_machinery
 from treadle.result import Failure
 
 
@@ -27,7 +27,7 @@ def _cut(traceback: TracebackType | None) -> TracebackType | None:
     """Cut a traceback after the last frame of the user's: the debugger begins at its end."""
     last, at = None, traceback
     while at is not None:
-        if not is_foreign(at.tb_frame.f_code.co_filename):
+        if not is_machinery(at.tb_frame.f_code.co_filename):
             last = at
         at = at.tb_next
     if last is not None:

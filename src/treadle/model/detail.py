@@ -10,9 +10,14 @@ import linecache
 import sys
 import types
 from collections.abc import Callable, Hashable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treadle.core.frames import (
+    frames_of_traceback,
+    is_machinery,
+    place_of_exception,
+    place_of_frame,
+)
 from treadle.events import Codes, Mode, location_of, mode_of
 from treadle.model.run import ModelRun
 from treadle.model.state import Array
@@ -22,17 +27,13 @@ from treadle.words import (
     brief,
     exception_in_words,
     frames_in_words,
-    frames_of_traceback,
     place_in_words,
-    place_of_exception,
-    place_of_frame,
 )
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
 
 _SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
-_KIT = str(Path(__file__).parent)
 _VERBS = {
     "Lock.try_acquire": "try to acquire",
     "RLock.try_acquire": "try to acquire",
@@ -144,7 +145,7 @@ class DetailedRun(ModelRun):
     def _frames_of(
         self, process: int, stack: list[tuple[types.FrameType, int]]
     ) -> list[FrameRecord]:
-        return frames_in_words(self.name_of(process), stack, _is_kit, hidden=self._state)
+        return frames_in_words(self.name_of(process), stack, leaves_out=_is_kit, hidden=self._state)
 
     def access_in_words(self, mode: Mode, location: int) -> Access:
         """Return one access for a report, with the location's present value."""
@@ -202,5 +203,5 @@ def _call_in_words(frame: types.FrameType) -> Access:
 
 
 def _is_kit(filename: str) -> bool:
-    """Tell whether a file is of the model kit, or has no source."""
-    return filename.startswith((_KIT, "<string>"))
+    """Tell whether a file is Treadle's own, or has no source."""
+    return filename.startswith("<string>") or is_machinery(filename)

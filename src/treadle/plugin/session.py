@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from treadle.api import DECORATED, refuse_what_does_not_run
+from treadle.core.frames import users_part
 from treadle.database import Database
 from treadle.errors import TreadleError
 from treadle.memory import Memory
@@ -21,7 +22,7 @@ from treadle.plugin.layout import Layout
 from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
-from treadle.plugin.tracebacks import cut_to_user, users_part
+from treadle.plugin.tracebacks import cut_to_user
 from treadle.result import Failure
 from treadle.settings import Settings, project_of
 

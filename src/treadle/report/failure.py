@@ -13,8 +13,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from treadle.cause import Cause
+from treadle.core.frames import Place, is_of_the_user, place_of_exception
 from treadle.errors import ScheduleMismatch
-from treadle.libraries import is_of_the_user
 from treadle.program import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
@@ -30,10 +30,10 @@ from treadle.report.line import (
     without_directories,
     wrapped,
 )
-from treadle.report.tracebacks import is_foreign, traceback_in_words
+from treadle.report.tracebacks import traceback_in_words
 from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
 from treadle.result import Failure
-from treadle.words import Place, place_in_words, place_of_exception
+from treadle.words import place_in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -141,7 +141,7 @@ def _place_of_exception(failure: Failure) -> Place | None:
     if failure.exception is None:
         return None
     place = place_of_exception(failure.exception, lambda file: not is_of_the_user(file))
-    return place or place_of_exception(failure.exception, is_foreign)
+    return place or place_of_exception(failure.exception)
 
 
 def _source(raised: Place | None, steps: Sequence[StepRecord]) -> str:

@@ -6,23 +6,10 @@ from version to version, and rewritten code has none.
 
 from __future__ import annotations
 
-import concurrent.futures
-import threading
 import traceback
-from pathlib import Path
 
-import treadle
-from treadle.libraries import COMPILED_FILES
+from treadle.core.frames import is_machinery
 from treadle.words import place_in_words
-
-_FOREIGN = (
-    COMPILED_FILES,
-    *(
-        str(Path(module.__file__).parent if is_package else Path(module.__file__))
-        for module, is_package in ((treadle, True), (concurrent.futures, True), (threading, False))
-        if module.__file__
-    ),
-)
 
 
 def traceback_in_words(error: BaseException) -> str:
@@ -34,7 +21,7 @@ def traceback_in_words(error: BaseException) -> str:
 
 def _cut(found: traceback.TracebackException) -> None:
     """Remove foreign frames, also from what an exception was caused by or is a group of."""
-    frames = [frame for frame in found.stack if not is_foreign(frame.filename)]
+    frames = [frame for frame in found.stack if not is_machinery(frame.filename)]
     found.stack = traceback.StackSummary.from_list(
         [
             traceback.FrameSummary(
@@ -46,11 +33,6 @@ def _cut(found: traceback.TracebackException) -> None:
     for other in (found.__cause__, found.__context__, *(found.exceptions or ())):
         if other is not None:
             _cut(other)
-
-
-def is_foreign(filename: str) -> bool:
-    """Tell whether a file is Treadle's own, or one that starts threads."""
-    return filename.startswith(_FOREIGN) or Path(filename).parts[:1] == ("greenlet",)
 
 
 def _brief(filename: str) -> str:

@@ -14,11 +14,16 @@ import threading
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from treadle.core.frames import (
+    Place,
+    frames_of_traceback,
+    is_machinery,
+    place_of_exception,
+    place_of_frame,
+)
 from treadle.events import Codes, Mode, Vocabulary, location_of, mode_of
-from treadle.libraries import COMPILED_FILES
 from treadle.program import Access, FrameRecord, StepRecord
 from treadle.threads import control, hooks
 from treadle.threads.fibers import Fibers
@@ -28,28 +33,14 @@ from treadle.threads.task import Task
 from treadle.threads.wording import UNKNOWN, Deed
 from treadle.words import (
     OPERATIONS,
-    Place,
     brief,
     exception_in_words,
     frames_in_words,
-    frames_of_traceback,
     place_in_words,
-    place_of_exception,
 )
 
-_OWN = str(Path(__file__).parent)
-_LIBRARY = str(Path(threading.__file__).parent)
-_FOREIGN = tuple(
-    str(Path(_LIBRARY) / name)
-    for name in ("threading.py", "queue.py", "concurrent", "_threading_local.py", "contextlib.py")
-)
 _DEFAULT_NAME = re.compile(r"Thread-[\d.]+(?: \((.+)\))?")
 _DEFAULT_WORKER = re.compile(r"ThreadPoolExecutor-[\d.]+_(\d+)")
-
-
-def is_foreign(filename: str) -> bool:
-    """Tell whether a file is Treadle's, or that of a primitive that Treadle stands for."""
-    return filename.startswith((_OWN, COMPILED_FILES, *_FOREIGN))
 
 
 class CannotWaitNow(Exception):
@@ -114,7 +105,7 @@ class RecordingScheduler(Scheduler):
             exception = self.crashes[-1].exception
             with self._silence():
                 error = exception_in_words(exception)
-            place = place or place_of_exception(exception, is_foreign)
+            place = place or place_of_exception(exception)
         self.records.append(
             StepRecord(
                 task.name,
@@ -180,10 +171,10 @@ class RecordingScheduler(Scheduler):
         found = []
         for crash in self.crashes:
             stack = frames_of_traceback(crash.exception)
-            found += frames_in_words(names[crash.process], stack, is_foreign, self._say)
+            found += frames_in_words(names[crash.process], stack, say=self._say)
         for task in self.alive.values():
             frame = task.fiber.gr_frame if task.fiber is not None else None
-            found += frames_in_words(task.name, _stack(frame), is_foreign, self._say)
+            found += frames_in_words(task.name, _stack(frame), say=self._say)
         return found
 
 
@@ -202,12 +193,11 @@ def _calling() -> tuple[list[types.FrameType], Place | None]:
     """
     chain = []
     frame: types.FrameType | None = sys._getframe()
-    while frame is not None and is_foreign(frame.f_code.co_filename):
+    while frame is not None and is_machinery(frame.f_code.co_filename):
         if frame.f_code.co_filename != __file__:
             chain.append(frame)
         frame = frame.f_back
-    place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    return chain, place
+    return chain, place_of_frame(frame)
 
 
 def _stack(frame: types.FrameType | None) -> list[tuple[types.FrameType, int]]:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
+from treadle.core.frames import is_of_the_standard_library, room_of
 from treadle.errors import TreadleError
 from treadle.threads import control
 from treadle.threads.patches import Patches
-
-_LIBRARY = str(Path(sysconfig.get_paths()["stdlib"]).resolve())
-_OWN = str(Path(__file__).resolve().parents[1])
 
 
 class ProcessExit(BaseException):
@@ -55,17 +51,16 @@ def _start_process(original: Callable[..., Any], name: str) -> Callable[..., Any
 def _called_as(name: str) -> str:
     """Return the function of the standard library that the test called to come here."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_library(frame.f_code.co_filename):
+    while frame.f_back is not None:
+        is_own = room_of(frame.f_code.co_filename) is not None
+        if not is_own and not is_of_the_standard_library(frame.f_code.co_filename):
+            break
         if frame.f_globals.get("__name__") == "threading":
             break  # the function is a thread's target
-        if not frame.f_code.co_filename.startswith(_OWN):
+        if not is_own:
             name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"
         frame = frame.f_back
     return f"{name}()".replace(".__init__()", "()")
-
-
-def _is_library(file: str) -> bool:
-    return file.startswith((_LIBRARY, _OWN)) and "site-packages" not in file
 
 
 def _references() -> list[tuple[Any, Any]]:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from treadle.core.frames import place_of_frame, room_of
 from treadle.events import Codes
 from treadle.threads.children import ATOMS
 from treadle.threads.containers import EXACT, ContainerTable
@@ -113,10 +114,7 @@ def perform(find: Callable[[], Reach]) -> None:
 def note(function: str) -> None:
     """Remember that a function in Python ran unobserved, and where it was called."""
     if all(function != known for known, _ in unobserved):
-        caller: types.FrameType | None = sys._getframe(1)
-        while caller and caller.f_globals.get("__name__", "").startswith("treadle."):
-            caller = caller.f_back
-        place = caller and (caller.f_code.co_filename, caller.f_lineno)
+        place = place_of_frame(sys._getframe(1), lambda file: room_of(file) is not None)
         where = f"at {place_in_words(place)}" if place else "as a thread's function"
         unobserved.append((function, where))
 

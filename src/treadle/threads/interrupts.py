@@ -11,14 +11,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
-from treadle.libraries import is_of_the_user
+from treadle.core.frames import is_of_the_user, room_of
 
-_OWN = Path(__file__).parents[1]
-_STEPPING = (str(_OWN / "threads"), str(_OWN / "plugin"))
-"""Where an exception may come at a bad moment."""
+_STEPPING = frozenset({"python", "threads", "plugin"})
+"""Packages of Treadle's in which an exception may come at a bad moment."""
 _ATTEMPTS = 3
 """Interrupts after which somebody means it, whatever is left undone."""
 
@@ -67,8 +65,9 @@ def _is_stepping(frame: FrameType | None) -> bool:
     """Tell whether Treadle is at work on the test: neither the test itself nor the exploration."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(str(_OWN)):
-            return file.startswith(_STEPPING)
+        room = room_of(file)
+        if room is not None:
+            return room in _STEPPING
         if is_of_the_user(file):
             return False
         frame = frame.f_back

@@ -19,8 +19,8 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from treadle.core.frames import is_of_the_user
 from treadle.events import Codes
-from treadle.libraries import is_of_the_user
 from treadle.threads import caches, calls, hooks, known
 from treadle.threads.cache import RewrittenCode
 from treadle.threads.children import ATOMS, Children

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-_OWN_FOLDER = str(Path(__file__).parent)
+from treadle.core.frames import room_of
 
 
 def name_of(value: Any, otherwise: str) -> str:
@@ -25,4 +24,4 @@ def name_of(value: Any, otherwise: str) -> str:
 def _is_between(frame: FrameType) -> bool:
     """Tell whether a frame stands between a primitive and the code that uses it."""
     module: str = frame.f_globals.get("__name__", "")
-    return frame.f_code.co_filename.startswith(_OWN_FOLDER) or module.startswith("concurrent.")
+    return room_of(frame.f_code.co_filename) is not None or module.startswith("concurrent.")

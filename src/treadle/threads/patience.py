@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
 
+from treadle.core.frames import Place, place_of_frame
 from treadle.events import Codes
 from treadle.threads import control
-from treadle.threads.detail import is_foreign
 from treadle.threads.operation import Operation
 from treadle.threads.task import Task
-from treadle.words import Place, place_in_words
+from treadle.words import place_in_words
 
 _MANY = 20
 """Times in a row that are worth telling if the search does not end."""
@@ -48,8 +47,7 @@ class Patience:
 
     def spend(self, me: Task) -> None:
         """Take note that a task slept or waited in vain; too often, and it does not go on."""
-        frame = _of_the_user(sys._getframe(1))
-        here = frame.f_code.co_filename, frame.f_lineno
+        here = place_of_frame(sys._getframe(1))
         there, rounds = me.scratch.get(Patience, (None, 0))
         rounds = rounds + 1 if here == there else 1
         me.scratch[Patience] = here, rounds
@@ -74,10 +72,3 @@ class Patience:
             f"a thread slept or waited in vain at {place} {self._rounds:,} times in a row, and "
             f"every number of times is explored: bound it with max_rounds"
         ]
-
-
-def _of_the_user(frame: FrameType) -> FrameType:
-    """Return the frame that called what Treadle stands for."""
-    while frame.f_back is not None and is_foreign(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame

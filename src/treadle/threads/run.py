@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treadle.core.frames import place_of_frame
 from treadle.errors import TreadleBug
 from treadle.events import Codes
 from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
 from treadle.result import error_in_words, without_addresses
-from treadle.threads.detail import RecordingScheduler, is_foreign, label_of
+from treadle.threads.detail import RecordingScheduler, label_of
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
 from treadle.threads.operation import Operation
 from treadle.threads.patience import LeftOut
 from treadle.threads.scheduler import is_ready
 from treadle.threads.task import Task
-from treadle.words import place_in_words, place_of_frame
+from treadle.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -129,7 +130,7 @@ class ThreadRun:
         task = self.scheduler.alive.get(process)
         if task is None or task.fiber is None:
             return ""
-        return place_in_words(place_of_frame(task.fiber.gr_frame, is_foreign))
+        return place_in_words(place_of_frame(task.fiber.gr_frame))
 
     def foresee(self, process: int) -> None:
         """Foresee nothing: the code of threads is not analysed."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from treadle.core.frames import room_of, users_frame
 from treadle.errors import TreadleError
 from treadle.threads.fibers import Fibers
 from treadle.threads.namespaces import instrumented
@@ -28,7 +29,6 @@ from treadle.threads.namespaces import instrumented
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
 
-_OWN = str(Path(__file__).resolve().parents[1])
 _SIGNAL: int = signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR2
 _LOOKS = 10
 """How often it looks before it loses patience."""
@@ -195,9 +195,7 @@ def _is_in_debugger(frame: FrameType | None) -> bool:
 
 def _without_own(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame that is not Treadle's own."""
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return frame
+    return users_frame(frame, lambda file: room_of(file) is not None)
 
 
 def _remedy(frame: FrameType | None) -> str:

@@ -1,0 +1,141 @@
+"""Whose code is this frame: the user's, a library's, or Treadle's own?
+
+Reports, tracebacks, the watchdog, the debugger, Ctrl-C and the plugin all have to know. This module
+alone looks at where files are. Everything below the package `treadle` is Treadle's own, but for the
+papers' programs, which are under test like a user's.
+
+Three circles around a user's code:
+
+- `room_of` is the package of Treadle's that a file belongs to (`threads`, `model`, `plugin`, ...);
+- `is_machinery` are files that stand between the user's functions: Treadle's own, and those of the
+  standard library whose primitives Treadle replaces;
+- `is_of_the_user` leaves out all libraries as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+
+Place = tuple[str, int]
+"""File and line."""
+
+_PACKAGE = Path(__file__).parents[1]
+_OWN = tuple(f"{path}/" for path in dict.fromkeys((_PACKAGE, _PACKAGE.resolve(), "src/treadle")))
+"""What names of Treadle's own files begin with; the last one, in tracebacks of compiled code."""
+_UNDER_TEST = frozenset({"bench", "papers"})
+"""Packages of Treadle's that hold programs to explore."""
+_PRIMITIVES = ("threading.py", "queue.py", "_threading_local.py", "contextlib.py", "concurrent/")
+"""Files of the standard library that Treadle stands for, or that use what it stands for."""
+_PYTEST = ("_pytest", "pluggy")
+_TEST_RUNNERS = (*_PYTEST, "unittest")
+"""Packages that run tests."""
+_PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
+
+
+def _folders(*names: str) -> tuple[str, ...]:
+    return tuple(f"{Path(sysconfig.get_paths()[name]).resolve()}/" for name in names)
+
+
+_STANDARD = _folders("stdlib", "platstdlib")
+_LIBRARIES = (*_STANDARD, *_folders("purelib", "platlib"))
+_STANDS_FOR = tuple(f"{folder}{name}" for folder in _STANDARD for name in _PRIMITIVES)
+
+
+@functools.cache
+def room_of(file: str) -> str | None:
+    """Return the package of Treadle's that a file is in; None if it is not Treadle's own."""
+    for own in _OWN:
+        if file.startswith(own):
+            room = file.removeprefix(own).partition("/")[0].removesuffix(".py")
+            return None if room in _UNDER_TEST else room
+    return None
+
+
+@functools.cache
+def is_machinery(file: str) -> bool:
+    """Tell whether a file stands between the user's functions."""
+    return (
+        room_of(file) is not None
+        or file.startswith(_STANDS_FOR)
+        or Path(file).parts[:1] == ("greenlet",)
+    )
+
+
+@functools.cache
+def is_of_the_user(file: str) -> bool:
+    """Tell whether a file belongs to no library; asking the disk about each is dear."""
+    path = Path(file).resolve()
+    if _PACKAGE_FOLDERS.intersection(path.parts):
+        return False
+    return not str(path).startswith((*_LIBRARIES, *_OWN))
+
+
+@functools.cache
+def is_of_the_standard_library(file: str) -> bool:
+    """Tell whether a file came with Python."""
+    return file.startswith(_STANDARD) and not _PACKAGE_FOLDERS.intersection(Path(file).parts)
+
+
+def runs_tests(frame: FrameType) -> bool:
+    """Tell whether a frame is of what runs tests, whose variables nobody wants to see."""
+    return _package_of(frame) in _TEST_RUNNERS
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def users_frame(
+    frame: FrameType | None, leaves_out: Callable[[str], bool] = is_machinery
+) -> FrameType | None:
+    """Return the innermost frame, from this one outwards, of a file that is not left out."""
+    while frame is not None and leaves_out(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def place_of_frame(
+    frame: FrameType | None, leaves_out: Callable[[str], bool] = is_machinery
+) -> Place | None:
+    """Return where the innermost frame of a file stands that is not left out."""
+    frame = users_frame(frame, leaves_out)
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def frames_of_traceback(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Return the frames that an exception went through, outermost first, each with its line."""
+    frames = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        frames.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return frames
+
+
+def place_of_exception(
+    error: BaseException, leaves_out: Callable[[str], bool] = is_machinery
+) -> Place | None:
+    """Return where the innermost frame of a file is in a traceback that is not left out."""
+    for frame, line in reversed(frames_of_traceback(error)):
+        if not leaves_out(frame.f_code.co_filename):
+            return frame.f_code.co_filename, line
+    return None
+
+
+def users_part(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without machinery and without pytest.
+
+    An interrupt may come at an instruction that belongs to no line, where pytest expects one.
+    """
+    if traceback is None:
+        return None
+    rest = users_part(traceback.tb_next)
+    code = traceback.tb_frame.f_code
+    if is_machinery(code.co_filename) or _package_of(traceback.tb_frame) in _PYTEST:
+        return rest
+    line = traceback.tb_lineno or code.co_firstlineno
+    return TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, line)
