@@ -15,16 +15,19 @@ import os
 from setuptools import setup
 
 COMPILED = {
-    "treadle": ("events", "trace"),
-    "treadle/explore": (
-        "algorithm", "backtracking", "blocking", "classic", "constraints", "context", "contexts",
-        "done", "dontdo", "eager", "exhaustive", "imagined", "normal_forms", "observation",
-        "observers", "optimal", "optimal_context", "optimal_context_observers", "plan", "progress",
-        "races", "sampling", "search", "section", "sleep", "source", "steps", "wakeup",
+    "treadle/core": ("events", "happens_before", "steps"),
+    "treadle/explore": ("data_races", "probing", "progress", "search", "strategy"),
+    "treadle/explore/basic": ("backtracking", "exhaustive", "sleep"),
+    "treadle/explore/context": (
+        "context", "done", "dontdo", "optimal_context", "planned_order", "state_check",
     ),
-    "treadle/threads": (
-        "children", "control", "detail", "scheduler", "shared", "task", "walks",
-    ),
+    "treadle/explore/eager": ("constraint_systems", "eager", "normal_forms", "plan", "section"),
+    "treadle/explore/observers": ("observation", "observers", "optimal_context_observers"),
+    "treadle/explore/sampling": ("random_walk",),
+    "treadle/explore/source_sets": ("classic", "optimal", "source", "wakeup_tree"),
+    "treadle/python/recording": ("detail",),
+    "treadle/python/runtime": ("control", "scheduler", "task"),
+    "treadle/python/sharing": ("children", "shared", "walks"),
 }  # fmt: skip
 
 

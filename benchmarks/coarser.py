@@ -14,12 +14,12 @@ from collections.abc import Callable
 from functools import partial
 
 from treadle.api import ALGORITHMS
-from treadle.bench import jss23
 from treadle.explore.budget import Budget
-from treadle.explore.optimal_context_observers import OptimalContextObservers
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.explore.search import Search
 from treadle.model import Program
+from treadle.papers import jss23
 
 Make = Callable[[], Program]
 

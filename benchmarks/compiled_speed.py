@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from printing import print_measurements
-from treadle.threads import scheduler
+from treadle.python.runtime import scheduler
 
 ROUNDS = 2
 SOURCES = Path(__file__).parents[1] / "src"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import treadle
-from treadle.bench.atva16 import ring, ring_extended
 from treadle.model import Program
+from treadle.papers.atva16 import ring, ring_extended
 
 
 def writers(processes: int, times: int) -> Program:

@@ -20,13 +20,13 @@ from typing import Any
 import treadle
 from printing import print_measurements
 from treadle.api import ALGORITHMS
-from treadle.bench import PAPERS
-from treadle.bench.harness import Measurement, Task, measure
 from treadle.explore.budget import Budget
-from treadle.explore.optimal import Optimal
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.explore.search import Search
+from treadle.explore.source_sets.optimal import Optimal
 from treadle.model import Program
+from treadle.papers import PAPERS
+from treadle.papers.harness import Measurement, Task, measure
 
 Rows = Sequence[tuple[str, int]]
 

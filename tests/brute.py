@@ -1,8 +1,8 @@
 """Brute force: every interleaving of a program, with no reduction and none of the core's code.
 
 Dependence is decided here from the access codes by a table of its own, and happens-before by vector
-clocks, so that a mistake in `treadle.trace` cannot hide. `explored` describes what an exploration
-completed in the same terms.
+clocks, so that a mistake in `treadle.core.happens_before` cannot hide. `explored` describes what an
+exploration completed in the same terms.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.api import ALGORITHMS
-from treadle.events import Codes, Mode, code, location_of, mode_of
-from treadle.explore.algorithm import ENDED
+from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.core.program import Restart, Run
+from treadle.core.result import Result
 from treadle.explore.budget import Budget
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.explore.search import Search
+from treadle.explore.strategy import ENDED
 from treadle.model import Program
-from treadle.program import Restart, Run
-from treadle.result import Result
 
 WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}

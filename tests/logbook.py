@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import treadle
-from treadle.explore.algorithm import BLOCKED
+from treadle.core.program import Run
 from treadle.explore.budget import Budget
-from treadle.explore.schedule import Chooser, stay
+from treadle.explore.choosers import Chooser, stay
 from treadle.explore.search import Search
-from treadle.explore.wakeup import Tree
+from treadle.explore.source_sets.wakeup_tree import Tree
+from treadle.explore.strategy import BLOCKED
 from treadle.model import Program
-from treadle.program import Run
 
 FOUR = ("observers", "context", "optimal-context", "optimal-context-observers")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.core.program import Run
 from treadle.model import Program
-from treadle.program import Run
 
 Process = Iterator[Any]
 Body = Callable[..., Process]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from treadle.program import Access, StepRecord, Wait
-from treadle.result import Failure, Schedule
+from treadle.core.program import Access, StepRecord, Wait
+from treadle.core.result import Failure, Schedule
 
 
 def step(process: str, line: int, *accesses: str, file: str = "bank.py", **more: str) -> StepRecord:

@@ -11,12 +11,12 @@ import pytest
 
 import treadle
 from brute import Dependence, TraceClass, brute_force, explored
-from treadle.bench import jacm17
-from treadle.events import Footprint
+from treadle.core.events import Footprint
 from treadle.explore.budget import Budget
+from treadle.explore.choosers import SCHEDULES
 from treadle.explore.progress import Estimator, Progress
-from treadle.explore.schedule import SCHEDULES
 from treadle.model import TIMEOUT, Counter, Lock, Mailbox, Program, Semaphore
+from treadle.papers import jacm17
 
 Process = Iterator[Any]
 EAGER = ("eager", "eager-short", "eager-adaptive")

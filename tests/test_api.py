@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import treadle
 from treadle import Schedule
+from treadle.findings.replay import record
 from treadle.model import Lock, Program
-from treadle.replay import record
 
 Process = Iterator[Any]
 

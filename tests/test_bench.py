@@ -18,15 +18,15 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import treadle
-from treadle.bench import PAPERS, jacm17
-from treadle.bench.check import deviation
-from treadle.bench.harness import Measurement, Task, measure
-from treadle.bench.history import History, default_path
-from treadle.bench.paper import Paper, PaperTable, Printed, Row
-from treadle.bench.table import MeasuredRow, build, notes, seconds
 from treadle.cli import main
 from treadle.cli.bench import bench
-from treadle.errors import TreadleBug, TreadleError
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.papers import PAPERS, jacm17
+from treadle.papers.check import deviation
+from treadle.papers.harness import Measurement, Task, measure
+from treadle.papers.history import History, default_path
+from treadle.papers.paper import Paper, PaperTable, Printed, Row
+from treadle.papers.table import MeasuredRow, build, notes, seconds
 
 MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable"]
 KEYS = ["program", "n", "algorithm", "executions", "blocked", "events", "seconds", "peak_mb"]

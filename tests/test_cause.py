@@ -1,4 +1,4 @@
-"""The two steps that a report points at: the rule of `treadle.cause`, on models and threads."""
+"""The two steps that a report points at: the rule of `findings.cause`, on models and threads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 import treadle
 from brute import failures_of, interleavings
 from random_programs import build, draw_program
-from treadle.cause import Cause
+from treadle.core.result import Failure, Schedule
+from treadle.findings.cause import Cause
 from treadle.model import Condition, Lock, Program, Semaphore
-from treadle.result import Failure, Schedule
 
 Process = Iterator[Any]
 

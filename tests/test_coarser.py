@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brute import Dependence, Everything, Explored, Observed, brute_force, explored
 from random_programs import Body
 from test_properties import FAMILIES, FORMS, everything_of, in_both_forms, programs
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 
 COARSER = ("observers", "context", "optimal-context", "optimal-context-observers")
 

@@ -54,4 +54,4 @@ def test_what_derives_from_compiled_classes_is_compiled(name: str) -> None:
 
 def test_algorithms_and_the_scheduler_are_compiled() -> None:
     needed = {kind.__module__ for kind in ALGORITHMS.values()}
-    assert needed | {"treadle.threads.scheduler"} <= set(COMPILED)
+    assert needed | {"treadle.python.runtime.scheduler"} <= set(COMPILED)

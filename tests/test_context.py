@@ -14,17 +14,17 @@ import treadle
 from brute import brute_force, explored
 from logbook import FOUR, counts, logbook
 from treadle.api import ALGORITHMS
-from treadle.bench import jss23
+from treadle.core.program import Run
 from treadle.explore.budget import Budget
-from treadle.explore.context import Context
-from treadle.explore.contexts import Contexts
-from treadle.explore.dontdo import DontDoSets
-from treadle.explore.optimal_context import OptimalContext
-from treadle.explore.optimal_context_observers import OptimalContextObservers
-from treadle.explore.schedule import SCHEDULES, Choices
+from treadle.explore.choosers import SCHEDULES, Choices
+from treadle.explore.context.context import Context
+from treadle.explore.context.dontdo import DontDoSets
+from treadle.explore.context.optimal_context import OptimalContext
+from treadle.explore.context.state_check import Contexts
+from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.explore.search import Search
 from treadle.model import Program
-from treadle.program import Run
+from treadle.papers import jss23
 
 # The running example: figures 1, 2 and 4. The default schedule stays with a process, the paper's
 # picks others in two places, so some branches come in another order.

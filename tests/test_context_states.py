@@ -13,14 +13,14 @@ import pytest
 import treadle
 from brute import Dependence, Observed, explored
 from logbook import FOUR, counts, logbook
-from treadle.bench import jss23
-from treadle.errors import TreadleError
-from treadle.explore.context import Context
-from treadle.explore.dontdo import DontDoSets
-from treadle.explore.optimal_context import OptimalContext
-from treadle.explore.optimal_context_observers import OptimalContextObservers
-from treadle.explore.schedule import SCHEDULES
+from treadle.core.errors import TreadleError
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.context.context import Context
+from treadle.explore.context.dontdo import DontDoSets
+from treadle.explore.context.optimal_context import OptimalContext
+from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.model import Program
+from treadle.papers import jss23
 
 # The refined check, and what makes no sense
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from logbook import FOUR, counts
-from treadle.bench import jss23
+from treadle.papers import jss23
 
 # Tables: every program of seed 000 at a size that takes a moment
 

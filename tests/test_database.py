@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import treadle
-from treadle.database import Database, RecordedStep
-from treadle.program import Access, StepRecord
+from treadle.core.program import Access, StepRecord
+from treadle.findings.database import Database, RecordedStep
 
 TEST = "tests/test_bank.py::test_transfer[a/b-1]"
 SOURCE = str(Path(treadle.__file__).parents[1])
@@ -195,8 +195,8 @@ def test_what_a_killed_run_left_is_removed_some_time(database):
 
 WRITER = """
 import itertools, sys
-from treadle.database import Database
-from treadle.program import Access, StepRecord
+from treadle.findings.database import Database
+from treadle.core.program import Access, StepRecord
 directory, test, name, number = sys.argv[1:]
 database = Database(directory)
 steps = [StepRecord("p", (Access("read", "x" * 50),), "file.py:1")] * 200

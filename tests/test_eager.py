@@ -13,20 +13,20 @@ from brute import brute_force, explored
 from test_properties import EAGER, differences
 from test_rigid import program_of
 from treadle.api import ALGORITHMS
-from treadle.bench import atva16
-from treadle.bench.jacm17 import indexer
-from treadle.explore import eager
-from treadle.explore import plan as plans
+from treadle.core.program import Run
+from treadle.core.result import Result
 from treadle.explore.budget import Budget
-from treadle.explore.constraints import Pair, Traces
-from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
-from treadle.explore.normal_forms import NormalForms
-from treadle.explore.plan import Plan
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.eager import eager
+from treadle.explore.eager import plan as plans
+from treadle.explore.eager.constraint_systems import Pair, Traces
+from treadle.explore.eager.eager import Eager, EagerAdaptive, EagerShort
+from treadle.explore.eager.normal_forms import NormalForms
+from treadle.explore.eager.plan import Plan
 from treadle.explore.search import Search
 from treadle.model import Counter, Lock, Program, Semaphore
-from treadle.program import Run
-from treadle.result import Result
+from treadle.papers import atva16
+from treadle.papers.jacm17 import indexer
 
 Process = Iterator[Any]
 under_each = pytest.mark.parametrize("algorithm", EAGER)

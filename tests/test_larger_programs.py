@@ -15,7 +15,7 @@ import treadle
 from brute import Explored, explored
 from random_programs import build_from_source, compile_process, draw_program
 from test_properties import EAGER, FAMILIES
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.model import Program
 
 CLASSES = range(500, 900)

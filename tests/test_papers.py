@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.bench import jacm17
 from treadle.model import Lock, Program
+from treadle.papers import jacm17
 
 Process = Iterator[Any]
 

@@ -17,7 +17,7 @@ from brute import Everything, Explored, TooMany, brute_force, explored
 from drawn import Drawn
 from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
 from treadle.explore.budget import Budget
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.model import Program
 
 FAMILIES: dict[str, tuple[str, ...]] = {

@@ -9,7 +9,7 @@ import pytest
 
 import treadle
 from brute import brute_force, explored
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.model import Lock, Mailbox, Program, Semaphore
 
 REDUCING = ("sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive")

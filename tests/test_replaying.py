@@ -10,10 +10,10 @@ import pytest
 
 import treadle
 from treadle.api import rerun
-from treadle.database import Database, RecordedStep
-from treadle.memory import REPLAYED, Memory
+from treadle.core.result import Failure
+from treadle.findings.database import Database, RecordedStep
+from treadle.findings.memory import REPLAYED, Memory
 from treadle.model import Lock, Program
-from treadle.result import Failure
 
 
 def counting(*, change: str = "") -> Program:

@@ -15,7 +15,7 @@ import treadle
 from brute import TooMany
 from random_programs import Body, build_from_source
 from test_properties import FAMILIES, programs
-from treadle.events import OPEN, Codes, Mode, mode_of
+from treadle.core.events import OPEN, Codes, Mode, mode_of
 from treadle.model import Counter, Lock, Mailbox, Program, RLock, Semaphore
 
 Process = Iterator[Any]

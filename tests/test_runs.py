@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from treadle.events import Codes
+from treadle.core.events import Codes
+from treadle.core.program import Program
 from treadle.model import Program as ModelProgram
-from treadle.program import Program
 from treadle.threads.program import ThreadProgram
 
 LIMIT = 100

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.errors import TreadleError
-from treadle.settings import Settings, project_of
+from treadle.core.errors import TreadleError
+from treadle.session.settings import Settings, project_of
 
 
 @pytest.fixture(autouse=True)

@@ -13,13 +13,13 @@ import treadle
 from brute import interleavings
 from racy_model import racy
 from random_programs import ALL, SIMPLE, Body, build, draw_program
-from treadle.explore.schedule import SCHEDULES
+from treadle.core.happens_before import Trace
+from treadle.core.result import Failure
+from treadle.explore.choosers import SCHEDULES
+from treadle.findings.shrink.order import fewest_switches
+from treadle.findings.shrink.shrinking import Shrunk
+from treadle.findings.shrink.trials import cost_of
 from treadle.model import Lock, Program
-from treadle.result import Failure
-from treadle.shrink import Shrunk
-from treadle.shrinking.order import fewest_switches
-from treadle.shrinking.trials import cost_of
-from treadle.trace import Trace
 
 Key = tuple[str, object]
 Cost = tuple[int, int]
@@ -273,7 +273,7 @@ def test_an_order_keeps_dependent_steps_in_theirs():
 
 
 def test_an_order_that_is_too_hard_to_find_is_left_as_it_was(monkeypatch):
-    monkeypatch.setattr("treadle.shrinking.order._MOST_STATES", 1)
+    monkeypatch.setattr("treadle.findings.shrink.order._MOST_STATES", 1)
     shrunk = treadle.shrink(the_scattered_failure(), attempts=3)
     assert str(shrunk.failure.schedule) == "p q p q check*2"
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import treadle
 from racy_model import racy
+from treadle.core.happens_before import Trace
+from treadle.core.result import Failure, Kind, Schedule
+from treadle.findings.tokens import Recipe, is_token, read_token, token_of, write_token
 from treadle.model import Program
-from treadle.result import Failure, Kind, Schedule
-from treadle.token import Recipe, is_token, read_token, token_of, write_token
-from treadle.trace import Trace
 
 ALPHABET = string.ascii_letters + string.digits + "-_"
 
@@ -159,8 +159,8 @@ def test_addresses_and_what_pytest_adds_do_not_matter():
 
 def test_a_deadlock_is_told_by_its_waits_in_any_order():
     one, other = (
-        treadle.program.Wait("p", "a", ("q",)),
-        treadle.program.Wait("q", "b", ("p",)),
+        treadle.core.program.Wait("p", "a", ("q",)),
+        treadle.core.program.Wait("q", "b", ("p",)),
     )
     tokens = {
         Failure("deadlock", "", Schedule(["p"]), 1, waits=waits).token

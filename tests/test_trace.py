@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import treadle
 from brute import Dependence
 from treadle.api import ALGORITHMS
-from treadle.events import OPEN, Codes, Footprint, Mode, Vocabulary, code, location_of, mode_of
+from treadle.core.events import OPEN, Codes, Footprint, Mode, Vocabulary, code, location_of, mode_of
+from treadle.core.happens_before import Trace, bits
+from treadle.core.program import Run
 from treadle.explore.budget import Budget
-from treadle.explore.schedule import stay
+from treadle.explore.choosers import stay
 from treadle.explore.search import Search
 from treadle.model import Program
-from treadle.program import Run
-from treadle.trace import Trace, bits
 
 Step = tuple[str, str]
 """A process, and its accesses: `read x, write y`."""

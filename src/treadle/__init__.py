@@ -6,10 +6,10 @@ failing one or proves that there is none.
 
 from treadle import model
 from treadle.api import ALGORITHMS, CheckFailed, check, explore, replay
-from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
-from treadle.result import Failure, Result, Schedule
-from treadle.shrink import Shrunk, shrink
-from treadle.threads.choice import assume, atomic, choose
+from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
+from treadle.core.result import Failure, Result, Schedule
+from treadle.findings.shrink.shrinking import Shrunk, shrink
+from treadle.python.runtime.choice import assume, atomic, choose
 
 __version__ = "0.1.0"
 

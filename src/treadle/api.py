@@ -11,32 +11,32 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
-from treadle.database import RecordedStep
-from treadle.errors import ScheduleMismatch, TreadleError
-from treadle.explore.algorithm import Algorithm
+from treadle.core.errors import ScheduleMismatch, TreadleError
+from treadle.core.program import Program, Restart
+from treadle.core.result import Failure, Result, Schedule
+from treadle.explore.basic.exhaustive import Exhaustive
+from treadle.explore.basic.sleep import SleepSets
 from treadle.explore.budget import MAX_STEPS, Budget
-from treadle.explore.classic import Classic
-from treadle.explore.context import Context
-from treadle.explore.eager import Eager, EagerAdaptive, EagerShort
-from treadle.explore.exhaustive import Exhaustive
-from treadle.explore.observers import Observers
-from treadle.explore.optimal import Optimal
-from treadle.explore.optimal_context import OptimalContext
-from treadle.explore.optimal_context_observers import OptimalContextObservers
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.context.context import Context
+from treadle.explore.context.optimal_context import OptimalContext
+from treadle.explore.eager.eager import Eager, EagerAdaptive, EagerShort
+from treadle.explore.observers.observers import Observers
+from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.explore.progress import Listener
-from treadle.explore.sampling import Pct, RandomWalk
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.sampling.random_walk import Pct, RandomWalk
 from treadle.explore.search import Search
-from treadle.explore.sleep import SleepSets
-from treadle.explore.source import Source
+from treadle.explore.source_sets.classic import Classic
+from treadle.explore.source_sets.optimal import Optimal
+from treadle.explore.source_sets.source import Source
+from treadle.explore.strategy import Algorithm
+from treadle.findings.database import RecordedStep
+from treadle.findings.replay import Replayed, run_again
+from treadle.findings.tokens import Recipe, is_token, read_token
 from treadle.model import Program as ModelProgram
-from treadle.program import Program, Restart
-from treadle.replay import Replayed, run_again
-from treadle.result import Failure, Result, Schedule
-from treadle.threads.control import is_exploring
-from treadle.threads.host import WATCHDOG
+from treadle.python.host.host import WATCHDOG
+from treadle.python.runtime.control import is_exploring
 from treadle.threads.program import ThreadProgram
-from treadle.token import Recipe, is_token, read_token
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "exhaustive": Exhaustive,
@@ -369,7 +369,7 @@ def check(
 
 def _shrink_first(result: Result) -> None:
     """Make the failure that is shown as simple as it gets."""
-    from treadle.shrink import shrink
+    from treadle.findings.shrink.shrinking import shrink
 
     if result.failures:
         result.failures[0] = shrink(result.failures[0]).failure

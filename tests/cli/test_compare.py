@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import treadle
-from treadle.explore.optimal import Optimal
+from treadle.explore.source_sets.optimal import Optimal
 
 
 def test_compare_shows_all_algorithms_and_that_they_agree(call):

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 import treadle
-from treadle.explore.optimal import Optimal
+from treadle.explore.source_sets.optimal import Optimal
 
 BAD_FILES = {
     "raises.py": "def f():\n    return 1 / 0\n\n\nf()\n",

@@ -142,7 +142,7 @@ def test_a_failure_is_shrunk_and_printed_with_a_token(call):
 def test_without_shrinking(call):
     _, out, _ = call("run", TARGET, "--schedule", "round-robin", "--no-shrink")
     assert "shrunk" not in out
-    recipe = treadle.token.read_token(token_in(out))
+    recipe = treadle.findings.tokens.read_token(token_in(out))
     assert recipe.schedule.switches == 9
 
 

@@ -48,12 +48,12 @@ from types import ModuleType
 
 import pytest
 
-from treadle.program import Restart
-from treadle.threads.operation import Operation
+from treadle.core.program import Restart
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.scheduler import is_eager, is_ready
+from treadle.python.runtime.task import Task
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
-from treadle.threads.scheduler import is_eager, is_ready
-from treadle.threads.task import Task
 
 SEEDS = range(10)
 """Random schedules per test."""

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from running_pytest import Run, section_of, summary_of, verdict_of
-from treadle.errors import TreadleBug
+from treadle.core.errors import TreadleBug
 from treadle.plugin import checking
 
 THREE = """

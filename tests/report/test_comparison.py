@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from report_samples import EMBRACE, LOST_UPDATE, failure, text_of
+from treadle.core.result import Failure, Result
 from treadle.report.comparison import Comparison
-from treadle.result import Failure, Result
 
 
 def compared(*results: Result) -> Comparison:

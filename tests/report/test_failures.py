@@ -9,14 +9,14 @@ import pytest
 
 import treadle
 from report_samples import EMBRACE, LOST_UPDATE, failure, step, text_of
-from treadle.program import Wait
+from treadle.core.program import Wait
+from treadle.core.result import Failure, Schedule
 from treadle.report.json import failure_as_dict
 from treadle.report.text import (
     failure_in_words,
     replay_command,
 )
 from treadle.report.waits import waiting_cycle
-from treadle.result import Failure, Schedule
 
 
 def test_an_assertion_is_shown_in_columns_up_to_the_failing_step():

@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 from report_samples import EMBRACE, LOST_UPDATE, text_of
+from treadle.core.result import Result
 from treadle.report.json import failure_as_dict, result_as_dict
 from treadle.report.text import (
     failure_in_words,
     result_in_words,
     verdict_in_words,
 )
-from treadle.result import Result
 
 
 def result(**changes) -> Result:

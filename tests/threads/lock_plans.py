@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from brute import Explored, TooMany, brute_force, explored
-from treadle.program import Restart
+from treadle.core.program import Restart
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 

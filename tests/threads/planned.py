@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from brute import Everything, Explored, TooMany, brute_force, explored
-from treadle.program import Restart
+from treadle.core.program import Restart
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from treadle.events import Mode, Vocabulary, location_of, mode_of
-from treadle.threads import calls, hooks
-from treadle.threads.methods import MUTATORS
-from treadle.threads.namespaces import instrumented
-from treadle.threads.rewrite import rewrite
-from treadle.threads.scope import Scope
-from treadle.threads.shared import Shared
+from treadle.core.events import Mode, Vocabulary, location_of, mode_of
+from treadle.python.accesses import calls
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.container_methods import MUTATORS
+from treadle.python.instrument.rewrite import rewrite
+from treadle.python.instrument.scope import Scope
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.shared import Shared
 
 FEATURES = (
     "assigned", "moved", "grown", "read whole", "inserted", "deleted", "replaced", "counted",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from treadle.threads import cache
-from treadle.threads.modules import variable_of
-from treadle.threads.scope import Scope
+from treadle.python.instrument import rewritten_code
+from treadle.python.instrument.modules import variable_of
+from treadle.python.instrument.scope import Scope
 
 
 def test_rewritten_code_is_taken_from_disk(tmp_path: Path, monkeypatch: Any) -> None:
@@ -19,11 +19,11 @@ def test_rewritten_code_is_taken_from_disk(tmp_path: Path, monkeypatch: Any) -> 
         "def f(o):\n    global g\n    g = o.x\n    return {1, 2}, o in {3, 4}", "a.py", "exec"
     )
     scope = Scope(variables={"g": variable_of("a", "g")})
-    first = cache.RewrittenCode(variable_of)
+    first = rewritten_code.RewrittenCode(variable_of)
     made = first.rewritten(code, "a", scope)
     first.save()
-    monkeypatch.setattr(cache.rewriter, "rewrite", None)
-    again = cache.RewrittenCode(variable_of).rewritten(code, "a", scope)
+    monkeypatch.setattr(rewritten_code.rewriter, "rewrite", None)
+    again = rewritten_code.RewrittenCode(variable_of).rewritten(code, "a", scope)
     assert again == made
     assert again is not made
     assert variable_of("a", "g") in next(c for c in again.co_consts if _is_code(c)).co_consts
@@ -34,7 +34,7 @@ def test_a_corrupt_cache_is_harmless(tmp_path: Path, monkeypatch: Any, content: 
     monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
     code = compile("def f(o):\n    return o.x", "a.py", "exec")
     for _ in range(2):
-        kept = cache.RewrittenCode(variable_of)
+        kept = rewritten_code.RewrittenCode(variable_of)
         kept.rewritten(code, "a", Scope())
         kept.save()
         for file in tmp_path.iterdir():
@@ -44,7 +44,7 @@ def test_a_corrupt_cache_is_harmless(tmp_path: Path, monkeypatch: Any, content: 
 def test_a_cache_that_cannot_be_written_is_harmless(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TREADLE_CACHE", str(tmp_path / "file" / "inside"))
-    kept = cache.RewrittenCode(variable_of)
+    kept = rewritten_code.RewrittenCode(variable_of)
     kept.rewritten(compile("x.y", "a.py", "exec"), "a", Scope())
     kept.save()
 

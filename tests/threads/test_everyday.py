@@ -20,7 +20,7 @@ from together import together
 
 import treadle
 from treadle.explore.progress import Estimator
-from treadle.threads import modules
+from treadle.python.instrument import modules
 
 LIBRARY = """
 import threading

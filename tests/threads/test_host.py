@@ -24,12 +24,13 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.threads import collector, host, program, watchdog
-from treadle.threads.fibers import Fibers
-from treadle.threads.patches import Installer
+from treadle.python.host import collector, host, watchdog
+from treadle.python.host.watchdog import BlockedOutsideControl
+from treadle.python.runtime.fibers import Fibers
+from treadle.threads import program
+from treadle.threads.primitives.patches import Installer
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
-from treadle.threads.watchdog import BlockedOutsideControl
 
 PATIENCE = 0.3
 

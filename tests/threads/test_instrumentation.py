@@ -20,8 +20,8 @@ import pytest
 from together import together
 
 import treadle
-from treadle.threads import hooks
-from treadle.threads.namespaces import instrumented
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.sharing.namespaces import instrumented
 from treadle.threads.program import ThreadProgram
 
 Body = Callable[[], Any]

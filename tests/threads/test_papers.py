@@ -1,6 +1,6 @@
 """The papers' programs as plain threads: as many executions as there are classes, none blocked.
 
-The counts are those of the model kit's programs (`treadle.bench.jacm17`) and of the papers.
+The counts are those of the model kit's programs (`treadle.papers.jacm17`) and of the papers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threads.filesystem import filesystem
 from threads.indexer import by_setdefault, indexer
 from threads.lastzero import lastzero
 from threads.readers import readers
-from treadle.bench import PAPERS
+from treadle.papers import PAPERS
 
 Make = Callable[[int], Callable[[], None]]
 

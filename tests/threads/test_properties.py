@@ -20,11 +20,11 @@ from thread_programs import FAMILIES, Body, Module, draw_program, source_of
 from brute import Dependence, TraceClass, interleavings
 from drawn import Drawn
 from treadle.api import ALGORITHMS
-from treadle.explore.algorithm import ENDED
+from treadle.core.program import Restart, Run
 from treadle.explore.budget import Budget
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
 from treadle.explore.search import Search
-from treadle.program import Restart, Run
+from treadle.explore.strategy import ENDED
 from treadle.threads.program import ThreadProgram
 
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (3, 3), (4, 2), (2, 2, 1)]

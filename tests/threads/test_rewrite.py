@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from corpus import SNIPPETS
 
-from treadle.threads import calls, hooks
-from treadle.threads.namespaces import instrumented
-from treadle.threads.rewrite import rewrite
-from treadle.threads.scan import facts_of
-from treadle.threads.scope import Scope
-from treadle.threads.variables import fixed_variables
+from treadle.python.accesses import calls
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.instrument.rewrite import rewrite
+from treadle.python.instrument.scan import facts_of
+from treadle.python.instrument.scope import Scope
+from treadle.python.instrument.variables import fixed_variables
+from treadle.python.sharing.namespaces import instrumented
 
 
 def run(source: str, how: str) -> Any:

@@ -11,7 +11,7 @@ from thread_programs import Module, draw_program, source_of
 
 import treadle
 from treadle.api import rerun
-from treadle.shrinking.trials import Trials
+from treadle.findings.shrink.trials import Trials
 
 
 class Box:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.core.result import Failure
 from treadle.report.text import failure_in_words
-from treadle.result import Failure
 
 
 class Account:

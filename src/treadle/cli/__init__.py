@@ -20,7 +20,7 @@ from treadle.cli.completion import completion
 from treadle.cli.replay import replay
 from treadle.cli.run import run
 from treadle.cli.status import BUG, INTERRUPTED, MISUSE
-from treadle.errors import TreadleBug, TreadleError
+from treadle.core.errors import TreadleBug, TreadleError
 
 _REPORT_IT = "This is a bug of Treadle, not of your program: please report it."
 

@@ -11,14 +11,14 @@ import click
 from rich.console import Console
 
 from treadle.api import ALGORITHMS
-from treadle.bench import PAPERS
-from treadle.bench.check import COMPARING_STATES, deviation
-from treadle.bench.harness import Measurement, Task, measure
-from treadle.bench.history import History, default_path
-from treadle.bench.paper import WHOLE_STATES, Paper, PaperTable, Row
-from treadle.bench.table import MeasuredRow, build, build_lines, notes, seconds
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.explore.schedule import SCHEDULES
+from treadle.explore.choosers import SCHEDULES
+from treadle.papers import PAPERS
+from treadle.papers.check import COMPARING_STATES, deviation
+from treadle.papers.harness import Measurement, Task, measure
+from treadle.papers.history import History, default_path
+from treadle.papers.paper import WHOLE_STATES, Paper, PaperTable, Row
+from treadle.papers.table import MeasuredRow, build, build_lines, notes, seconds
 
 _COVERING = [name for name, algorithm in ALGORITHMS.items() if algorithm.covers]
 _PIPE_WIDTH = 180

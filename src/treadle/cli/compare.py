@@ -18,10 +18,10 @@ from treadle.cli.options import (
     thread_options,
 )
 from treadle.cli.status import BUG, FAILED, INCOMPLETE, INTERRUPTED, VERIFIED
+from treadle.core.result import Result
 from treadle.report.colour import print_words
 from treadle.report.comparison import Comparison
 from treadle.report.live import LiveLine
-from treadle.result import Result
 
 _SAMPLING = frozenset(name for name, algorithm in ALGORITHMS.items() if not algorithm.covers)
 _DOUBT = (

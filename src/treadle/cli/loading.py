@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from treadle.api import DECORATED, as_program
-from treadle.errors import TreadleError
+from treadle.core.errors import TreadleError
+from treadle.core.program import Program
 from treadle.model import Program as ModelProgram
-from treadle.program import Program
 
 _CLOSE = 0.75
 """How much alike two names are if one may be a slip of the other; many begin with `test_`."""

@@ -11,11 +11,11 @@ import click
 from treadle.api import ALGORITHMS
 from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found, Target
-from treadle.database import DIRECTORY, Database
 from treadle.explore.budget import MAX_STEPS
-from treadle.explore.schedule import SCHEDULES
-from treadle.memory import Memory
-from treadle.settings import Settings, for_command_line
+from treadle.explore.choosers import SCHEDULES
+from treadle.findings.database import DIRECTORY, Database
+from treadle.findings.memory import Memory
+from treadle.session.settings import Settings, for_command_line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

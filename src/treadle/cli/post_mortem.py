@@ -8,7 +8,7 @@ from types import TracebackType
 import click
 
 from treadle.core.frames import is_machinery
-from treadle.result import Failure
+from treadle.core.result import Failure
 
 
 def debug(failure: Failure) -> None:

@@ -22,14 +22,14 @@ from treadle.cli.post_mortem import debug
 from treadle.cli.reporting import write_report
 from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.database import RecordedStep
-from treadle.replay import Replayed
+from treadle.core.result import Result
+from treadle.findings.database import RecordedStep
+from treadle.findings.replay import Replayed
+from treadle.findings.tokens import is_token, read_token
 from treadle.report.colour import print_words, renderable
 from treadle.report.columns import columns
 from treadle.report.json import replayed_as_dict
 from treadle.report.line import marks_of_output
-from treadle.result import Result
-from treadle.token import is_token, read_token
 
 
 @click.command(short_help="Run one interleaving again, and show all its steps.")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from treadle.cli.loading import Target
 from treadle.cli.showing import replay_line
-from treadle.errors import TreadleError
+from treadle.core.errors import TreadleError
+from treadle.core.result import Result
 from treadle.report.markdown import report_in_markdown
-from treadle.result import Result
 
 
 def write_report(file: Path, target: Target, result: Result) -> None:

@@ -29,14 +29,14 @@ from treadle.cli.options import (
 from treadle.cli.reporting import write_report
 from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
-from treadle.memory import Memory
+from treadle.core.result import Result
+from treadle.findings.memory import Memory
+from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk, shrink
 from treadle.report.colour import print_words
 from treadle.report.json import result_as_dict
 from treadle.report.live import LiveLine, progress_in_words
 from treadle.report.text import result_in_words, verdict_in_words
-from treadle.result import Result
-from treadle.settings import Settings
-from treadle.shrink import ATTEMPTS, Shrunk, shrink
+from treadle.session.settings import Settings
 
 _FEWEST_ATTEMPTS = 100
 """Replays for each of many failures."""

@@ -7,10 +7,10 @@ import shlex
 from rich.console import Console
 
 from treadle.cli.loading import Target
+from treadle.core.result import Failure
 from treadle.report.colour import print_words
 from treadle.report.failure import ROWS, render
 from treadle.report.line import WIDEST
-from treadle.result import Failure
 
 
 def width_of(console: Console) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treadle.result import Result
+from treadle.core.result import Result
 
 VERIFIED = 0
 FAILED = 1

@@ -26,7 +26,7 @@ Place = tuple[str, int]
 _PACKAGE = Path(__file__).parents[1]
 _OWN = tuple(f"{path}/" for path in dict.fromkeys((_PACKAGE, _PACKAGE.resolve(), "src/treadle")))
 """What names of Treadle's own files begin with; the last one, in tracebacks of compiled code."""
-_UNDER_TEST = frozenset({"bench", "papers"})
+_UNDER_TEST = frozenset({"papers"})
 """Packages of Treadle's that hold programs to explore."""
 _PRIMITIVES = ("threading.py", "queue.py", "_threading_local.py", "contextlib.py", "concurrent/")
 """Files of the standard library that Treadle stands for, or that use what it stands for."""

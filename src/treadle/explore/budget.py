@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treadle.errors import TreadleError
+from treadle.core.errors import TreadleError
 
 MAX_STEPS = 10_000
 """Steps that one execution may take, unless told otherwise."""

@@ -17,20 +17,20 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from time import perf_counter
 from typing import TypeVar
 
-from treadle.events import Codes, Footprint
-from treadle.explore.algorithm import BLOCKED, ENDED, Algorithm
-from treadle.explore.blocking import (
+from treadle.core.events import Codes, Footprint
+from treadle.core.program import CannotStepError, Crash, Ending, Program, Run
+from treadle.core.result import Failure, Result, Schedule, without_addresses
+from treadle.explore.budget import Budget
+from treadle.explore.choosers import Chooser, stay
+from treadle.explore.data_races import data_races
+from treadle.explore.probing import (
     Reversal,
     altered_reversals,
     everything_after,
     probed_reversals,
 )
-from treadle.explore.budget import Budget
 from treadle.explore.progress import Estimate, Estimator, Listener, Progress
-from treadle.explore.races import data_races
-from treadle.explore.schedule import Chooser, stay
-from treadle.program import CannotStepError, Crash, Ending, Program, Run
-from treadle.result import Failure, Result, Schedule, without_addresses
+from treadle.explore.strategy import BLOCKED, ENDED, Algorithm
 
 Closed = TypeVar("Closed", bound=tuple[int, int] | tuple[int, int, Footprint])
 

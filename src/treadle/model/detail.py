@@ -12,23 +12,23 @@ import types
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+from treadle.core.events import Codes, Mode, location_of, mode_of
 from treadle.core.frames import (
     frames_of_traceback,
     is_machinery,
     place_of_exception,
     place_of_frame,
 )
-from treadle.events import Codes, Mode, location_of, mode_of
-from treadle.model.run import ModelRun
-from treadle.model.state import Array
-from treadle.program import Access, FrameRecord, StepRecord
-from treadle.words import (
+from treadle.core.program import Access, FrameRecord, StepRecord
+from treadle.core.words import (
     OPERATIONS,
     brief,
     exception_in_words,
     frames_in_words,
     place_in_words,
 )
+from treadle.model.run import ModelRun
+from treadle.model.state import Array
 
 if TYPE_CHECKING:
     from treadle.model.program import Program

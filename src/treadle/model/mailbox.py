@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from treadle.events import OPEN, Codes, Mode, code
+from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.model.operations import Operation, Raised, closed_over
 from treadle.model.state import is_plain
 

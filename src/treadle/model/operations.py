@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from treadle.events import Codes, Mode, code, location_of
+from treadle.core.events import Codes, Mode, code, location_of
 from treadle.model.state import State, is_plain
 
 if TYPE_CHECKING:

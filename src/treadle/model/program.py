@@ -21,11 +21,18 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
-from treadle.errors import TreadleError
-from treadle.events import Codes, Mode, Vocabulary, code
+from treadle.analyses.decisive_reads import (
+    EVERYWHERE,
+    Foresight,
+    Kind,
+    OpenSteps,
+    foresee,
+    open_steps,
+)
+from treadle.core.errors import TreadleError
+from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
-from treadle.model.rigid import EVERYWHERE, Foresight, Kind, OpenSteps, foresee, open_steps
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock

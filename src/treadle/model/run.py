@@ -10,14 +10,10 @@ import types
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from treadle.errors import TreadleBug, TreadleError
-from treadle.events import OPEN, Codes, Mode, code, mode_of
-from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.fingerprint import Incomparable, freeze
-from treadle.model.operations import Join, Operation, Raised, Until
-from treadle.model.rigid import Foresight, OpenSteps
-from treadle.model.state import Array, Dict, Handle
-from treadle.program import (
+from treadle.analyses.decisive_reads import Foresight, OpenSteps
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.events import OPEN, Codes, Mode, code, mode_of
+from treadle.core.program import (
     CannotStepError,
     Crash,
     Ending,
@@ -26,7 +22,11 @@ from treadle.program import (
     StepRecord,
     Wait,
 )
-from treadle.words import place_in_words
+from treadle.core.words import place_in_words
+from treadle.model.alike import alike, alike_asked, alike_frames
+from treadle.model.fingerprint import Incomparable, freeze
+from treadle.model.operations import Join, Operation, Raised, Until
+from treadle.model.state import Array, Dict, Handle
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -42,7 +42,7 @@ TOUCHED_OUTSIDE = (
 
 
 class ModelRun:
-    """An execution of a `treadle.model.Program`; implements `treadle.program.Run`."""
+    """An execution of a `treadle.model.Program`; implements `treadle.core.program.Run`."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

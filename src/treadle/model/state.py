@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from treadle.errors import TreadleError
-from treadle.events import OPEN, Mode, code
+from treadle.core.errors import TreadleError
+from treadle.core.events import OPEN, Mode, code
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun

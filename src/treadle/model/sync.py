@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from treadle.errors import TreadleError
-from treadle.events import OPEN, Codes, Mode, code
+from treadle.core.errors import TreadleError
+from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.model.operations import Operation
 
 if TYPE_CHECKING:

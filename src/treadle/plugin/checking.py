@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from treadle.api import as_program, called_plainly, explore, options_of, rerun
-from treadle.errors import ScheduleMismatch
+from treadle.core.errors import ScheduleMismatch
+from treadle.core.result import Failure, Result
 from treadle.explore.progress import Listener
-from treadle.memory import Memory
+from treadle.findings.memory import Memory
+from treadle.findings.replay import Replayed
+from treadle.findings.shrink.shrinking import shrink
+from treadle.findings.tokens import read_token
 from treadle.plugin.executions import Executions, Left
 from treadle.plugin.layout import Layout
 from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
-from treadle.replay import Replayed
 from treadle.report.line import Line, joined
-from treadle.result import Failure, Result
-from treadle.settings import Settings
-from treadle.shrink import shrink
-from treadle.token import read_token
+from treadle.session.settings import Settings
 
 Done = TypeVar("Done")
 

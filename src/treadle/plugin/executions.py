@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from treadle.errors import TreadleError
+from treadle.core.errors import TreadleError
 from treadle.plugin.repeated import RepeatedItem
-from treadle.threads.choice import assume
+from treadle.python.runtime.choice import assume
 
 SKIPS = (pytest.skip.Exception, unittest.SkipTest)
 """What skips a test."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from treadle.core.result import Failure
 from treadle.report.failure import lines_of
 from treadle.report.line import WIDEST, WIDTH, Line, Marks, marks_for, wrapped
-from treadle.result import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,14 @@ from _pytest._code.code import (
 )
 from _pytest._io import TerminalWriter
 
-from treadle.errors import TreadleError
+from treadle.core.errors import TreadleError
+from treadle.core.result import Failure
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
 from treadle.report.cast import Cast
 from treadle.report.colour import coloured
 from treadle.report.line import WIDTH, Line, joined, plain
 from treadle.report.waits import who_waits
-from treadle.result import Failure
 
 _TITLE = "Treadle"
 STYLED = "treadle_lines"

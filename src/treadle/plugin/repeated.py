@@ -23,9 +23,9 @@ import pytest
 from _pytest.tmpdir import tmppath_result_key
 from _pytest.unittest import TestCaseFunction
 
-from treadle.errors import TreadleBug, TreadleError
+from treadle.core.errors import TreadleBug, TreadleError
 from treadle.plugin.cases import run_case
-from treadle.threads import control
+from treadle.python.runtime import control
 
 Phase = Literal["setup", "call", "teardown"]
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from treadle.api import DECORATED, refuse_what_does_not_run
+from treadle.core.errors import TreadleError
 from treadle.core.frames import users_part
-from treadle.database import Database
-from treadle.errors import TreadleError
-from treadle.memory import Memory
+from treadle.core.result import Failure
+from treadle.findings.database import Database
+from treadle.findings.memory import Memory
 from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
@@ -23,8 +24,7 @@ from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
-from treadle.result import Failure
-from treadle.settings import Settings, project_of
+from treadle.session.settings import Settings, project_of
 
 _NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treadle.api import ALGORITHMS
-from treadle.result import Failure, Result
+from treadle.core.result import Failure, Result
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
 

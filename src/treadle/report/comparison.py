@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treadle.core.result import Failure, Result, without_addresses
 from treadle.report.json import result_as_dict
-from treadle.result import Failure, Result, without_addresses
 
 COMPARISON_SCHEMA = "treadle.comparison/1"
 

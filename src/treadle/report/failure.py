@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from treadle.cause import Cause
+from treadle.core.errors import ScheduleMismatch
 from treadle.core.frames import Place, is_of_the_user, place_of_exception
-from treadle.errors import ScheduleMismatch
-from treadle.program import StepRecord
+from treadle.core.program import StepRecord
+from treadle.core.result import Failure
+from treadle.core.words import place_in_words
+from treadle.findings.cause import Cause
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
 from treadle.report.line import (
@@ -32,8 +34,6 @@ from treadle.report.line import (
 )
 from treadle.report.tracebacks import traceback_in_words
 from treadle.report.waits import acquisitions, waiting_cycle, waits_in_lines, who_waits
-from treadle.result import Failure
-from treadle.words import place_in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from treadle.errors import ScheduleMismatch
-from treadle.replay import Replayed
+from treadle.core.errors import ScheduleMismatch
+from treadle.core.result import Failure, Result
+from treadle.findings.replay import Replayed
+from treadle.findings.shrink.shrinking import Shrunk
 from treadle.report.text import verdict
-from treadle.result import Failure, Result
-from treadle.shrink import Shrunk
 
 RESULT_SCHEMA = "treadle.result/1"
 FAILURE_SCHEMA = "treadle.failure/1"

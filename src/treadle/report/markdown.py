@@ -9,10 +9,10 @@ import platform
 import re
 from collections.abc import Sequence
 
+from treadle.core.result import Failure, Result
 from treadle.report.failure import lines_of
 from treadle.report.line import ASCII, plain
 from treadle.report.text import result_in_words, verdict_in_words
-from treadle.result import Failure, Result
 
 
 def report_in_markdown(result: Result, target: str, replays: Sequence[str] = ()) -> str:

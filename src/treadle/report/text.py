@@ -8,9 +8,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from treadle.core.result import Failure, Result
 from treadle.report.failure import ROWS, lines_of
 from treadle.report.line import WIDTH, plain, wrapped
-from treadle.result import Failure, Result
 
 # Results
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 
 from treadle.core.frames import is_machinery
-from treadle.words import place_in_words
+from treadle.core.words import place_in_words
 
 
 def traceback_in_words(error: BaseException) -> str:

@@ -17,10 +17,10 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from treadle.events import Codes, Mode, location_of, mode_of
-from treadle.result import error_in_words
-from treadle.threads.scope import Variable
-from treadle.threads.tables import CellTable, ObjectTable, Table
+from treadle.core.events import Codes, Mode, location_of, mode_of
+from treadle.core.result import error_in_words
+from treadle.python.instrument.scope import Variable
+from treadle.python.sharing.tables import CellTable, ObjectTable, Table
 
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun

@@ -6,33 +6,34 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from treadle.debugging import no_breakpoints
-from treadle.errors import ScheduleMismatch, TreadleBug, TreadleError
-from treadle.events import Vocabulary
+from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
+from treadle.core.events import Vocabulary
+from treadle.core.program import Restart
+from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
-from treadle.program import Restart
-from treadle.threads import control, hooks
-from treadle.threads.children import ATOMS
-from treadle.threads.detail import RecordingScheduler
-from treadle.threads.host import WATCHDOG, Host
-from treadle.threads.interrupts import Interrupts
-from treadle.threads.modules import Instrumentation
-from treadle.threads.patches import Installer
-from treadle.threads.patience import Patience
-from treadle.threads.primitives import patches
+from treadle.findings.debugging import no_breakpoints
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.host.host import WATCHDOG, Host
+from treadle.python.host.interrupts import Interrupts
+from treadle.python.instrument.modules import Instrumentation
+from treadle.python.recording.detail import RecordingScheduler
+from treadle.python.runtime import control
+from treadle.python.runtime.rounds import Patience
+from treadle.python.runtime.scheduler import Scheduler
+from treadle.python.runtime.spin import visit
+from treadle.python.runtime.task import MAIN_IDENT, Path, Task
+from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.shared import Feature, Shared
+from treadle.threads.primitives.patches import Installer
+from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
-from treadle.threads.scheduler import Scheduler
-from treadle.threads.shared import Feature, Shared
-from treadle.threads.spin import visit
-from treadle.threads.task import MAIN_IDENT, Path, Task
-from treadle.words import exception_in_words
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
 
 
 class ThreadProgram:
-    """A test that uses threads; implements `treadle.program.Program`.
+    """A test that uses threads; implements `treadle.core.program.Program`.
 
     It can be started only inside `with program.controlled():`, which instruments the code under
     test and replaces the primitives.

@@ -1,4 +1,4 @@
-"""One execution of a test with threads; implements `treadle.program.Run`."""
+"""One execution of a test with threads; implements `treadle.core.program.Run`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treadle.core.errors import TreadleBug
+from treadle.core.events import Codes
 from treadle.core.frames import place_of_frame
-from treadle.errors import TreadleBug
-from treadle.events import Codes
-from treadle.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
-from treadle.result import error_in_words, without_addresses
-from treadle.threads.detail import RecordingScheduler, label_of
+from treadle.core.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
+from treadle.core.result import error_in_words, without_addresses
+from treadle.core.words import place_in_words
+from treadle.python.recording.detail import RecordingScheduler, label_of
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.rounds import LeftOut
+from treadle.python.runtime.scheduler import is_ready
+from treadle.python.runtime.task import Task
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
-from treadle.threads.operation import Operation
-from treadle.threads.patience import LeftOut
-from treadle.threads.scheduler import is_ready
-from treadle.threads.task import Task
-from treadle.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram

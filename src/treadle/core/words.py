@@ -1,0 +1,112 @@
+"""What both front ends say alike in their reports: operations, places, values, exceptions."""
+
+from __future__ import annotations
+
+import reprlib
+import threading
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+from treadle.core.events import Mode
+from treadle.core.frames import Place, is_machinery, runs_tests
+from treadle.core.program import FrameRecord
+from treadle.core.result import error_in_words, without_addresses
+
+OPERATIONS = {
+    Mode.READ: "read",
+    Mode.WRITE: "write",
+    Mode.STORE: "write",
+    Mode.ADD: "add to",
+    Mode.TAKE: "acquire",
+    Mode.SPARE: "acquire",
+    Mode.GIVE: "release",
+    Mode.NEED: "take",
+    Mode.AWAIT: "await",
+    Mode.SPAWN: "spawn",
+    Mode.JOIN: "join",
+}
+"""Modes that stand for something that a program does, in words."""
+
+_LONGEST = 40
+
+
+class _Brief(reprlib.Repr):
+    """Values in few words, whatever their classes make of `__repr__`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxstring = self.maxother = self.maxlong = _LONGEST
+
+    def repr_instance(self, x: object, level: int) -> str:
+        """Return the text of an object that is no built-in container."""
+        name = type(x).__name__
+        if isinstance(x, threading.Thread):
+            return f"<{name} {x._name}>"  # type: ignore[attr-defined]
+        if type(x).__repr__ is object.__repr__:
+            return f"<{name}>"
+        try:
+            text = without_addresses(repr(x))
+        except Exception as error:
+            return f"<{name}, its repr raises {type(error).__name__}>"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_brief = _Brief()
+
+
+def brief(value: object) -> str:
+    """Return a value for a report, cut if it is long.
+
+    >>> brief({"k": [1, 2]}), brief("x" * 50)
+    ("{'k': [1, 2]}", "'xxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxx'")
+    """
+    text = _brief.repr(value)
+    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST - 3]}..."
+
+
+def exception_in_words(error: BaseException) -> str:
+    """Return the type of an exception and the first line of its message."""
+    return error_in_words(error).partition("\n")[0]
+
+
+def place_in_words(place: Place | None) -> str:
+    """Return a place as `file:line`, relative to the working directory if it is below it."""
+    if place is None:
+        return ""
+    path = Path(place[0])
+    try:
+        path = path.relative_to(Path.cwd())
+    except ValueError:
+        return f"{place[0]}:{place[1]}"
+    return f"{path}:{place[1]}"
+
+
+_CODE = (type, types.FunctionType, types.ModuleType)
+"""Classes of values that are no data: their names say enough."""
+
+
+def frames_in_words(
+    process: str,
+    frames: list[tuple[types.FrameType, int]],
+    *,
+    leaves_out: Callable[[str], bool] = is_machinery,
+    say: Callable[[object], str] = brief,
+    hidden: object = _CODE,
+) -> list[FrameRecord]:
+    """Return the user's functions among frames, each given with its line, and their variables."""
+    return [
+        FrameRecord(
+            process,
+            frame.f_code.co_name,
+            place_in_words((frame.f_code.co_filename, line)),
+            tuple(
+                (name, say(value))
+                for name, value in frame.f_locals.items()
+                if value is not hidden and not isinstance(value, _CODE)
+            ),
+        )
+        for frame, line in frames
+        if not leaves_out(frame.f_code.co_filename) and not runs_tests(frame)
+    ]

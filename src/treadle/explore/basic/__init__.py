@@ -1,0 +1,1 @@
+"""The plainest algorithms, and what several share: all interleavings, sleep sets, backtracking."""

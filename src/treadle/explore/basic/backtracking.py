@@ -1,0 +1,82 @@
+"""What `exhaustive`, `sleep`, `classic` and `source` share: backtrack sets and sleep sets.
+
+For every prefix `E` of the current execution there is `backtrack(E)`, the processes to be explored
+from `E`, and `sleep(E)`, those whose exploration would be redundant, with the step each would take
+(seed 002, section 2). The algorithms differ in what `backtrack(E)` starts with, and in what a race
+adds to it.
+"""
+
+from __future__ import annotations
+
+from treadle.core.events import Footprint
+from treadle.core.program import CannotStepError, Run
+from treadle.explore.strategy import ENDED, Algorithm, Sleep
+
+
+class Backtracking(Algorithm):
+    """Depth-first search over backtrack sets, with sleep sets."""
+
+    def prepare(self) -> None:
+        """Begin with nothing explored."""
+        self.sleep: list[Sleep] = []
+        self.backtrack_sets: list[list[int]] = []
+        self._next_sleep: Sleep = {}
+        self._next_backtrack: list[int] | None = None
+        self._next_process = ENDED
+
+    def first_choices(self, run: Run, process: int) -> list[int]:
+        """Return the initial `backtrack(E)`, given the process that goes first."""
+        del run
+        return [process]
+
+    def decide(self, run: Run, last: int) -> int:
+        """Take the branch that `backtrack` chose, or begin a new state."""
+        backtrack = self._next_backtrack
+        if backtrack is not None:
+            process = self._next_process
+            self._next_backtrack = None
+            if not run.is_enabled(process):
+                raise CannotStepError(process)
+        else:
+            process = self.search.choose_awake(run, last, self._next_sleep)
+            if process < 0:
+                return process
+            backtrack = self.first_choices(run, process)
+        self.sleep.append(self._next_sleep)
+        self.backtrack_sets.append(backtrack)
+        return process
+
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Pass on to `E.p` what is asleep at `E` and independent of `p`."""
+        del process
+        sleep = self.sleep[-1]
+        if not sleep:
+            self._next_sleep = {}
+            return
+        self.search.result.dependency_checks += len(sleep)
+        self._next_sleep = {
+            q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
+        }
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Plan nothing: every branch is known from the start."""
+
+    def backtrack(self) -> int:
+        """Find the deepest state with a process left to explore."""
+        trace = self.search.trace
+        for depth in range(len(trace) - 1, -1, -1):
+            sleep = self.sleep[depth]
+            sleep[trace.processes[depth]] = trace.footprints[depth]
+            for process in self.backtrack_sets[depth]:
+                if process not in sleep:
+                    self._next_process = process
+                    self._next_sleep = sleep
+                    self._next_backtrack = self.backtrack_sets[depth]
+                    del self.sleep[depth:], self.backtrack_sets[depth:]
+                    return depth
+        return -1
+
+    def todo(self, depth: int) -> int:
+        """Return how many branches still wait at a depth of the current path."""
+        sleep, current = self.sleep[depth], self.search.trace.processes[depth]
+        return sum(p not in sleep and p != current for p in self.backtrack_sets[depth])

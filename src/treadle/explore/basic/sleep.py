@@ -1,0 +1,18 @@
+"""Sleep sets alone (Godefroid 1996; seed 002, section 2).
+
+Explores every enabled process in every state except those asleep: never two complete executions of
+one class, but many that are begun and then blocked.
+"""
+
+from __future__ import annotations
+
+from treadle.core.program import Run
+from treadle.explore.basic.backtracking import Backtracking
+
+
+class SleepSets(Backtracking):
+    """Explore every enabled process that is not asleep."""
+
+    def first_choices(self, run: Run, process: int) -> list[int]:
+        """Return all enabled processes, the default schedule's choice first."""
+        return [process, *(other for other in run.enabled() if other != process)]

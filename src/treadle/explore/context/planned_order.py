@@ -1,0 +1,85 @@
+"""The order of a sequence of steps that is planned, as if it had been executed.
+
+Only the happens-before order is built, and anew for each sequence; nobody asks for its races.
+"""
+
+from __future__ import annotations
+
+from treadle.core.events import Footprint
+from treadle.core.happens_before import Trace
+from treadle.explore.observers.observation import dependent_events, observed_writes
+
+
+class Imagined(Trace):
+    """A sequence of steps and its happens-before order."""
+
+    def imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
+        """Hold a sequence of steps in place of the one before."""
+        self.processes, self.footprints = processes, footprints
+        self.known_conflicting.clear()
+        self.touched = touched = [0] * self.vocabulary.mask_keys
+        self.of_process = of_process = [0] * len(self.vocabulary.process_names)
+        before: list[int] = []
+        self.before = before
+        self.created.clear()
+        self._begin()
+        for index, footprint in enumerate(footprints):
+            process = processes[index]
+            mine = of_process[process]
+            if mine and footprint.plain:
+                known = before[mine.bit_length() - 1]
+            else:
+                known = self._past(process, footprint)
+            dependent = self._dependent_on(index, footprint) & ~known
+            while dependent:
+                event = dependent.bit_length() - 1
+                known |= before[event]
+                dependent &= ~known
+            bit = 1 << index
+            before.append(known | bit)
+            of_process[process] = mine | bit
+            for key in footprint.own:
+                touched[key] |= bit
+
+    def _past(self, process: int, footprint: Footprint) -> int:
+        """Return what happens before the next step of a process whatever it accesses."""
+        for child in footprint.spawns:
+            self.created[child] = len(self.before)
+        past = 0
+        for earlier in (process, *footprint.joins):
+            if self.of_process[earlier]:
+                past |= self.before[self.of_process[earlier].bit_length() - 1]
+        if not self.of_process[process] and process in self.created:
+            past |= self.before[self.created[process]]
+        return past
+
+    def _begin(self) -> None:
+        """Prepare for the steps to come."""
+
+    def _dependent_on(self, index: int, footprint: Footprint) -> int:
+        """Return the mask of the steps that the next one depends on."""
+        del index
+        return self._touching(footprint)
+
+
+class ImaginedObserved(Imagined):
+    """A sequence of steps and its happens-before order modulo observability."""
+
+    def conflicting(self, footprint: Footprint) -> int:
+        """Return the mask of the steps that are dependent with one more at the end."""
+        mask = dependent_events(footprint, self.touched, self._overwriting)
+        self.known_conflicting[footprint] = mask
+        return mask
+
+    def _begin(self) -> None:
+        self._looked_at = observed_writes(self.footprints)
+        self._overwriting = [0] * len(self.touched)
+
+    def _dependent_on(self, index: int, footprint: Footprint) -> int:
+        overwriting = self._overwriting
+        mask = dependent_events(footprint, self.touched, overwriting)
+        for key in self._looked_at[index]:
+            mask |= overwriting[key]
+        for key in footprint.overwrites:
+            overwriting[key] |= 1 << index
+        return mask

@@ -1,0 +1,1 @@
+"""Eager POR: plan interleavings before they are run (ATVA 2016)."""

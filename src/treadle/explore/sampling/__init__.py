@@ -1,0 +1,1 @@
+"""Algorithms for spaces that are too large to be covered."""

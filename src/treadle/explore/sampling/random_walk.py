@@ -1,0 +1,84 @@
+"""Sampling, for spaces too large to finish: random walks and PCT.
+
+`random` chooses uniformly among the enabled processes at every step. `pct` is probabilistic
+concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, ASPLOS 2010): processes get
+random priorities, the highest enabled one runs, and at `depth - 1` random steps the running
+process's priority drops below all others. A bug of depth d in a program of n processes and k steps
+is hit by one execution with probability at least 1/(n·k^(d-1)).
+"""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+from treadle.core.events import Footprint
+from treadle.core.program import Run
+from treadle.explore.strategy import ENDED, Algorithm
+
+
+class RandomWalk(Algorithm):
+    """Independent executions, each step chosen uniformly at random."""
+
+    covers: ClassVar[bool] = False
+
+    def prepare(self) -> None:
+        """Seed the choices."""
+        self.random = random.Random(self.search.seed)
+        self.begin()
+
+    def begin(self) -> None:
+        """Prepare for one execution."""
+
+    def decide(self, run: Run, last: int) -> int:
+        """Choose any enabled process."""
+        del last
+        enabled = run.enabled()
+        return self.random.choice(enabled) if enabled else ENDED
+
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Take no note: executions are independent."""
+        del process, footprint
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Plan nothing: executions are independent."""
+
+    def backtrack(self) -> int:
+        """Begin anew, always."""
+        self.begin()
+        return 0
+
+    def todo(self, depth: int) -> int:
+        """Know of no branch: the tree is not searched."""
+        del depth
+        return 0
+
+
+class Pct(RandomWalk):
+    """Random priorities with `depth - 1` random points at which they change."""
+
+    def prepare(self) -> None:
+        """Seed the choices; the first execution tells how long executions are."""
+        self._longest = 1
+        super().prepare()
+
+    def begin(self) -> None:
+        """Draw the change points; priorities are drawn as processes appear."""
+        self._longest = max(self._longest, len(self.search.trace))
+        self._priority: dict[int, float] = {}
+        self._step = 0
+        changes = min(self.search.depth - 1, self._longest)
+        self._changes = set(self.random.sample(range(self._longest), changes))
+
+    def decide(self, run: Run, last: int) -> int:
+        """Run the enabled process of the highest priority."""
+        enabled = run.enabled()
+        if not enabled:
+            return ENDED
+        for process in enabled:
+            if process not in self._priority:
+                self._priority[process] = 1 + self.random.random()
+        if self._step in self._changes and last in self._priority:
+            self._priority[last] = -float(self._step)
+        self._step += 1
+        return max(enabled, key=lambda process: self._priority[process])

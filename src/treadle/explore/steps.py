@@ -1,9 +1,0 @@
-"""A step by its process and what it does: what plans and don't-do sets are made of."""
-
-from __future__ import annotations
-
-from treadle.events import Footprint
-
-Step = tuple[int, Footprint]
-"""A process and what it does."""
-Steps = tuple[Step, ...]

@@ -1,0 +1,90 @@
+"""What an algorithm is: the decisions that the search asks for.
+
+The search (`search.py`) runs executions; an algorithm decides which process comes next in a state
+that no execution has reached before, looks at each finished execution, and says where the next one
+leaves it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from treadle.core.events import Footprint
+from treadle.core.happens_before import Trace
+from treadle.core.program import Run
+
+if TYPE_CHECKING:
+    from treadle.explore.search import Search
+
+Sleep = dict[int, Footprint]
+"""A sleep set: processes with the step each would take."""
+
+ENDED = -1
+"""`decide`: no process is enabled."""
+BLOCKED = -2
+"""`decide`: all enabled processes are asleep, so everything from here on was explored before."""
+
+
+class Algorithm(ABC):
+    """A strategy for `Search`; one small file each."""
+
+    covers: ClassVar[bool] = True
+    """Whether the search is complete when `backtrack` finds nothing more to do."""
+    sees_every_order: ClassVar[bool] = True
+    """Whether all orders of dependent steps are seen, and not only what they lead to."""
+    trace_type: ClassVar[type[Trace]] = Trace
+    """How the happens-before order is built."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Set the state up that the algorithm keeps along the current path."""
+
+    @abstractmethod
+    def decide(self, run: Run, last: int) -> int:
+        """Return the process that runs next, `ENDED` or `BLOCKED`."""
+
+    @abstractmethod
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Take note of the step that was decided on and executed."""
+
+    def foretell(self) -> bool:
+        """Add the planned steps to the trace, if all of them are known before the run.
+
+        Tell whether the default schedule decides after them.
+        """
+        return False
+
+    def follow(self, run: Run) -> int:
+        """Take the steps that are planned here; return the index of one that differed, or -1."""
+        del run
+        return -1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the default schedule decides from here to the end of the execution."""
+        return False
+
+    def left_alone(self, steps: int) -> None:  # noqa: B027 - only for those that are ever free
+        """Take note of steps that the default schedule took where `is_free`."""
+
+    @abstractmethod
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Look at an execution that ended with `outcome`, and plan others."""
+
+    @abstractmethod
+    def backtrack(self) -> int:
+        """Return the number of steps that the next execution shares with this one, or -1."""
+
+    def known_pairs(self, since: int) -> int:
+        """Return how many pairs of events it has compared that end at index `since` or later."""
+        del since
+        return 0
+
+    @abstractmethod
+    def todo(self, depth: int) -> int:
+        """Return how many branches still wait at a depth of the current path."""

@@ -1,0 +1,1 @@
+"""Whatever runs a failing schedule again: replay, record, explain, shrink, write down."""

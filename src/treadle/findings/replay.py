@@ -1,0 +1,220 @@
+"""Running one given schedule again, and saying what differs from what was recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from treadle.core.errors import ScheduleMismatch
+from treadle.core.happens_before import Trace
+from treadle.core.program import CannotStepError, FrameRecord, Program, Run, StepRecord
+from treadle.core.result import Failure, Schedule
+from treadle.explore.data_races import data_races
+from treadle.findings.database import RecordedStep
+from treadle.findings.debugging import no_breakpoints
+from treadle.findings.tokens import Recipe
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What running a schedule again has shown."""
+
+    failure: Failure | None
+    steps: list[StepRecord] = field(repr=False)
+    able: list[str]
+    """The processes that could go on where the schedule ends."""
+    is_same: bool | None = None
+    """Whether the failure is the recorded one; None if a schedule says nothing about that."""
+    difference: str = ""
+    """The first step that is not what was recorded, in words; empty if there is none."""
+
+    def __str__(self) -> str:
+        """Say how this differs from what was recorded; nothing if it does not."""
+        if self.is_same is None or (self.is_same and not self.difference):
+            return ""
+        if self.is_same:
+            outcome = "The recorded failure showed again, although the program has changed"
+        elif self.failure is not None:
+            outcome = "This is not the recorded failure"
+        else:
+            outcome = "The recorded failure did not show"
+        return f"{outcome}{': ' if self.difference else '.'}{self.difference}"
+
+
+def run_again(
+    program: Program,
+    schedule: Schedule,
+    *,
+    races: bool = False,
+    recipe: Recipe | None = None,
+    recorded: Sequence[RecordedStep] = (),
+) -> Replayed:
+    """Take the steps of a schedule, once; `recipe` and `recorded` are what it did when it failed.
+
+    If the program cannot take them, `ScheduleMismatch` says which is the first that differs.
+    """
+    trace = Trace(program.vocabulary)
+    steps: list[StepRecord] = []
+    try:
+        run = follow(program, schedule, detail=True, trace=trace, records=steps)
+    except ScheduleMismatch as mismatch:
+        difference = _difference(steps, trace, recipe, recorded)
+        if not difference:
+            raise
+        raise ScheduleMismatch(f"the program has changed: {difference}; then {mismatch}") from None
+    failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
+    names = program.vocabulary.process_names
+    able = [names[process] for process in run.enabled()]
+    run.drop()
+    if failure is not None:
+        failure.granularity = program.granularity
+        failure.options = dict(program.options)
+        if failure.kind == "race":
+            failure.options["races"] = True
+        failure._trace, failure._events = steps, trace
+    same = None if recipe is None else failure is not None and recipe.expects(failure)
+    return Replayed(failure, steps, able, same, _difference(steps, trace, recipe, recorded))
+
+
+def follow(
+    program: Program,
+    schedule: Schedule,
+    *,
+    detail: bool,
+    trace: Trace | None = None,
+    records: list[StepRecord] | None = None,
+) -> Run:
+    """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
+
+    The steps are added to `trace` and, with `detail`, to `records`, if they are given: those that
+    could be taken, if not all.
+    """
+    try:
+        return _follow(program, schedule, detail, trace, records)
+    except CannotStepError as error:
+        raise ScheduleMismatch(
+            f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
+            f"does not always begin alike; remove state that outlives an execution"
+        ) from error
+
+
+def _follow(
+    program: Program,
+    schedule: Schedule,
+    detail: bool,
+    trace: Trace | None,
+    records: list[StepRecord] | None,
+) -> Run:
+    program.know(schedule.knowledge)
+    run = program.start(detail=detail)
+    try:
+        for index, name in enumerate(schedule):
+            process = program.vocabulary.process_number(name)
+            if process is None or not run.is_enabled(process):
+                raise ScheduleMismatch(_cannot(program, run, index, name))
+            codes = run.step(process)
+            if trace is not None:
+                trace.append(process, codes)
+    finally:
+        if records is not None:
+            records += run.records()
+    return run
+
+
+def _cannot(program: Program, run: Run, index: int, name: str) -> str:
+    """Say that a step cannot be taken, and close the run."""
+    names = program.vocabulary.process_names
+    able = ", ".join(names[process] for process in run.enabled()) or "none"
+    is_known = program.vocabulary.process_number(name) is not None
+    run.drop()
+    reason = "it cannot take a step" if is_known else "there is no such process"
+    return (
+        f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
+        f"(enabled: {able}); explore again to get a new schedule"
+    )
+
+
+@contextmanager
+def for_report(program: Program) -> Iterator[None]:
+    """Take control of a program to find out more; it prints nothing, and stops nowhere."""
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+        no_breakpoints(),
+        program.controlled(),
+    ):
+        yield
+
+
+def record(program: Program, schedule: Schedule, trace: Trace | None = None) -> list[StepRecord]:
+    """Return the steps of a schedule in words; add them to `trace` too, if one is given."""
+    steps: list[StepRecord] = []
+    with for_report(program):
+        follow(program, schedule, detail=True, trace=trace, records=steps).drop()
+    return steps
+
+
+def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
+    """Return the functions that the processes are in at the end of a schedule."""
+    with for_report(program):
+        run = follow(program, schedule, detail=True)
+        frames = run.frames()
+        run.drop()
+    return frames
+
+
+# What it shows
+
+
+def _failure_of(
+    program: Program,
+    run: Run,
+    trace: Trace,
+    schedule: Schedule,
+    *,
+    races: bool,
+    recipe: Recipe | None,
+) -> Failure | None:
+    """Return the failure that a run shows: the recorded one, if it is among them.
+
+    Of several alike it is that of the last step: a recorded schedule ends with the failing one.
+    """
+    found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
+    if not found and not run.enabled() and (waits := run.ending().waits):
+        found.append(Failure.of_deadlock(program, waits, schedule))
+    if recipe is not None and recipe.kind == "budget" and run.enabled():
+        found.append(Failure.of_budget(program, run, trace, schedule))
+    if races and (not found or (recipe is not None and recipe.kind == "race")):
+        found += [Failure.of_race(program, trace, pair, schedule) for pair in data_races(trace)]
+    expected = [failure for failure in found if recipe is not None and recipe.expects(failure)]
+    candidates = expected or found
+    last = len(schedule) - 1
+    return next(
+        (failure for failure in candidates if failure.step == last),
+        candidates[0] if candidates else None,
+    )
+
+
+def _difference(
+    steps: Sequence[StepRecord],
+    trace: Trace,
+    recipe: Recipe | None,
+    recorded: Sequence[RecordedStep],
+) -> str:
+    """Return the first step that is not the recorded one, in words."""
+    for index, (then, step) in enumerate(zip(recorded, steps, strict=False)):
+        now = RecordedStep.of(step)
+        if not now.does_the_same(then):
+            return f"step {index + 1}: recorded {then}, now {now}"
+    found = recipe.first_difference(trace) if recipe is not None and not recorded else None
+    if found is None:
+        return ""
+    first, end = found
+    if end - first == 1:
+        now = RecordedStep.of(steps[first])
+        return f"step {end} is not the recorded one: now {now}"
+    return f"one of the steps {first + 1} to {end} is not the recorded one"

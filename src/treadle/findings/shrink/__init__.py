@@ -1,0 +1,1 @@
+"""Failing schedules made as simple as they get."""

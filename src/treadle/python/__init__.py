@@ -1,0 +1,1 @@
+"""Unmodified Python code under control: what threads and tasks have in common."""

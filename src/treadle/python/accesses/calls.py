@@ -1,0 +1,532 @@
+"""What calls of functions that are not code under test touch: one event each.
+
+A guided tour. `resolve` sees the callable of every call. Functions under test come back as they
+are: they announce what they do themselves. For a function written in C, a method of a built-in
+container or a function of a library, something comes back that announces ONE event with all that
+the function touches, and then calls it. What functions touch is in tables: `known` for functions
+and classes, `methods` for methods of containers. A function that is in no table and gets something
+published is taken to write all of it (the safe default).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+import sys
+import types
+import weakref
+from array import array
+from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.python.accesses import (
+    callbacks,
+    generators,
+    iterate,
+    known_functions,
+    uninstrumented,
+)
+from treadle.python.accesses import (
+    instruction_hooks as hooks,
+)
+from treadle.python.accesses.container_methods import (
+    LOOKING,
+    READING_ARGUMENTS,
+    codes_of_method,
+    publish_arguments,
+)
+from treadle.python.accesses.instruction_hooks import published
+from treadle.python.accesses.known_functions import (
+    ATTRIBUTE_METHODS,
+    CLASSES,
+    FUNCTIONS,
+    LIBRARY,
+    PURE_METHODS,
+    published_among,
+    read_everything,
+    say,
+)
+from treadle.python.accesses.uninstrumented import (
+    CALLBACKS,
+    OWN,
+    PLAIN,
+    Reach,
+    behind,
+    is_foreign,
+    is_immutable,
+    is_reader,
+    is_silent,
+    module_of,
+    state_of,
+)
+from treadle.python.instrument import lru_cache_steps
+from treadle.python.runtime import control
+from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.containers import ContainerTable, ViewTable
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.tables import Table
+from treadle.threads.primitives import locks
+
+Function = Callable[..., Any]
+
+_resolved = instrumented.resolved
+modules_under_test = uninstrumented.modules_under_test
+
+_HARMLESS_MODULES = frozenset(
+    {"math", "cmath", "time", "posix", "sys", "_thread", "gc", "_operator", "_abc", "_warnings",
+     "faulthandler", "_signal", "_contextvars", "_weakref", "_imp", "errno", "_stat", "marshal"}
+)  # fmt: skip
+"""Modules in C whose functions look into no container."""
+
+
+_KEEPING = (
+    *CONTAINERS, bytearray, array, str, bytes, int, float, complex, types.GeneratorType,
+    types.CoroutineType, types.AsyncGeneratorType, BaseException,
+)  # fmt: skip
+"""Classes whose methods, but for those in tables, look into no argument."""
+
+
+_ASKS_FOR_CALLER = frozenset(
+    [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
+     ("traceback", "format_stack"), ("traceback", "extract_stack")]
+)  # fmt: skip
+"""Functions that look at the frame that calls them, as a debugger's `set_trace` does."""
+
+
+def _take_in_nothing(module: str) -> bool:
+    """Stand in for `take_in` outside of an exploration."""
+    del module
+    return False
+
+
+take_in: Callable[[str], bool] = _take_in_nothing
+"""Asked, before code of a module is called, to instrument it; tells whether it just did so."""
+
+
+def resolve(function: Any) -> Any:
+    """Return what to call instead of a callable."""
+    kind = type(function)
+    if kind is FunctionType:
+        if id(function.__globals__) in instrumented:
+            return function
+        return _of_library(function, function)
+    if kind is MethodType:
+        inner = function.__func__
+        if type(inner) is not FunctionType:
+            return _of_bound(function, inner)
+        if id(inner.__globals__) in instrumented:
+            return function
+        return _of_library(function, inner)
+    if kind is type and function in _resolved:
+        return _resolved[function]
+    if kind is types.BuiltinFunctionType:
+        owner = function.__self__
+        if type(owner) is types.ModuleType:
+            stand_in = FUNCTIONS.get(function)
+            return _of_c_module(function, owner) if stand_in is None else stand_in
+        return _of_object(function, owner)
+    if isinstance(function, type):
+        return _of_class(function)
+    other = _CALLABLES.get(kind)
+    return _of_instance(function) if other is None else other(function)
+
+
+def enter(manager: Any) -> Any:
+    """Return what to enter instead of a context manager: locks made before have a model."""
+    if _is_real_lock(manager):
+        return locks.model_of(manager)
+    if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
+        return _Manager(manager)
+    return manager
+
+
+class _Manager:
+    """Stands for a published context manager that is not instrumented."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        hooks.read_one(self._manager, "__enter__")
+        return self._manager.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        hooks.read_one(self._manager, "__exit__")
+        return self._manager.__exit__(*error)
+
+
+def _is_real_lock(obj: Any) -> bool:
+    """Tell whether something is a lock that would block all threads at once."""
+    kind = type(obj)
+    return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
+
+
+hooks.revise = callbacks.revise
+known_functions.resolve = resolve
+uninstrumented.take_in = lambda module: take_in(module)
+
+
+# What is called
+
+
+def _of_object(function: Any, owner: Any) -> Any:
+    """Return what to call instead of a method in C that is bound to an object."""
+    if _is_real_lock(owner):
+        return getattr(locks.model_of(owner), function.__name__)
+    kind = type(owner)
+    table = published.get(id(owner))
+    if issubclass(kind, type):
+        return _of_class_method(function)
+    if table is None:
+        return _of_private(function, kind)
+    if isinstance(table, ContainerTable):
+        return functools.partial(_on_container, function, owner, table)
+    if is_immutable(kind):
+        return _of_private(function, kind)
+    if issubclass(kind, BaseException):
+        return function
+    if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
+        return functools.partial(generators.run, owner, function)
+    return functools.partial(_on_state, function, owner)
+
+
+def _of_private(function: Any, kind: type) -> Any:
+    """Return what to call instead of a method in C of something that nobody else changes."""
+    if not published:
+        return function
+    name = function.__name__
+    if name in LOOKING and not issubclass(kind, hooks.HASHED):
+        return functools.partial(_look_into_owner, function)
+    if name in READING_ARGUMENTS:
+        return functools.partial(_read_arguments, function)
+    if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
+        return function
+    if name.endswith("into"):
+        return functools.partial(_call_unknown, function)
+    return functools.partial(_look_into_arguments, function)
+
+
+def _of_class_method(function: Any) -> Any:
+    """Return what to call instead of a method in C of a class, like `dict.fromkeys`."""
+    if not published or function.__name__.startswith("__"):
+        return function
+    if function == itertools.chain.from_iterable:
+        return _chain
+    return functools.partial(_look_into_arguments, function)
+
+
+def _chain(iterables: Any) -> Any:
+    """Stand for `itertools.chain.from_iterable`."""
+    return itertools.chain.from_iterable(map(iterate.iterate, iterate.iterate(iterables)))
+
+
+def _of_c_module(function: Any, module: types.ModuleType) -> Any:
+    """Return what to call instead of a function of a module in C."""
+    if not published or module.__name__ in _HARMLESS_MODULES:
+        return function
+    return functools.partial(_call_unknown, function)
+
+
+def _of_class(kind: Any) -> Any:
+    """Return what to call instead of a class."""
+    if kind.__module__ in modules_under_test or take_in(kind.__module__) or not published:
+        return kind
+    stand_in = CLASSES.get(kind)
+    if stand_in is None:
+        if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
+            stand_in = kind
+        else:
+            stand_in = functools.partial(_call_unknown, kind)
+    if "<locals>" not in kind.__qualname__:  # else it may be one of this execution only
+        _resolved[kind] = stand_in
+    return stand_in
+
+
+def _of_bound(function: Any, inner: Any) -> Any:
+    """Return what to call instead of a method that is no function: one with a cache, say."""
+    found = resolve(inner)
+    return function if found is inner else functools.partial(found, function.__self__)
+
+
+def _of_library(function: Any, inner: FunctionType) -> Any:
+    """Return what to call instead of a function in Python that is not under test."""
+    if take_in(inner.__module__) or not published:
+        return function
+    if inner.__name__ == "set_trace" or (inner.__module__, inner.__name__) in _ASKS_FOR_CALLER:
+        return function
+    stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
+    if stand_in is not None:
+        return functools.partial(stand_in, function)
+    module = module_of(inner)
+    if is_silent(module):
+        wrapped = getattr(inner, "__wrapped__", None)
+        if not isinstance(wrapped, FunctionType):
+            return function
+        found = resolve(wrapped)  # a decorator calls what it was given
+        return function if found is wrapped else functools.partial(_call_unobserved, function)
+    owner = getattr(function, "__self__", None)
+    if is_reader(module):
+        return functools.partial(_read_all, function)
+    if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
+        return function
+    return functools.partial(_call_unobserved, function)
+
+
+def _of_instance(function: Any) -> Any:
+    """Return what to call instead of an object with a method `__call__`."""
+    found = behind(type(function), "__call__") if published else PLAIN
+    if found is OWN or not found.is_foreign:
+        return function
+    return functools.partial(_call_instance, found.name, function)
+
+
+def _of_partial(function: Any) -> Any:
+    inner = resolve(function.func)
+    if inner is function.func:
+        return function
+    return functools.partial(inner, *function.args, **function.keywords)
+
+
+def _of_descriptor(function: Any) -> Any:
+    return functools.partial(_call_unbound, function)
+
+
+def _of_reader(function: Any) -> Any:
+    return functools.partial(read_everything, function)
+
+
+def _of_cache(function: Any) -> Any:
+    """A cache in C: its content is a location, and its function is called back."""
+    table = published.get(id(function))
+    return function if table is None else functools.partial(_ask_cache, function, table)
+
+
+_CALLABLES: dict[type, Callable[[Any], Any]] = {
+    functools.partial: _of_partial,
+    types.MethodDescriptorType: _of_descriptor,
+    types.WrapperDescriptorType: _of_descriptor,
+    types.ClassMethodDescriptorType: lambda function: function,
+    types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    type(re.compile("").match): lambda function: _of_object(function, function.__self__),
+    weakref.ref: lambda function: function,
+    operator.itemgetter: _of_reader,
+    operator.attrgetter: _of_reader,
+    operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
+    type(functools.lru_cache(int)): _of_cache,
+}
+
+
+# Calls that announce themselves
+
+
+def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call `list.append(x, 1)` as `x.append(1)`."""
+    if not args or not issubclass(type(args[0]), function.__objclass__):
+        return function(*args, **kwargs)
+    return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
+
+
+def _on_container(
+    function: Any, owner: Any, table: ContainerTable, *args: Any, **kwargs: Any
+) -> Any:
+    """Call a method of a published container."""
+    name = function.__name__
+    if name in ATTRIBUTE_METHODS:
+        return ATTRIBUTE_METHODS[name](owner, *args)
+    if name == "__iter__":
+        return iterate.iterator_of(owner)
+    known_functions.resolve_key(kwargs)
+    arguments = [*args, *kwargs.values()]
+    publish_arguments(table, name, args, kwargs)
+    read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
+    codes = (*codes_of_method(table, name, args, kwargs), *read)
+    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
+    if is_looking and "key" not in kwargs and not _are_atoms(args):
+        hooks.look_into((owner, *args), codes)
+    else:
+        say(codes)
+    result = function(*args, **kwargs)
+    if name in ("keys", "values", "items") and not isinstance(result, list):
+        ViewTable(table, type(result)).stand_for(result)
+    return result
+
+
+def _are_atoms(values: tuple[Any, ...]) -> bool:
+    """Tell whether there are values, all of which differ from any container."""
+    return bool(values) and all(type(value) in ATOMS for value in values)
+
+
+def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call something whose state is unknown: it is one location."""
+    name = getattr(function, "__name__", "")
+    if name in ATTRIBUTE_METHODS:
+        return ATTRIBUTE_METHODS[name](owner, *args)
+    if name in PURE_METHODS:
+        return function(*args, **kwargs)
+    table = published.get(id(owner))
+    if table is None:
+        return function(*args, **kwargs)
+    if is_foreign(type(owner)):
+        hooks.run_foreign(PLAIN, owner, args)
+    else:
+        _hand_out_all(args, table.label)
+        say((state_of(table),))
+    return function(*args, **kwargs)
+
+
+def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
+    """Call a function with a cache."""
+    _hand_out_all(args, table.label)
+    return lru_cache_steps.call(cache, table, args, kwargs)
+
+
+_PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
+"""The beginning of `{0.name}` and the like."""
+
+
+def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own container that reads its arguments, or calls one."""
+    known_functions.resolve_key(kwargs)
+    name = function.__name__
+    if name in ("format", "format_map"):
+        names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
+        hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
+    elif name == "join":
+        hooks.look_into(args)
+    else:
+        say(_contents(args, goes_through=True))
+    if "update" in name or name in ("extend", "extendleft"):
+        hooks.effects[0] = True
+    return function(*args, **kwargs)
+
+
+def _look_into_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own object that at most reads its arguments."""
+    hooks.look_into((*args, *kwargs.values()))
+    return function(*args, **kwargs)
+
+
+def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of somebody's own container that compares its elements."""
+    if kwargs.get("key") is None:
+        hooks.look_into((function.__self__, *args))
+    else:
+        known_functions.resolve_key(kwargs)
+    return function(*args, **kwargs)
+
+
+def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
+    """Return the codes of reading containers; what runs foreign code to go through is announced."""
+    codes: dict[int, None] = {}
+    for value in published_among(values):
+        table = hooks.container(value, "__iter__") if goes_through else published[id(value)]
+        if isinstance(table, ContainerTable):
+            codes.update(dict.fromkeys(table.whole_read()))
+    return tuple(codes)
+
+
+def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of a library that at most reads what it is given."""
+    hooks.read_deeply((*args, *kwargs.values()), ())
+    return _at_home(function(*args, **kwargs))
+
+
+def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that may do anything with what it gets."""
+    return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
+
+
+def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of a library with published objects, and note that."""
+    inner = getattr(function, "__func__", function)
+    owner = getattr(function, "__self__", None)
+    name = f"{module_of(inner)}.{inner.__qualname__}"
+    return _call_announced((owner, *args, *kwargs.values()), name, function, args, kwargs)
+
+
+def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call an object of a class that is not instrumented."""
+    return _call_announced((function, *args, *kwargs.values()), name, function, args, kwargs)
+
+
+def _at_home(result: Any) -> Any:
+    """Return what a function returned; a new class belongs to the caller's module, not to this."""
+    if issubclass(type(result), type) and result.__module__ in (__name__, callbacks.__name__):
+        caller = sys._getframe(1)
+        while caller.f_globals is globals() and caller.f_back is not None:
+            caller = caller.f_back
+        result.__module__ = caller.f_globals.get("__name__", "")
+    return result
+
+
+def _call_announced(
+    values: tuple[Any, ...],
+    name: str,
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function that may change everything of some values, if some are published."""
+    mutable = [value for value in values if _is_mutable(value)]
+    if not mutable:
+        return _at_home(function(*args, **kwargs))
+    _hand_out_all(values, published[id(mutable[0])].label)
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.write(mutable, values)
+        reach.notes += [name] if name else []
+        return reach
+
+    hooks.perform(find)
+    result = _at_home(callbacks.call(find, function, args, kwargs))
+    if is_foreign(type(result)):  # it may refer to what is hidden in a published object
+        hooks.hand_out(result, "result")
+    return result
+
+
+def _is_mutable(value: Any) -> bool:
+    """Tell whether something is published that a function might change."""
+    return id(value) in published and not issubclass(
+        type(value), type | FunctionType | types.CellType | types.ModuleType
+    )
+
+
+def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
+    for value in values:
+        if type(value) not in ATOMS:
+            hooks.hand_out(value, f"{label}[...]")
+
+
+# What goes through its arguments one by one, and may call C functions
+
+
+_CALLING = (
+    map, filter, functools.reduce, itertools.starmap, itertools.filterfalse, itertools.takewhile,
+    itertools.dropwhile,
+)  # fmt: skip
+"""What calls its first argument for each element; None stands for `bool`."""
+
+
+def _lazy(function: Any) -> Function:
+    """Stand for something that goes through its arguments one by one."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
+        if ready and function in _CALLING:
+            ready[0] = known_functions.truth if args[0] is None else resolve(args[0])
+        return function(*ready, **kwargs)
+
+    return call
+
+
+CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
+FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
+for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
+    if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):
+        CLASSES[_kind] = _lazy(_kind)

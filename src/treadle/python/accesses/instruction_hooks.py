@@ -1,0 +1,483 @@
+"""What rewritten code calls before it touches something that may be shared.
+
+The rewriter (`rewrite`) inserts a call to one of these functions before each instruction that reads
+or writes an attribute, item, variable of an enclosing function or global, behind a check that the
+object is published. The hook announces the access and returns when it is to happen. What calls of
+functions written in C touch is in `calls`, iteration in `iterate`, and in `foreign` whose code runs
+behind an operator or an attribute.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.core.frames import place_of_frame, room_of
+from treadle.core.words import place_in_words
+from treadle.python.accesses.uninstrumented import (
+    OWN,
+    Behind,
+    Reach,
+    behind,
+    behind_attribute,
+    has_plain_attributes,
+)
+from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.containers import EXACT, ContainerTable
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.nested import KEYS, holds
+from treadle.python.sharing.tables import Table
+from treadle.python.sharing.weak import WeakProxyTable
+
+
+def nothing(codes: Any) -> None:
+    """Stand in for `announce` where nothing is shared with anybody yet."""
+
+
+def nobody(value: Any, label: str) -> None:
+    """Stand in for `hand_out` outside of an exploration."""
+
+
+def _no_loop(site: object) -> None:
+    """Stand in for `on_loop` where nobody looks for loops that only wait."""
+
+
+def _no_point() -> None:
+    """Stand in for `on_point` where threads may be switched at every access."""
+
+
+published: dict[int, Table] = {}
+"""Tables of the published objects, by `id`."""
+announce: Callable[[Any], None] = nothing
+"""Ends the current task's step; returns when the next one begins."""
+hand_out: Callable[[Any, str], None] = nobody
+"""Publishes a value under a name, on behalf of the current task."""
+revise: Callable[[Codes], None] = nothing
+"""Adds accesses to the current step that only showed when it was taken."""
+on_loop: Callable[[object], None] = _no_loop
+"""Called before the backward jump of a `while` loop."""
+on_point: Callable[[], None] = _no_point
+"""Called where an interpreter with a global lock may switch threads."""
+effects: list[bool] = [False]
+"""Whether code under test has changed anything, shared or not, since this was last set to False."""
+unobserved: list[tuple[str, str]] = []
+"""Functions that touched shared objects unobserved: name, and where they were called first."""
+
+
+_PLAIN = instrumented.plain_classes
+
+
+def say(codes: Codes) -> None:
+    """Announce an access, if there is one.
+
+    Hooks that run often do that themselves, and those whose values a report looks up in them.
+    """
+    if codes:
+        announce(codes)
+
+
+def loop(site: object) -> None:
+    """Before the backward jump of a `while` loop."""
+    if announce is not nothing:
+        on_loop(site)
+
+
+def point() -> None:
+    """Where an interpreter with a global lock may switch threads."""
+    on_point()
+
+
+# Code that is not instrumented
+
+
+def perform(find: Callable[[], Reach]) -> None:
+    """Announce what an operation reaches; that may be something else when it happens."""
+    codes = find().codes
+    if not codes:
+        return
+    announce(codes)
+    reach = find()
+    if reach.missing:
+        for value, label in reach.missing:
+            hand_out(value, label)
+        reach = find()
+    if reach.codes != codes:
+        revise(reach.codes)
+    for function in reach.notes:
+        note(function)
+
+
+def note(function: str) -> None:
+    """Remember that a function in Python ran unobserved, and where it was called."""
+    if all(function != known for known, _ in unobserved):
+        place = place_of_frame(sys._getframe(1), lambda file: room_of(file) is not None)
+        where = f"at {place_in_words(place)}" if place else "as a thread's function"
+        unobserved.append((function, where))
+
+
+def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str = "") -> None:
+    """Before code that is not instrumented does something with an object, by an operator."""
+    label = published[id(obj)].label
+    for other in others:
+        if type(other) not in ATOMS:
+            hand_out(other, f"{label}[...]")
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.write([obj], others, name)
+        reach.notes += [found.name] if found.name else []
+        return reach
+
+    perform(find)
+
+
+def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
+    """Tell whether an attribute of a published object is foreign code, and announce that."""
+    if has_plain_attributes(type(obj)):
+        return False
+    found = behind_attribute(type(obj), name, access)
+    if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
+        return False
+    run_foreign(found, obj, others, name)
+    return True
+
+
+# Attributes
+
+
+def load_attr(obj: Any, name: str) -> None:
+    """Before `obj.name` is read."""
+    table = published.get(id(obj))
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "get")):
+        codes = table[name]
+        if codes:
+            announce(codes)
+
+
+def load_class_attr(obj: Any, name: str) -> None:
+    """Before `obj.name` is read, an attribute that classes have and that is assigned."""
+    table = published.get(id(obj))
+    if table is None:
+        table = published.get(id(type(obj)))
+    elif type(obj) not in _PLAIN and _runs_foreign(obj, name, "get"):
+        return
+    if table is not None:
+        codes = table[name]
+        if codes:
+            announce(codes)
+
+
+def store_attr(value: Any, obj: Any, name: str) -> None:
+    """Before `obj.name = value`."""
+    table = published.get(id(obj))
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
+        if type(value) not in ATOMS:
+            hand_out(value, f"{table.label}.{name}")
+        codes = table.stores[name]
+        if codes:
+            announce(codes)
+
+
+def delete_attr(obj: Any, name: str) -> None:
+    """Before `del obj.name`."""
+    table = published.get(id(obj))
+    if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "delete")):
+        codes = table.writes[name]
+        if codes:
+            announce(codes)
+
+
+# Variables of enclosing functions, and globals
+
+
+def load_cell(cell: Any) -> None:
+    """Before the variable of an enclosing function is read."""
+    table = published.get(id(cell))
+    if table is not None:
+        codes = table["cell"]
+        if codes:
+            announce(codes)
+
+
+def store_cell(value: Any, cell: Any) -> None:
+    """Before the variable of an enclosing function is assigned."""
+    table = published.get(id(cell))
+    if table is not None:
+        if type(value) not in ATOMS:
+            hand_out(value, table.label)
+        codes = table.stores["cell"]
+        if codes:
+            announce(codes)
+
+
+def delete_cell(cell: Any) -> None:
+    """Before the variable of an enclosing function is deleted."""
+    table = published.get(id(cell))
+    if table is not None:
+        codes = table.writes["cell"]
+        if codes:
+            announce(codes)
+
+
+load_global = load_cell
+"""Before a global is read; what stands for the variable has a table like a closure's."""
+store_global = store_cell
+delete_global = delete_cell
+
+
+# Items
+
+
+def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
+    """Return the table of a published container that does what it always does.
+
+    If it runs code that is not instrumented, that is announced, with other operands.
+    """
+    table = published.get(id(obj))
+    if table is None:
+        return None
+    is_container = isinstance(table, ContainerTable)
+    if type(obj) not in EXACT:
+        if isinstance(table, WeakProxyTable):
+            return container(table.target(), method, *others)
+        found = behind(type(obj), method)
+        if found is OWN:
+            return None
+        if found.is_foreign and (found.name or not is_container):
+            run_foreign(found, obj, others)
+            return None
+    return table if is_container else None  # type: ignore[return-value]
+
+
+def load_item(obj: Any, key: Any) -> None:
+    """Before `obj[key]` is read."""
+    table = container(obj, "__getitem__", key)
+    if table is not None:
+        codes = table.item(key)
+        if codes:
+            announce(codes)
+        if issubclass(type(obj), defaultdict) and isinstance(
+            obj.default_factory, types.FunctionType
+        ):
+            _make_default(obj, key, table)
+
+
+def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
+    """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
+    if not dict.__contains__(obj, key):
+        value = obj.default_factory()
+        table.hand_out(key, hand_out)
+        table.hand_out(value, hand_out, key)
+        codes = table.item_write(key)
+        if codes:
+            announce(codes)
+        dict.__setitem__(obj, key, value)
+
+
+def store_item(value: Any, obj: Any, key: Any) -> None:
+    """Before `obj[key] = value`."""
+    if type(key) is slice:
+        store_slice(value, obj)
+        return
+    table = container(obj, "__setitem__", key, value)
+    if table is not None:
+        table.hand_out(key, hand_out)
+        table.hand_out(value, hand_out, key)
+        codes = table.item_write(key)
+        if codes:
+            announce(codes)
+
+
+def delete_item(obj: Any, key: Any) -> None:
+    """Before `del obj[key]`."""
+    table = container(obj, "__delitem__", key)
+    if table is not None:
+        codes = table.item_delete(key)
+        if codes:
+            announce(codes)
+
+
+def load_slice(obj: Any) -> None:
+    """Before `obj[i:j]` is read."""
+    table = container(obj, "__getitem__")
+    if table is not None:
+        say(table.whole_read())
+
+
+def store_slice(value: Any, obj: Any) -> None:
+    """Before `obj[i:j] = value`."""
+    table = container(obj, "__setitem__", value)
+    if table is not None:
+        table.hand_out_all(value, hand_out)
+        codes = (*table.whole_write(), *_whole(value))
+        if codes:
+            announce(codes)
+    elif type(obj) in EXACT:
+        say(_whole(value))
+
+
+# Containers as a whole
+
+
+def _whole(obj: Any) -> Codes:
+    """Return the codes of reading all of a container, if it is one and published."""
+    table = published.get(id(obj))
+    return table.whole_read() if isinstance(table, ContainerTable) else ()
+
+
+def read_size(obj: Any) -> None:
+    """Before the length of something is asked for."""
+    _size(container(obj, "__len__"))
+
+
+def read_truth(obj: Any) -> None:
+    """Before the truth of something is asked for."""
+    _size(container(obj, "__bool__"))
+
+
+def _size(table: ContainerTable | None) -> None:
+    if table is not None:
+        say(table.size())
+
+
+def read_whole(obj: Any) -> None:
+    """Before something is unpacked or copied into a new container."""
+    table = container(obj, "__iter__")
+    if table is not None:
+        say(table.whole_read())
+
+
+_REFLECTED = {
+    "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
+    "__eq__": "__eq__", "__ne__": "__ne__",
+}  # fmt: skip
+
+
+def reaches(obj: Any) -> bool:
+    """Tell whether something is published, or holds what is."""
+    return id(obj) in published or holds(obj, published)
+
+
+def read_both(left: Any, right: Any, method: str) -> None:
+    """Before two things are compared or combined."""
+    if id(left) not in published and id(right) not in published:
+        look_into((left, right))
+        return
+    reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
+    for obj, name, other in ((left, method, right), (right, reflected, left)):
+        table = published.get(id(obj))
+        if table is not None and type(obj) not in EXACT:
+            found = behind(type(obj), name)
+            if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+                run_foreign(found, obj, (other,))
+                return
+    is_format = method == "__mod__" and isinstance(left, str)
+    read_deeply((left, right), ("__format__",) if is_format else ())
+
+
+def read_one(obj: Any, method: str) -> None:
+    """Before an operator is applied to one thing."""
+    container(obj, method)
+
+
+def read_deep(obj: Any) -> None:
+    """Before something is put into words."""
+    if reaches(obj):
+        read_deeply((obj,), ("__format__", "__str__", "__repr__"))
+
+
+def read_elements(obj: Any) -> None:
+    """Before a built-in function goes through something."""
+    if reaches(obj):
+        read_deeply((obj,), ("__iter__",))
+
+
+def read_truths(obj: Any) -> None:
+    """Before the truth of each element of a container is asked for."""
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.read_truths(obj)
+        return reach
+
+    if reaches(obj):
+        perform(find)
+
+
+def look_into(values: tuple[Any, ...], codes: Codes = ()) -> None:
+    """Announce that C code looks into values, in a step that makes some other accesses."""
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.touch(codes)
+        reach.read(values, ())
+        return reach
+
+    if codes or any(reaches(value) for value in values):
+        perform(find)
+
+
+def read_deeply(
+    roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+) -> None:
+    """Announce that things are read with the containers in them, by means of some methods."""
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.read(roots, methods, deeply)
+        return reach
+
+    perform(find)
+
+
+HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
+"""Containers that find elements without a look at the others."""
+
+
+def contains(item: Any, obj: Any) -> None:
+    """Before `item in obj`."""
+    table = container(obj, "__contains__", item)
+    if type(item) in ATOMS or issubclass(type(obj), HASHED):
+        if table is not None:
+            say(table.membership(item))
+    elif table is not None:
+        look_into((obj, item), table.membership(item))
+    elif id(obj) not in published:
+        look_into((obj,))
+
+
+def update_in_place(obj: Any, value: Any, method: str) -> None:
+    """Before `obj += value` and the like."""
+    table = published.get(id(obj))
+    if not isinstance(table, ContainerTable) or behind(type(obj), method) is OWN:
+        read_both(obj, value, method)
+        return
+    table = container(obj, method, value)
+    if table is not None:
+        table.hand_out_all(value, hand_out)
+        codes = (*table.extend(value), *_whole(value))
+        if codes:
+            announce(codes)
+
+
+# Patterns
+
+
+def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
+    """Before the keys of a mapping pattern are looked up."""
+    table = container(obj, "get")
+    if table is not None:
+        say(tuple(dict.fromkeys(code for key in keys for code in table.membership(key))))
+
+
+def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
+    """Before the attributes of a class pattern are read."""
+    table = published.get(id(obj))
+    if table is None or not isinstance(obj, kind):
+        return
+    positional = tuple(getattr(kind, "__match_args__", ()))[:count]
+    say(tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name])))

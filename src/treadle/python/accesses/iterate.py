@@ -1,0 +1,234 @@
+"""Iteration over published containers: each step of an iterator is an access.
+
+Before a loop begins, a published container is replaced by an iterator of ours that announces each
+`next`. Loops get generators, which are fast; `iter(x)` gets an object that threads may share.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from treadle.python.accesses import generators
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
+from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.containers import ContainerTable, ListTable
+from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.tables import ObjectTable
+from treadle.python.sharing.walks import register
+from treadle.python.sharing.weak import WeakProxyTable
+
+_END = object()
+
+
+def iterate(obj: Any) -> Any:
+    """Return what a loop over an object goes through."""
+    table = hooks.published.get(id(obj))
+    if table is None:
+        return obj
+    if isinstance(table, WeakProxyTable):
+        return iterate(table.target())
+    found = behind(type(obj), "__iter__")
+    if found is OWN:
+        return obj
+    if isinstance(table, ContainerTable) and not found.name:
+        if isinstance(table, ListTable):
+            return _each_item(obj, table)
+        hooks.say(table.keys_read())  # an iterator knows the size that it began with
+        return _each(iter(obj), lambda: hooks.say(table.keys_read()))
+    if is_shared_iterator(obj):
+        return _each_shared(obj)
+    return _foreign_iterator(obj, found) if found.is_foreign else obj
+
+
+def go_on(iterator: Any) -> Any:
+    """Return what goes on for an iterator that was made earlier, and published since."""
+    return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)
+
+
+def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
+    """Go through a published object by means of code that is not instrumented."""
+    hooks.run_foreign(found, obj)
+    iterator = iter(obj)
+    if iterator is obj:
+        return _each_shared(obj)
+    return _each(iterator, lambda: hooks.run_foreign(found, obj))
+
+
+def is_shared_iterator(obj: Any) -> bool:
+    """Tell whether something is an iterator in C, or a generator, that others have as well."""
+    if id(obj) not in hooks.published:
+        return False
+    step = getattr(type(obj), "__next__", None)
+    return step is not None and not isinstance(step, types.FunctionType)
+
+
+def take(obj: Any, *default: Any) -> Any:
+    """Stand for `next`."""
+    if id(obj) in hooks.published:
+        if generators.is_under_test(obj):
+            return generators.run(obj, next, obj, *default)
+        found = behind(type(obj), "__next__")
+        if found is not OWN:
+            hooks.run_foreign(found, obj)
+            return _take_from_held(obj, default)
+    return next(obj, *default)
+
+
+def _take_from_held(obj: Any, default: tuple[Any, ...]) -> Any:
+    """Take the next value of an iterator in C, which may run generators under test."""
+    step: Callable[[], Any] = functools.partial(next, obj, *default)
+    for generator in generators.held_by(obj):
+        step = functools.partial(generators.run, generator, step)
+    return step()
+
+
+def _each_shared(obj: Any) -> Iterator[Any]:
+    while (value := take(obj, _END)) is not _END:
+        yield value
+
+
+def elements(obj: Any) -> Any:
+    """Return what a built-in function like `list` goes through: generators step by step."""
+    if generators.is_under_test(obj):
+        return _each_shared(obj)
+    hooks.read_elements(obj)
+    return obj
+
+
+def one_by_one(values: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield arguments of a function in C; it goes through generators of ours step by step."""
+    for value in values:
+        yield _each_shared(value) if generators.is_under_test(value) else value
+
+
+def _each_item(obj: Any, table: ListTable) -> Iterator[Any]:
+    index = 0
+    while True:
+        hooks.say(table.next_item(index))
+        if index >= len(obj):
+            return
+        yield obj[index]
+        index += 1
+
+
+def _each(iterator: Iterator[Any], before: Callable[[], None]) -> Iterator[Any]:
+    while True:
+        before()
+        value = next(iterator, _END)
+        if value is _END:
+            return
+        yield value
+
+
+def backwards(obj: Any) -> Any:
+    """Return what `reversed` goes through."""
+    table = hooks.published.get(id(obj))
+    if table is None:
+        return reversed(obj)
+    found = behind(type(obj), "__reversed__")
+    if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+        hooks.run_foreign(found, obj)
+        return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
+    if found is OWN or not isinstance(table, ContainerTable):
+        return reversed(obj)
+    hooks.say(table.whole_read())
+    return _each(reversed(obj), lambda: hooks.say(table.whole_read()))
+
+
+# Built-in functions that look into each element
+
+
+def to_ask_for_truth(values: Any) -> Any:
+    """Return what `any` and `all` go through."""
+    if not hooks.published or type(values) in ATOMS:
+        return values
+    if _is_read_at_once(values):
+        hooks.read_truths(values)
+        return values
+    return _truths(iterate(values))
+
+
+def _is_read_at_once(values: Any) -> bool:
+    """Tell whether going through something is no code under test, nor a generator's."""
+    if not issubclass(type(values), CONTAINERS) and (
+        id(values) not in hooks.published or is_shared_iterator(values)
+    ):
+        return False
+    return behind(type(values), "__iter__") is not OWN
+
+
+def _truths(values: Any) -> Iterator[Any]:
+    for value in values:
+        if id(value) in hooks.published:
+            hooks.read_truth(value)
+        yield value
+
+
+def to_compare(values: Any) -> Any:
+    """Return what `sorted`, `min` and `max` go through.
+
+    Elements that come one by one are taken first: they are compared in one step.
+    """
+    if not hooks.published or type(values) in ATOMS:
+        return values
+    found = values if _is_read_at_once(values) else list(iterate(values))
+    hooks.read_elements(found)
+    return found
+
+
+class SharedIterator:
+    """What `iter(x)` returns for a published container; threads may share it."""
+
+    def __init__(self, obj: Any, table: ContainerTable) -> None:
+        self._obj = obj
+        self._table = table
+        self._index = 0
+        if not isinstance(table, ListTable):
+            hooks.say(table.keys_read())
+        self._native = iter(obj)
+
+    def __iter__(self) -> SharedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        own = hooks.published.get(id(self))
+        if own is not None:
+            hooks.say((state_of(own),))
+        table = self._table
+        if isinstance(table, ListTable):
+            hooks.say(table.next_item(self._index))
+            self._index += 1
+        else:
+            hooks.say(table.keys_read())
+        return next(self._native)
+
+
+def iterator_of(obj: Any, *sentinel: Any) -> Any:
+    """Stand for `iter`."""
+    table = hooks.published.get(id(obj))
+    if sentinel or table is None:
+        return iter(obj, *sentinel)
+    if isinstance(table, WeakProxyTable):
+        return iterator_of(table.target())
+    found = behind(type(obj), "__iter__")
+    if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+        hooks.run_foreign(found, obj)
+        iterator = iter(obj)
+        hooks.hand_out(iterator, f"iterator of {table.label}")
+        return iterator
+    if found is OWN or not isinstance(table, ContainerTable):
+        return iter(obj)
+    return SharedIterator(obj, table)
+
+
+def lazily(obj: Any) -> Any:
+    """Return what an iterator in C, like `map`, goes through: threads may share that as well."""
+    is_container = isinstance(hooks.published.get(id(obj)), ContainerTable)
+    return iterator_of(obj) if is_container else iterate(obj)
+
+
+register(SharedIterator, ObjectTable)

@@ -1,0 +1,46 @@
+"""Built-ins that rewritten code calls as they are, after a hook or without one: by their names."""
+
+from __future__ import annotations
+
+import builtins
+from collections import deque
+
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import iterate
+from treadle.python.instrument.emit import Hook
+
+HARMLESS_CALLS = frozenset(
+    {
+        "isinstance", "issubclass", "range", "type", "id", "abs", "ord",
+        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
+        "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
+        *(
+            name
+            for name, value in vars(builtins).items()
+            if isinstance(value, type) and issubclass(value, Exception)
+        ),
+    }
+)  # fmt: skip
+"""Built-ins that touch nothing shared through their arguments."""
+READING: dict[str, Hook] = {
+    "len": hooks.read_size,
+    "bool": hooks.read_truth,
+    **dict.fromkeys(
+        ["list", "tuple", "set", "frozenset", "sum", "int", "float"],
+        hooks.read_elements,
+    ),
+}
+"""Built-ins that read an argument at once, and the hooks that announce that."""
+IN_WORDS = frozenset({"str", "repr", "print", "format"})
+"""Built-ins that put their arguments into words."""
+GOING_THROUGH: dict[str, Hook] = {
+    **dict.fromkeys(["any", "all"], iterate.to_ask_for_truth),
+    **dict.fromkeys(["sorted", "min", "max"], iterate.to_compare),
+}
+"""Built-ins that look into the elements of their argument, and what makes them do so visibly."""
+BUILTIN_METHODS = frozenset(
+    name
+    for kind in (list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, deque)
+    for name in dir(kind)
+)
+"""Names of methods of built-in classes."""

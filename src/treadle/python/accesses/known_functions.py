@@ -1,0 +1,383 @@
+"""Functions of known effect: what stands for them announces what they touch, and calls them."""
+
+from __future__ import annotations
+import __future__
+
+import bisect
+import builtins
+import functools
+import heapq
+import operator
+import sys
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import iterate
+from treadle.python.accesses.instruction_hooks import published
+from treadle.python.sharing.containers import (
+    AttributesTable,
+    ContainerTable,
+    ItemsTable,
+    whole_read,
+)
+from treadle.python.sharing.tables import ClassTable, ObjectTable
+
+Function = Callable[..., Any]
+
+
+def say(codes: Codes) -> None:
+    """Announce an access, if there is one."""
+    if codes:
+        hooks.announce(tuple(dict.fromkeys(codes)))
+
+
+def published_among(values: Any) -> list[Any]:
+    """Return the values that are published."""
+    return [value for value in values if id(value) in published]
+
+
+def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that only reads its arguments, with all that is in them."""
+    values = (getattr(function, "__self__", None), *args, *kwargs.values())
+    hooks.read_deeply(values, None, deeply=True)
+    return function(*args, **kwargs)
+
+
+def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method of a logger; the record is to name the line that calls this function."""
+    hooks.read_deeply((*args, *kwargs.values()), ())
+    stacklevel = kwargs.pop("stacklevel", 1) + 1
+    return function(*args, stacklevel=stacklevel, **kwargs)
+
+
+def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method that changes the container that it belongs to, like `Counter.update`."""
+    table = published.get(id(function.__self__))
+    if isinstance(table, ContainerTable):
+        for value in args:
+            table.hand_out_all(value, hooks.hand_out)
+        read = [
+            code for value in published_among(args) for code in whole_read(published[id(value)])
+        ]
+        say((*table.whole_write(), *read))
+    return function(*args, **kwargs)
+
+
+def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
+    table = published.get(id(args[0])) if args else None
+    if isinstance(table, ContainerTable):
+        for value in args[1:]:
+            table.hand_out(value, hooks.hand_out)
+        say(table.whole_write())
+    return function(*args, **kwargs)
+
+
+def dict_of(obj: Any) -> Any:
+    """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
+    found = obj.__dict__
+    table = published.get(id(obj))
+    if (isinstance(table, ObjectTable) and type(found) is dict) or (
+        isinstance(table, ClassTable) and type(found) is types.MappingProxyType
+    ):
+        AttributesTable(table, type(found)).stand_for(found)
+    return found
+
+
+def store_dict(value: Any, obj: Any) -> None:
+    """Before `obj.__dict__ = value`: from now on its attributes are the items of that dictionary.
+
+    Others may have that too, as in classes whose instances share their state.
+    """
+    if hooks.hand_out is hooks.nobody or type(value) is not dict:
+        return
+    hooks.store_attr(value, obj, "__dict__")
+    hooks.hand_out(value, f"{type(obj).__name__}.__dict__")
+    of = published.get(id(value))
+    if isinstance(of, ContainerTable) and not isinstance(of, AttributesTable):
+        ItemsTable(of, type(obj)).stand_for(obj)
+
+
+def _vars(*args: Any) -> Any:
+    return dict_of(args[0]) if args else sys._getframe(1).f_locals
+
+
+def _dir(*args: Any) -> Any:
+    return read_everything(dir, *args) if args else sorted(sys._getframe(1).f_locals)
+
+
+def _getattr(obj: Any, name: str, *default: Any) -> Any:
+    if name == "__dict__":
+        return dict_of(obj)
+    hooks.load_class_attr(obj, name)
+    return getattr(obj, name, *default)
+
+
+def _hasattr(obj: Any, name: str) -> bool:
+    hooks.load_class_attr(obj, name)
+    return hasattr(obj, name)
+
+
+def _setattr(obj: Any, name: str, value: Any) -> None:
+    hooks.effects[0] = True
+    hooks.store_attr(value, obj, name)
+    setattr(obj, name, value)
+
+
+def _delattr(obj: Any, name: str) -> None:
+    hooks.effects[0] = True
+    hooks.delete_attr(obj, name)
+    delattr(obj, name)
+
+
+def _stored(obj: Any, name: str) -> None:
+    table: Any = published.get(id(obj))
+    say(table.stored(name) if hasattr(table, "stored") else table.writes[name])
+
+
+def _raw_setattr(obj: Any, name: str, value: Any) -> None:
+    hooks.hand_out(value, f"{published[id(obj)].label}.{name}")
+    _stored(obj, name)
+    object.__setattr__(obj, name, value)
+
+
+def _raw_delattr(obj: Any, name: str) -> None:
+    _stored(obj, name)
+    object.__delattr__(obj, name)
+
+
+def _raw_getattribute(obj: Any, name: str) -> Any:
+    hooks.load_attr(obj, name)
+    return object.__getattribute__(obj, name)
+
+
+ATTRIBUTE_METHODS: dict[str, Function] = {
+    "__setattr__": _raw_setattr,
+    "__delattr__": _raw_delattr,
+    "__getattribute__": _raw_getattribute,
+}
+PURE_METHODS = frozenset(
+    {
+        "__init__", "__new__", "__reduce__", "__reduce_ex__", "__hash__", "__eq__", "__ne__",
+        "__repr__", "__str__", "__format__", "__dir__", "__sizeof__", "__init_subclass__",
+        "__subclasshook__", "__class_getitem__", "__iter__", "__get__", "__enter__",
+    }
+)  # fmt: skip
+"""Methods of `object` and the like that change nothing by themselves."""
+
+
+def _len(obj: Any) -> int:
+    if id(obj) in published:
+        hooks.read_size(obj)
+    return len(obj)
+
+
+def _exec(source: Any, *scopes: Any, **kwargs: Any) -> Any:
+    return _run(exec, source, sys._getframe(1), scopes, kwargs)
+
+
+def _eval(source: Any, *scopes: Any, **kwargs: Any) -> Any:
+    return _run(eval, source, sys._getframe(1), scopes, kwargs)
+
+
+def _as_it_is(source: Any, *_: Any) -> Any:
+    return source
+
+
+compile_hook: Callable[..., Any] = _as_it_is
+"""Rewrites source or code that is about to be run in a namespace."""
+_FUTURE_FLAGS = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+
+
+def _run(function: Any, source: Any, caller: types.FrameType, scopes: Any, kwargs: Any) -> Any:
+    """Run `exec` or `eval` on rewritten code, in the namespaces of the caller if none are given."""
+    given = list(scopes)
+    given += [kwargs.pop(name) for name in ("globals", "locals") if name in kwargs]
+    if not given or given[0] is None:
+        is_function = caller.f_code.co_flags & 1
+        given = [caller.f_globals, dict(caller.f_locals) if is_function else caller.f_locals]
+    flags = caller.f_code.co_flags & _FUTURE_FLAGS
+    name = caller.f_globals.get("__name__", "")
+    return function(
+        compile_hook(source, function.__name__, given[0], flags, name), *given, **kwargs
+    )
+
+
+def _same(function: Any) -> Any:
+    return function
+
+
+resolve: Function = _same
+"""Returns what to call instead of a callable; `calls` knows."""
+
+
+def resolve_key(kwargs: dict[str, Any]) -> None:
+    """See to it that what is called for each element announces itself."""
+    if kwargs.get("key") is not None:
+        kwargs["key"] = resolve(kwargs["key"])
+
+
+def _reading(function: Any) -> Function:
+    """Stand for something that reads its arguments, all at once."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        resolve_key(kwargs)
+        for value in args:
+            if id(value) in published:
+                return read_everything(function, *iterate.one_by_one(args), **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _going_through(function: Any, prepare: Function) -> Function:
+    """Stand for something that looks into each element of its argument, or into its arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        resolve_key(kwargs)
+        if len(args) == 1:
+            return function(prepare(args[0]), **kwargs)
+        hooks.look_into(args)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _proxy(mapping: Any) -> Any:
+    """Stand for `MappingProxyType`."""
+    table = published.get(id(mapping))
+    found = types.MappingProxyType(mapping)
+    if table is not None:
+        hooks.hand_out(found, table.label)
+    return found
+
+
+def truth(*args: Any) -> bool:
+    """Stand for `bool`."""
+    if args and id(args[0]) in published:
+        hooks.read_truth(args[0])
+    return bool(*args)
+
+
+def _deep(function: Any) -> Function:
+    """Stand for something that reads its arguments and what is in them."""
+    return functools.partial(read_everything, function)
+
+
+def _before(hook: Function, function: Any, order: tuple[int, ...]) -> Function:
+    """Stand for an operator as a function: call the operator's hook first."""
+
+    def call(*args: Any) -> Any:
+        hook(*(args[place] for place in order))
+        return function(*args)
+
+    return call
+
+
+def _in_place(method: str) -> Function:
+    """Return the hook of an operator that changes its first operand."""
+    return lambda obj, value: hooks.update_in_place(obj, value, method)
+
+
+def _build_functions() -> dict[Any, Function]:
+    table: dict[Any, Function] = {
+        len: _len,
+        iter: iterate.iterator_of,
+        next: iterate.take,
+        getattr: _getattr,
+        hasattr: _hasattr,
+        setattr: _setattr,
+        delattr: _delattr,
+        vars: _vars,
+        dir: _dir,
+        exec: _exec,
+        eval: _eval,
+        operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
+        operator.setitem: _before(hooks.store_item, operator.setitem, (2, 0, 1)),
+        operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
+        operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
+    }
+    for name in ("sorted", "min", "max", "sum"):
+        table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
+    for name in ("any", "all"):
+        builtin = getattr(builtins, name)
+        table[builtin] = _going_through(builtin, iterate.to_ask_for_truth)
+    for name in ("repr", "ascii", "format", "print"):
+        table[getattr(builtins, name)] = _deep(getattr(builtins, name))
+    for name in (
+        "isinstance", "issubclass", "id", "hash", "callable", "abs", "chr", "ord", "round",
+        "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
+        "__build_class__", "compile", "__import__", "breakpoint",
+    ):  # fmt: skip
+        table[getattr(builtins, name)] = getattr(builtins, name)
+    for name in dir(operator):
+        function = getattr(operator, name)
+        if not callable(function) or function in table or isinstance(function, type):
+            continue
+        if name.startswith("i") and name not in ("is_", "is_not", "index", "inv", "invert"):
+            hook = _in_place(f"__{name}__" if not name.startswith("__") else name)
+            table.setdefault(function, _before(hook, function, (0, 1)))
+        elif name not in ("is_", "is_not", "length_hint", "call"):
+            table.setdefault(function, _reading(function))
+    for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
+                     heapq.heappushpop, bisect.insort_left, bisect.insort_right):  # fmt: skip
+        table[function] = functools.partial(write_first, function)
+    for function in (bisect.bisect_left, bisect.bisect_right):
+        table[function] = _reading(function)
+    return table
+
+
+def _build_classes() -> dict[Any, Function]:
+    table: dict[Any, Function] = {
+        kind: _reading(kind)
+        for kind in (list, tuple, dict, set, frozenset, deque, bytearray, bytes, OrderedDict,
+                     defaultdict, Counter)
+    }  # fmt: skip
+    for kind in (int, float, complex):
+        table[kind] = _reading(kind)
+    table[bool] = truth
+    table[types.MappingProxyType] = _proxy
+    table[str] = _deep(str)
+    table[reversed] = iterate.backwards
+    return table
+
+
+FUNCTIONS: dict[Any, Function] = _build_functions()
+CLASSES: dict[Any, Function] = _build_classes()
+LIBRARY: dict[tuple[str, str], Function] = {
+    **dict.fromkeys(
+        [
+            ("dataclasses", "asdict"), ("dataclasses", "astuple"), ("dataclasses", "replace"),
+            ("copy", "copy"), ("copy", "deepcopy"), ("json", "dumps"), ("json", "dump"),
+            ("pprint", "pprint"), ("pprint", "pformat"), ("heapq", "nlargest"),
+            ("heapq", "nsmallest"), ("heapq", "merge"), ("collections", "Counter.most_common"),
+            ("collections", "Counter.elements"), ("collections", "Counter.total"),
+            ("collections", "Counter.copy"), ("collections", "Counter.__eq__"),
+            ("collections", "Counter.__le__"), ("collections", "Counter.__add__"),
+            ("collections", "Counter.__repr__"), ("random", "Random.choice"),
+            ("random", "Random.sample"), ("random", "Random.choices"), ("statistics", "mean"),
+            ("inspect", "getmembers"), ("inspect", "getattr_static"),
+        ],
+        read_everything,
+    ),
+    **dict.fromkeys([("random", "Random.shuffle")], write_first),
+    **{
+        ("logging", f"{owner}{level}"): write_log
+        for owner in ("", "Logger.", "LoggerAdapter.")
+        for level in ("debug", "info", "warning", "error", "exception", "critical", "log")
+    },
+    **dict.fromkeys(
+        [
+            ("collections", "Counter.update"), ("collections", "Counter.subtract"),
+            ("collections", "Counter.__delitem__"),
+        ],
+        write_owner,
+    ),
+}  # fmt: skip
+"""Functions of the standard library written in Python."""

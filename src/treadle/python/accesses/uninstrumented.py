@@ -1,0 +1,457 @@
+"""Code that is not instrumented, behind operators and attributes: whose it is, what it may touch.
+
+`cache[key]`, `len(cache)` and `cache.size` run code of the class of `cache`. Code under test
+announces what it does itself, and what built-in containers do is known. The special methods and
+properties of all other classes are *foreign*: they are taken to write all that hangs on the object.
+"""
+
+from __future__ import annotations
+
+import gc
+import numbers
+import types
+import typing
+import weakref
+from array import array
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, MappingView
+from dataclasses import dataclass
+from typing import Any
+
+from treadle.core.events import OPEN, Codes, Mode
+from treadle.python.sharing import children
+from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.nested import content
+from treadle.python.sharing.tables import ObjectTable, Table
+
+modules_under_test: set[str] = set()
+"""Names of the modules whose classes are code under test."""
+_SILENT = frozenset(
+    {
+        "threading", "_thread", "queue", "concurrent", "contextlib", "contextvars", "functools",
+        "enum", "abc", "_abc", "typing", "types", "treadle", "importlib", "_frozen_importlib",
+        "_frozen_importlib_external", "sched", "asyncio", "selectors", "time", "greenlet",
+        "posixpath", "genericpath", "pdb", "bdb",
+    }
+)  # fmt: skip
+"""Libraries that announce themselves, only call back, or keep no shared data of the test's."""
+_READERS = frozenset(
+    {
+        "dataclasses", "logging", "warnings", "re", "unittest", "pytest", "_pytest", "inspect",
+        "traceback", "linecache", "pathlib", "hypothesis",
+    }
+)  # fmt: skip
+"""Libraries that at most read what they are given."""
+CALLBACKS = frozenset({"collections.abc", "_collections_abc"})
+"""Libraries whose classes do everything by means of the methods of classes derived from them."""
+_IMMUTABLE = frozenset(
+    {"re", "datetime", "decimal", "_decimal", "_pydecimal", "uuid", "zoneinfo", "_struct",
+     "fractions", "ipaddress", "pathlib", "_operator", "_functools"}
+)  # fmt: skip
+"""Modules whose objects do not change."""
+_PLAIN = frozenset(
+    {
+        object, list, dict, set, deque, bytearray, array, tuple, frozenset, str, bytes, int, float,
+        complex, bool, range, slice, type, OrderedDict, defaultdict, Counter, numbers.Number,
+        typing.Generic, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
+        types.CellType, types.ModuleType, property,
+        types.SimpleNamespace, types.MappingProxyType, BaseException,
+        weakref.ProxyType, weakref.CallableProxyType,
+    }
+)  # fmt: skip
+"""Classes whose own methods are known, or have nothing to hide."""
+_INERT = (
+    type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
+    types.ModuleType, types.CodeType, types.FrameType,
+)  # fmt: skip
+_SHOWING = (types.SimpleNamespace, BaseException)
+"""Classes in C whose comparison or words look at attributes."""
+_INSTEAD = {
+    "__bool__": ("__bool__", "__len__"),
+    "__contains__": ("__contains__", "__iter__", "__getitem__"),
+    "__iter__": ("__iter__", "__getitem__"),
+    "__reversed__": ("__reversed__", "__getitem__"),
+    "__format__": ("__format__", "__str__", "__repr__"),
+    "__str__": ("__str__", "__repr__"),
+    **{
+        f"__i{name}__": (f"__i{name}__", f"__{name}__")
+        for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift",
+                     "rshift", "and", "xor", "or")
+    },
+}  # fmt: skip
+"""What is looked for instead of a special method that a class does not have."""
+_CORE = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__contains__",
+         "insert", "add", "discard")  # fmt: skip
+"""What the classes of `collections.abc` are built on."""
+_ON_ELEMENTS = ("__eq__", "__lt__", "__format__", "__bool__", "__add__", "__iter__")
+"""What functions do with the elements of what they are given."""
+_MAKING = frozenset(
+    {"__init__", "__new__", "__init_subclass__", "__class_getitem__", "__subclasshook__",
+     "__dict__", "__weakref__", "__module__", "__doc__", "__slots__", "__annotations__",
+     "__hash__", "__match_args__", "__post_init__", "__del__", "__static_attributes__",
+     "__firstlineno__", "__set_name__", "__qualname__", "__abstractmethods__",
+     "__parameters__", "__orig_bases__", "__getattribute__", "__setattr__", "__delattr__",
+     "__dataclass_fields__", "__dataclass_params__", "__replace__"}
+)  # fmt: skip
+"""What classes have under such names that says nothing about what operators do."""
+_MOST_CLASSES = 4000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Behind:
+    """Whose code an operation runs."""
+
+    is_foreign: bool = False
+    name: str = ""
+    """The name of a foreign function in Python; empty in C."""
+    unless_stored: bool = False
+    """Whether it runs only if the object does not hold an attribute of that name itself."""
+
+
+PLAIN = Behind()
+"""What is known: of a built-in class, or of one that is taken to change nothing."""
+OWN = Behind()
+"""Code under test, which announces itself."""
+_IN_C = Behind(is_foreign=True)
+
+
+def _take_in_nothing(module: str) -> bool:
+    """Stand in for `take_in` until `calls` knows better."""
+    del module
+    return False
+
+
+take_in: Callable[[str], bool] = _take_in_nothing
+"""Asked, before code of a module is run, to instrument it; tells whether it just did so."""
+
+
+def is_silent(module: str | None) -> bool:
+    """Tell whether functions of a module need no event."""
+    return module is None or module in _SILENT or module.partition(".")[0] in _SILENT
+
+
+def is_reader(module: str | None) -> bool:
+    """Tell whether functions of a module at most read their arguments."""
+    return module is not None and module.partition(".")[0] in _READERS
+
+
+def is_immutable(kind: type) -> bool:
+    """Tell whether instances of a class, written in C or Python, do not change."""
+    return kind.__module__ in _IMMUTABLE
+
+
+def module_of(function: types.FunctionType) -> str | None:
+    """Return the module that a function was written in, whatever it says of itself, if any."""
+    name: str | None = function.__globals__.get("__name__")
+    return name
+
+
+# Whose code it is
+
+
+def behind(kind: type, method: str) -> Behind:
+    """Return whose code a special method of a class is."""
+    if kind in _PLAIN:
+        return PLAIN
+    found: Behind = _remembered((kind, method), _method, kind, method)
+    return found
+
+
+def behind_attribute(kind: type, name: str, access: str) -> Behind:
+    """Return whose code is run by reading, assigning or deleting an attribute."""
+    found: Behind = _remembered((kind, name, access), _attribute, kind, name, access)
+    return found
+
+
+def has_plain_attributes(kind: type) -> bool:
+    """Tell whether no attribute of a class runs code that is not instrumented."""
+    names = {name for owner in kind.__mro__[:-1] for name in vars(owner)} | {"_"}
+    is_plain = not any(
+        behind_attribute(kind, name, access).is_foreign for name in names for access in _GENERAL
+    )
+    if is_plain:
+        instrumented.plain_classes.add(kind)
+    return is_plain
+
+
+def is_foreign(kind: type) -> bool:
+    """Tell whether a class has operations that are not instrumented, and may have hidden state."""
+    if kind in _PLAIN or kind in ATOMS:
+        return False
+    found: bool = _remembered((kind,), _has_foreign_base, kind)
+    return found
+
+
+def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
+    known = instrumented.about_classes
+    found = known.get(key)
+    if found is None:
+        if len(known) > _MOST_CLASSES:  # classes that a test defines are new in every execution
+            instrumented.forget()
+        found = known[key] = find(*args)
+    return found
+
+
+def _has_foreign_base(kind: type) -> bool:
+    return any(
+        owner not in _PLAIN
+        and owner.__module__ not in modules_under_test
+        and owner.__module__ not in CALLBACKS
+        and not _is_harmless(owner)
+        and not take_in(owner.__module__)
+        for owner in kind.__mro__
+    ) or issubclass(kind, MappingView)
+
+
+def _special_methods(kind: type) -> tuple[str, ...]:
+    """Return the special methods that a class has, but for those that make instances."""
+    found = dict.fromkeys(name for owner in kind.__mro__[:-1] for name in vars(owner))
+    return tuple(name for name in found if name.startswith("__") and name not in _MAKING)
+
+
+def _is_harmless(owner: type) -> bool:
+    module = owner.__module__
+    if module in _IMMUTABLE or is_silent(module) or is_reader(module):
+        return True
+    frozen = getattr(owner.__dict__.get("__dataclass_params__"), "frozen", False)
+    return bool(frozen) or issubclass(owner, BaseException)
+
+
+def _lookup(kind: type, name: str) -> tuple[type, Any] | None:
+    """Return an attribute of a class, other than those of `object`, and the class that has it."""
+    for owner in kind.__mro__[:-1]:
+        if name in owner.__dict__:
+            return owner, owner.__dict__[name]
+    return None
+
+
+def _method(kind: type, method: str) -> Behind:
+    if method == "__getitem__" and issubclass(kind, dict):
+        missing = _lookup(kind, "__missing__")
+        if missing is not None and _judge(kind, *missing).is_foreign:
+            return _judge(kind, *missing)
+    for name in _INSTEAD.get(method, (method,)):
+        found = _lookup(kind, name)
+        if found is not None:
+            return _judge(kind, *found)
+    return PLAIN
+
+
+def _judge(kind: type, owner: type, found: Any) -> Behind:
+    """Return whose a method is, as it is found in a class."""
+    found = getattr(found, "__func__", found)
+    while hasattr(found, "__wrapped__"):
+        found = found.__wrapped__
+    if found is None:
+        return PLAIN
+    if isinstance(found, types.FunctionType):
+        if id(found.__globals__) in instrumented or take_in(module_of(found) or ""):
+            return OWN
+        if owner in _PLAIN or _is_harmless(owner) or module_of(found) is None:
+            return PLAIN
+        if module_of(found) in CALLBACKS:
+            return _judge_callback(kind)
+        return Behind(is_foreign=True, name=f"{module_of(found)}.{found.__qualname__}")
+    return PLAIN if owner in _PLAIN or _is_harmless(owner) else _IN_C
+
+
+def _judge_callback(kind: type) -> Behind:
+    """A method of `collections.abc` is foreign if the methods are that it calls."""
+    if issubclass(kind, MappingView):
+        return _IN_C
+    for name in _CORE:
+        found = _lookup(kind, name)
+        if found is not None and found[0].__module__ not in CALLBACKS:
+            core = _judge(kind, *found)
+            if core.is_foreign:
+                return core
+    return PLAIN
+
+
+_GENERAL = {"get": "__getattribute__", "set": "__setattr__", "delete": "__delattr__"}
+_DESCRIPTOR = {"get": "__get__", "set": "__set__", "delete": "__delete__"}
+_OF_PROPERTY = {"get": "fget", "set": "fset", "delete": "fdel"}
+
+
+def _attribute(kind: type, name: str, access: str) -> Behind:
+    general = _lookup(kind, _GENERAL[access])
+    if general is not None:
+        found = _judge(kind, *general)
+        if found.name:
+            return found
+    held = _lookup(kind, name)
+    if held is None:
+        fallback = _lookup(kind, "__getattr__") if access == "get" else None
+        found = PLAIN if fallback is None else _judge(kind, *fallback)
+        return Behind(True, found.name, True) if found.name else PLAIN
+    owner, descriptor = held
+    if isinstance(descriptor, property):
+        function = getattr(descriptor, _OF_PROPERTY[access])
+        found = PLAIN if function is None else _judge(kind, owner, function)
+        return found if found.name else PLAIN
+    code = _lookup(type(descriptor), _DESCRIPTOR[access])
+    if code is None or not isinstance(code[1], types.FunctionType):
+        return PLAIN
+    found = _judge(type(descriptor), *code)
+    is_weak = _lookup(type(descriptor), "__set__") is None
+    return Behind(True, found.name, is_weak) if found.name else PLAIN
+
+
+# What it touches
+
+
+class Reach:
+    """Collects what an operation may touch that is not looked into."""
+
+    def __init__(self, published: dict[int, Table]) -> None:
+        self._published = published
+        self._codes: dict[int, None] = {}
+        self._is_open = False
+        self._seen: set[int] = set()
+        self.missing: list[tuple[Any, str]] = []
+        """What hangs on a published object and is not published: it was put there unseen."""
+        self.notes: list[str] = []
+        """Names of foreign functions that are called."""
+
+    @property
+    def codes(self) -> Codes:
+        """What is touched, in a fixed order, what the operation is about first."""
+        if not self._codes:
+            return ()
+        first, *others = self._codes
+        return (first, *sorted(others), *([OPEN] if self._is_open else []))
+
+    def _add(self, codes: Iterable[int]) -> None:
+        self._codes.update(dict.fromkeys(codes))
+
+    def touch(self, codes: Codes) -> None:
+        """Add accesses that are known."""
+        self._add(codes)
+
+    def write(self, roots: Iterable[Any], others: Iterable[Any] = (), name: str = "") -> None:
+        """Add that everything which hangs on some objects is written.
+
+        Of the others only containers and objects of foreign classes are. `name` is an attribute
+        that may be made.
+        """
+        self._is_open = True
+        todo = [*((value, True) for value in roots), *((value, False) for value in others)]
+        while todo:
+            value, is_root = todo.pop(0)
+            if type(value) in ATOMS or id(value) in self._seen or issubclass(type(value), _INERT):
+                continue
+            self._seen.add(id(value))
+            parts = self._write_one(value, is_root, name)
+            if not ATOMS.issuperset(map(type, parts)):  # of numbers and strings there are many
+                todo += [(part, False) for part in parts if type(part) not in ATOMS]
+
+    def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
+        """Add what is written of one object; return what hangs on it."""
+        kind = type(value)
+        table = self._published.get(id(value))
+        if table is None:
+            return value if kind in (tuple, frozenset) else ()
+        foreign = is_foreign(kind)
+        if isinstance(table, ContainerTable):
+            self._add(table.whole_write())
+            found = content(value)
+            return [*found, *self._write_attributes(value, table, "")] if foreign else found
+        if type(table) is not ObjectTable:
+            self._add(whole_write(table, ()) if is_root else ())
+            return ()
+        if not is_root and not foreign:
+            return ()
+        if foreign:
+            self._add((state_of(table),))
+        return self._write_attributes(value, table, name if is_root else "")
+
+    def _write_attributes(self, value: Any, table: Any, name: str) -> list[Any]:
+        if issubclass(type(value), types.GeneratorType):
+            frame = value.gi_frame
+            is_own = frame is None or id(frame.f_globals) in instrumented
+            return [] if is_own else gc.get_referents(value)
+        if not type(value).__flags__ & _HEAP_TYPE:
+            return gc.get_referents(value)
+        held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
+        held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
+        for key, part in held.items():
+            if type(part) not in ATOMS and id(part) not in self._published:
+                self.missing.append((part, f"{table.label}.{key}"))
+        self._add(whole_write(table, ()))
+        for key in dict.fromkeys([*held, *([name] if name else [])]):
+            self._add(table.stored(key))
+        return [*held.values(), *children.hidden_parts(value)]
+
+    def read(
+        self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+    ) -> None:
+        """Add that some objects are read, with the containers in them.
+
+        `methods` are the special methods that are called, None stands for any; `deeply` also reads
+        the attributes of all objects that are met.
+        """
+        todo: list[tuple[Any, tuple[str, ...] | None, bool]]
+        todo = [(value, methods, False) for value in reversed(roots)]
+        while todo:
+            value, called, may_change = todo.pop()
+            kind = type(value)
+            if kind in ATOMS or id(value) in self._seen:
+                continue
+            table = self._published.get(id(value))
+            if table is not None and self._runs_foreign(kind, table, called):
+                self.write([value])
+                continue
+            self._seen.add(id(value))
+            if isinstance(table, ContainerTable):
+                self._add(table.whole_read())
+                self._is_open = self._is_open or may_change
+                may_change = True
+            elif type(table) is ObjectTable and (
+                issubclass(kind, _SHOWING) or (deeply and not issubclass(kind, _INERT))
+            ):
+                self._add(whole_read(table))
+                parts = [part for part, _ in children.children_of_instance(value, "")]
+                parts += [value.args] if issubclass(kind, BaseException) else []
+                todo += [(part, _ON_ELEMENTS, True) for part in parts]
+                self._is_open = True
+            todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
+
+    def read_truths(self, root: Any) -> None:
+        """Add that a container is gone through, and the truth of its elements asked for."""
+        table = self._published.get(id(root))
+        if table is not None and self._runs_foreign(type(root), table, ("__iter__",)):
+            self.write([root])
+            return
+        if isinstance(table, ContainerTable):
+            self._add(table.whole_read())
+        for part in content(root):
+            found = self._published.get(id(part))
+            if found is None:
+                continue
+            if self._runs_foreign(type(part), found, ("__bool__",)):
+                self.write([part])
+            elif isinstance(found, ContainerTable):
+                self._add(found.size())
+                self._is_open = self._is_open or table is not None
+
+    def _runs_foreign(self, kind: type, table: Table, methods: tuple[str, ...] | None) -> bool:
+        if not is_foreign(kind):
+            return False
+        if methods is None:
+            methods = _remembered((kind, None), _special_methods, kind)
+        for method in methods:
+            found = behind(kind, method)
+            if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
+                self.notes += [found.name] if found.name else []
+                return True
+        return False
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def state_of(table: Table) -> int:
+    """Return the code of changing what an object hides."""
+    return table.at("position", Mode.WRITE)

@@ -1,0 +1,1 @@
+"""The process around an exploration: signals, the garbage collector, a watchdog."""

@@ -1,0 +1,1 @@
+"""Rewriting the code under test."""

@@ -1,0 +1,92 @@
+"""`functools.lru_cache`: looking a result up is one step, keeping it belongs to a later one.
+
+The cache is in C and calls its function in between, where threads may switch. Code under test takes
+steps only where it touches something shared; so a function that has a cache gets one more, without
+an access, where it begins. What the cache keeps, it keeps in the function's last step.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType, FunctionType
+from typing import Any
+
+from bytecode import Bytecode, Instr
+
+from treadle.python.accesses import callbacks
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.uninstrumented import state_of
+from treadle.python.instrument.emit import hook
+from treadle.python.runtime import control
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.tables import Table
+
+_ASKED = "a cache was asked"
+_beginning: dict[int, tuple[CodeType, CodeType]] = {}
+"""Code of functions, and the same with the step at its beginning, by `id` of the former."""
+_with_steps: set[int] = set()
+"""`id`s of the latter."""
+_swapped: list[tuple[FunctionType, CodeType]] = []
+"""Functions that outlive an execution, and the code that they had."""
+
+
+def call(cache: Any, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function with a cache that others can reach."""
+    me = control.current()
+    if me is None:
+        return cache(*args, **kwargs)
+    _take_a_step_at_first(getattr(cache, "__wrapped__", None))
+    hooks.say((state_of(table),))
+    me.scratch[_ASKED] = True
+    try:
+        result = cache(*args, **kwargs)
+    finally:
+        me.scratch[_ASKED] = False
+    hooks.hand_out(result, f"{table.label}()")
+    callbacks.revise((state_of(table),))
+    return result
+
+
+def undo() -> None:
+    """Put the code of functions back."""
+    while _swapped:
+        function, code = _swapped.pop()
+        function.__code__ = code
+
+
+def _begin() -> None:
+    """Take a step if a cache that was asked knows nothing and has called its function."""
+    me = control.current()
+    if me is not None and me.scratch.get(_ASKED):
+        me.scratch[_ASKED] = False
+        if hooks.announce is not hooks.nothing:
+            hooks.announce(())
+
+
+def _take_a_step_at_first(function: Any) -> None:
+    """See to it that a function under test takes a step where it begins."""
+    if (
+        type(function) is not FunctionType
+        or id(function.__globals__) not in instrumented
+        or id(function.__code__) in _with_steps
+        or inspect.isgeneratorfunction(function)
+    ):
+        return
+    code = function.__code__
+    known = _beginning.get(id(code))
+    if known is None:
+        known = _beginning[id(code)] = code, _with_step(code)
+        _with_steps.add(id(known[1]))
+    if "<locals>" not in function.__qualname__:
+        _swapped.append((function, code))
+    function.__code__ = known[1]
+
+
+def _with_step(code: CodeType) -> CodeType:
+    """Return code that takes a step where it begins."""
+    instructions = Bytecode.from_code(code)
+    for index, one in enumerate(instructions):
+        if isinstance(one, Instr) and one.name == "RESUME":
+            instructions[index + 1 : index + 1] = hook(one.location, _begin)
+            break
+    return instructions.to_code()

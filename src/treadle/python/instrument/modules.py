@@ -1,0 +1,461 @@
+"""Which code is instrumented: functions that exist already, and modules imported later.
+
+By default that is every module that the test can reach and that belongs neither to the standard
+library nor to site-packages nor to Treadle, plus the packages that the user names, plus the module
+of the test.
+Functions that exist get their `__code__` exchanged while a test is explored. What such modules hold
+in global variables is published once per exploration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import importlib
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.core.frames import is_of_the_user
+from treadle.python.accesses import calls, known_functions
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.host.collector import referrers
+from treadle.python.instrument import lru_cache_steps
+from treadle.python.instrument.rewritten_code import RewrittenCode
+from treadle.python.instrument.scan import Facts, facts_of
+from treadle.python.instrument.scope import Scope, Variable
+from treadle.python.sharing.children import ATOMS, Children
+from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.shared import Shared
+from treadle.python.sharing.tables import CellTable, Table
+from treadle.python.sharing.walks import register
+
+_NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
+"""Libraries whose objects hold nothing that tests share."""
+_CALLED_AS_METHODS = ("copy", "operator")
+"""Modules with functions that are called like methods of containers."""
+
+_CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
+"""Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
+
+_variables: dict[tuple[str, str], Variable] = {}
+
+
+def variable_of(module: str, name: str) -> Variable:
+    """Return what stands for a global variable."""
+    found = _variables.get((module, name))
+    if found is None:
+        found = _variables[module, name] = Variable(module, name)
+    return found
+
+
+_rewritten = RewrittenCode(variable_of)
+
+
+class VariableTable(CellTable):
+    """A global variable."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Variables are told apart by module and name."""
+        del label
+        return f"global {value.module}.{value.name}"
+
+
+class ModuleTable(Table):
+    """A module: its attributes are the global variables of its functions."""
+
+    __slots__ = ()
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.kind = types.ModuleType
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading a global variable, if it is assigned."""
+        table = self._variable(what)
+        return () if table is None else table["cell"]
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of assigning a global variable."""
+        table = self._variable(what)
+        return () if table is None else table.writes["cell"]
+
+    def _variable(self, name: str) -> Table | None:
+        variable = _variables.get((self.label, name))
+        return None if variable is None else self.shared.published.get(id(variable))
+
+
+def _content(variable: Any, label: str) -> Children:
+    namespace = vars(sys.modules[variable.module]) if variable.module in sys.modules else {}
+    if variable.name in namespace:
+        yield namespace[variable.name], label
+
+
+register(Variable, VariableTable, _content)
+
+
+def _modules_of(value: Any) -> Iterator[str]:
+    """Yield the names of modules that somebody who has a value may run code of."""
+    if isinstance(value, types.ModuleType):
+        yield value.__name__
+    elif isinstance(value, types.FunctionType):
+        yield value.__module__
+        yield from _names_in(value.__code__)  # an import inside a function
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):
+                content = cell.cell_contents
+                if isinstance(content, types.FunctionType):
+                    yield content.__module__
+                else:
+                    yield type(content).__module__
+    elif isinstance(value, type):
+        for owner in value.__mro__:
+            yield owner.__module__
+        for item in vars(value).values():
+            if isinstance(item, types.FunctionType):
+                yield from _names_in(item.__code__)
+    else:
+        yield type(value).__module__
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _names_in(const)
+
+
+class Instrumentation:
+    """Rewrites the code under test, and puts it back."""
+
+    def __init__(
+        self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
+    ) -> None:
+        self._test = _function_of(test)
+        self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
+        """Functions that the test does not know of but runs: fixtures."""
+        self._packages = packages
+        self._gil = gil
+        self._shared: Shared | None = None
+        self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
+        """The modules under test: name and namespace, by `id` of the latter."""
+        self._scopes: dict[int, Scope] = {}
+        self._facts: list[Facts] = []
+        self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
+        self._undo: list[Callable[[], None]] = []
+        self._to_publish: list[tuple[str, dict[str, Any]]] = []
+        self._called: set[str] = set()
+        """Modules that the test was not seen to reach, but called."""
+        self._declined: set[str] = set()
+        """Modules that are not under test."""
+        self._importing = 0
+        """How many imports are under way, one inside the other."""
+
+    def install(self, shared: Shared) -> None:
+        """Rewrite every function of the modules that are instrumented."""
+        self._shared = shared
+        hooks.unobserved.clear()
+        hooks.effects[0] = False
+        shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
+        try:
+            self._trust_own_modules()
+            self._add_modules()
+            self._patch()
+            calls.take_in = self.take_in
+            self.publish()
+        except BaseException:
+            self.undo()
+            raise
+        _rewritten.save()
+
+    def undo(self) -> None:
+        """Put the original code back."""
+        while self._undo:
+            self._undo.pop()()
+        lru_cache_steps.undo()
+        while self._swapped:
+            function, code = self._swapped.pop()
+            function.__code__ = code
+        self._namespaces.clear()
+        self._scopes.clear()
+        self._facts.clear()
+        self._to_publish.clear()
+        instrumented.clear()
+        calls.modules_under_test.clear()
+        calls.take_in = calls._take_in_nothing
+
+    def take_in(self, module: str) -> bool:
+        """Instrument a module of the user's that is about to be called; tell whether it is new.
+
+        The exploration begins anew with it.
+        """
+        if module in self._declined or module in calls.modules_under_test:
+            return False
+        loaded = sys.modules.get(module)
+        if loaded is None or not self.is_instrumented(module, loaded):
+            self._declined.add(module)
+            return False
+        self._called.add(module)
+        for name, _ in self._add_modules():
+            if self._shared is not None:
+                self._shared.note(f"module {name}", "called")
+        return True
+
+    def covers(self, module: str) -> bool:
+        """Tell whether the user asked to look inside a module."""
+        return any(module == name or module.startswith(name + ".") for name in self._packages)
+
+    # Modules
+
+    def _trust_own_modules(self) -> None:
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] == "treadle" and isinstance(module, types.ModuleType):
+                instrumented.add(id(vars(module)))
+
+    def _add_modules(self) -> list[tuple[str, dict[str, Any]]]:
+        """Take in the modules that are there and not known yet, and rewrite their functions."""
+        added = [
+            (name, namespace)
+            for name, namespace in self._candidates()
+            if id(namespace) not in self._namespaces
+        ]
+        for name, namespace in added:
+            self._namespaces[id(namespace)] = name, namespace
+            instrumented.add(id(namespace))
+            calls.modules_under_test.add(name)
+        new = {id(namespace) for _, namespace in added}
+        functions = [
+            found
+            for found in referrers(namespace for _, namespace in added)
+            if type(found) is types.FunctionType and id(found.__globals__) in new
+        ]
+        self._facts += {
+            id(code): facts_of(code)
+            for code in (_rewritten.original(function.__code__) for function in functions)
+        }.values()
+        self._to_publish += added
+        for function in functions:
+            self._swap(function)
+        return added
+
+    def _candidates(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        loaded = {
+            name: vars(module)
+            for name, module in sorted(sys.modules.items())
+            if isinstance(module, types.ModuleType) and self.is_instrumented(name, module)
+        }
+        reached: dict[str, dict[str, Any]] = {}
+        asked_for = [name for name in loaded if self.covers(name) or name in self._called]
+        todo = [(name, loaded[name]) for name in asked_for]
+        if self._test is not None:
+            name = str(self._test.__globals__.get("__name__") or self._test.__module__)
+            todo.append((name, self._test.__globals__))
+            todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+        for function in self._runs_also:
+            todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
+        while todo:
+            name, namespace = todo.pop()
+            if name not in reached:
+                reached[name] = namespace
+                todo += (
+                    (other, loaded[other])
+                    for value in list(namespace.values())
+                    for other in _modules_of(value)
+                    if other in loaded
+                )
+        yield from sorted(reached.items(), key=lambda item: item[0])
+
+    def is_instrumented(self, name: str, module: types.ModuleType) -> bool:
+        """Tell whether a module's code is under test."""
+        if self.covers(name):
+            return True
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or name.partition(".")[0] == "treadle":
+            return name == "__main__"
+        return is_of_the_user(file)
+
+    # Functions
+
+    def _swap(self, function: types.FunctionType) -> None:
+        """Exchange a function's code."""
+        namespace = function.__globals__
+        old = function.__code__
+        new = self._rewrite(old, namespace)
+        if new is not old:
+            self._swapped.append((function, _rewritten.original(old)))
+            function.__code__ = new
+
+    def _rewrite(self, code: types.CodeType, namespace: dict[str, Any]) -> types.CodeType:
+        name, _ = self._namespaces[id(namespace)]
+        scope = self._scopes.get(id(namespace))
+        if scope is None:
+            scope = self._scopes[id(namespace)] = self._scope(name, namespace)
+        return _rewritten.rewritten(code, name, scope)
+
+    def _scope(self, module: str, namespace: dict[str, Any]) -> Scope:
+        """Return what the rewriter has to know about a module."""
+        stored = {name for facts in self._facts for name in facts.attributes_stored}
+        assigned = {name for facts in self._facts for name in facts.globals_stored}
+        own = {
+            name
+            for name, value in namespace.items()
+            if name not in stored | assigned and self._is_under_test(value)
+        }
+        variables = {
+            name: variable_of(module, name)
+            for name in sorted((assigned | stored) & (namespace.keys() | assigned))
+            if name in assigned or not isinstance(namespace[name], types.ModuleType)
+        }
+        return Scope(
+            variables=dict(variables),
+            class_names=frozenset(stored & self._class_names()),
+            shadowed=frozenset(set(namespace) | assigned),
+            own=frozenset(own),
+            methods=frozenset(name for facts in self._facts for name in facts.functions),
+            gil=self._gil,
+        )
+
+    def _is_under_test(self, value: Any) -> bool:
+        if type(value) is types.FunctionType:
+            return id(value.__globals__) in instrumented
+        return isinstance(value, type) and value.__module__ in calls.modules_under_test
+
+    def _class_names(self) -> set[str]:
+        """Return the names of data that classes under test hold."""
+        names = {name for facts in self._facts for name in facts.class_names}
+        for _, namespace in self._namespaces.values():
+            for value in list(namespace.values()):
+                if isinstance(value, type) and value.__module__ in calls.modules_under_test:
+                    names.update(
+                        name
+                        for name, item in vars(value).items()
+                        if not hasattr(type(item), "__get__")
+                    )
+        return names
+
+    # Publication
+
+    def publish(self) -> None:
+        """Publish what the modules hold in variables; for every execution from now on."""
+        if not self._to_publish:
+            return
+        assert self._shared is not None
+        used = {name for facts in self._facts for name in facts.names}
+        if self._test is not None:
+            self._shared.publish(self._test, "test", ("test",))
+        for module, namespace in self._to_publish:
+            self._publish_module(module, namespace, used)
+        self._to_publish.clear()
+        self._shared.seal()
+
+    def _publish_module(self, module: str, namespace: dict[str, Any], used: set[str]) -> None:
+        found = self._shared
+        assert found is not None
+        scope = self._scopes.get(id(namespace)) or self._scope(module, namespace)
+        for name, variable in scope.variables.items():
+            found.publish(variable, name, ("variable", module, name))
+        for name, value in list(namespace.items()):
+            if isinstance(value, types.ModuleType):
+                self._enter_module(value)
+            elif name in used and self._is_data(value):
+                found.publish(value, name, ("global", module, name))
+        here = sys.modules.get(module)
+        if here is not None and vars(here) is namespace:
+            self._enter_module(here)
+        for name in _CALLED_AS_METHODS:
+            self._enter_module(sys.modules.get(name))
+        for kind in _CONTAINERS:
+            table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
+            found.published.setdefault(id(kind), table)
+
+    def _enter_module(self, module: types.ModuleType | None) -> None:
+        """Enter a module: its attributes are variables, its functions are looked at when called."""
+        found = self._shared
+        assert found is not None
+        if module is not None and id(module) not in found.published:
+            name = module.__name__
+            table = ModuleTable(found, ("module", name), name, f"module {name}")
+            found.published[id(module)] = found._tables["module", name] = table
+
+    def _is_data(self, value: Any) -> bool:
+        """Tell whether what a global variable holds may be shared data."""
+        kind = type(value)
+        if kind in ATOMS or kind.__module__.partition(".")[0] in _NOT_WALKED:
+            return False
+        if kind is types.FunctionType:
+            return id(value.__globals__) in instrumented
+        return True
+
+    # Code that appears while a test runs
+
+    def _patch(self) -> None:
+        """See to it that code made during an exploration is instrumented as well."""
+        self._replace(importlib._bootstrap, "_find_and_load", self._import)
+        self._replace(dataclasses, "_process_class", self._dataclass)
+        self._replace(known_functions, "compile_hook", self._compiled)
+
+    def _replace(self, owner: Any, name: str, by: Callable[..., Any]) -> None:
+        original = getattr(owner, name)
+        setattr(owner, name, functools.partial(by, original))
+        self._undo.append(lambda: setattr(owner, name, original))
+
+    def _import(self, original: Callable[..., Any], *args: Any) -> Any:
+        """Import a module as one step; the exploration begins anew with what it holds."""
+        if args[0] in sys.modules:  # `importlib.import_module`, and `patch` of mocks, ask each time
+            return original(*args)
+        before, hooks.announce = hooks.announce, hooks.nothing
+        self._importing += 1
+        try:
+            module = original(*args)
+        finally:
+            self._importing -= 1
+            if hooks.announce is hooks.nothing:
+                hooks.announce = before
+        if self._importing:  # by a module that is not complete yet
+            return module
+        added = self._add_modules()
+        for name, _ in added:
+            if self._shared is not None:
+                self._shared.note("import", name)
+        return module
+
+    def _dataclass(self, original: Callable[..., Any], cls: Any, *args: Any) -> Any:
+        made = original(cls, *args)
+        for value in list(vars(made).values()):
+            inner = getattr(value, "__wrapped__", value)
+            if type(inner) is types.FunctionType and id(inner.__globals__) in self._namespaces:
+                self._swap(inner)
+        return made
+
+    def _compiled(
+        self, _: Any, source: Any, mode: str, namespace: dict[str, Any], flags: int, name: str
+    ) -> Any:
+        """Return the rewritten code of what is about to be run in a namespace."""
+        if not isinstance(source, types.CodeType):
+            if mode == "eval" and isinstance(source, str):
+                source = source.lstrip(" \t")
+            source = compile(source, "<string>", mode, flags, dont_inherit=True)
+        if id(namespace) not in self._namespaces:
+            self._namespaces[id(namespace)] = str(namespace.get("__name__", name)), namespace
+            instrumented.add(id(namespace))
+        self._facts.append(facts_of(source))
+        return self._rewrite(source, namespace)
+
+
+def _function_of(test: Any) -> types.FunctionType | None:
+    """Return the function behind a test: a method, a partial or a wrapped one."""
+    while not isinstance(test, types.FunctionType):
+        inner = getattr(test, "__func__", None) or getattr(test, "func", None)
+        inner = inner or getattr(test, "__wrapped__", None)
+        if inner is None:
+            call = vars(type(test)).get("__call__")
+            return call if isinstance(call, types.FunctionType) else None
+        test = inner
+    return test

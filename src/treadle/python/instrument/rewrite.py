@@ -1,0 +1,600 @@
+"""Bytecode with hooks: a call before every instruction that may touch something shared.
+
+A guided tour. `rewrite` takes a code object and returns one that does the same, but calls a
+function of `hooks` before each visible access, with copies of the operands from the stack. Nearly
+always the object is nobody else's; so the call stands behind a *guard*, `id(obj) in published`,
+which is inlined because a call of a Python function would cost three times as much.
+
+Functions written in C touch their arguments without any bytecode. So the callable of every call is
+replaced, on the stack, by what `calls.resolve` makes of it. For that it has to lie in one place:
+methods are loaded as plain attributes.
+
+The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
+out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
+exception tables and stack sizes are kept right by the `bytecode` package. What differs between
+Python 3.11, 3.12 and 3.13 is in `emit`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
+
+from treadle.python.accesses import calls, iterate, known_functions
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.container_methods import LOOKING, MUTATORS, READING_ARGUMENTS
+from treadle.python.accesses.known_builtins import (
+    BUILTIN_METHODS,
+    GOING_THROUGH,
+    HARMLESS_CALLS,
+    IN_WORDS,
+    READING,
+)
+from treadle.python.instrument.emit import (
+    JUMP_IF_TRUE,
+    VERSION,
+    Hook,
+    Item,
+    callable_depth,
+    guard,
+    guard_cell,
+    guard_item,
+    guard_objects,
+    guard_two,
+    hook,
+    is_published,
+    load_attribute,
+    null_for_call,
+    replaced,
+)
+from treadle.python.instrument.scope import Scope
+from treadle.python.instrument.stack_origins import Origins
+from treadle.python.instrument.variables import fixed_variables, imported_variables
+
+_METHODS = {
+    "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
+    "REMAINDER": "mod", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv", "POWER": "pow",
+    "LSHIFT": "lshift", "RSHIFT": "rshift", "MATRIX_MULTIPLY": "matmul",
+}  # fmt: skip
+"""The special methods of operators."""
+_UNARY = {
+    "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
+}  # fmt: skip
+_TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
+"""Instructions whose result is true or false, or not worth asking."""
+_FRESH = frozenset(
+    {
+        "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_STRING", "FORMAT_VALUE",
+        "FORMAT_SIMPLE", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "MAKE_FUNCTION", "BINARY_OP",
+        *_TRUTHS,
+    }
+)  # fmt: skip
+"""Instructions whose result nobody else has."""
+_SCALARS = _TRUTHS | {
+    "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
+}  # fmt: skip
+"""Instructions whose result is no container, or a constant one."""
+
+
+def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:
+    """Return what comes before a built-in that reads an argument at once."""
+    if reads is hooks.read_elements and i.arg == 1:
+        return replaced(i.location, iterate.elements)
+    return hook(i.location, reads, copies=[depth])
+
+
+def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
+    """Return a code object, and all those inside it, with hooks."""
+    return _Rewriter(code, scope).rewrite()
+
+
+class _Rewriter:
+    """Rewrites one code object."""
+
+    def __init__(self, code: types.CodeType, scope: Scope) -> None:
+        self._code = code
+        self._source: list[Item] = Bytecode.from_code(code)
+        own = fixed_variables(code, self._source)
+        inherited = scope.fixed.intersection(code.co_freevars)
+        imported = scope.imported | imported_variables(self._source)
+        self._scope = replace(scope, fixed=own | inherited, imported=imported)
+        self._origins = Origins(VERSION, imported)
+        self._out: list[Item] = []
+        self._for_loops = _for_labels(self._source)
+        self._seen_labels: set[int] = set()
+        self._direct = self._direct_calls()
+        self._has_keywords = False
+
+    def rewrite(self) -> types.CodeType:
+        """Return the new code object."""
+        source = self._source
+        index = 0
+        while index < len(source):
+            item = source[index]
+            if isinstance(item, Label):
+                self._origins.forget()
+                self._seen_labels.add(id(item))
+                self._out.append(item)
+            elif isinstance(item, Instr):
+                index = self._instruction(index, item)
+                continue
+            else:
+                self._out.append(item)
+            index += 1
+        result: Any = source
+        result[:] = self._out
+        code: types.CodeType = result.to_code()
+        return code
+
+    def _instruction(self, index: int, i: Any) -> int:
+        """Emit an instruction with its hooks; return the index of the next one."""
+        if i.name in _BEFORE_CALLS:
+            end = index
+            while self._source[end].name not in _CALLS:
+                end += 1
+            self._has_keywords = i.name == "KW_NAMES"
+            self._call(self._source[end])
+            for one in self._source[index : end + 1]:
+                self._plain(one)
+            if self._scope.gil:
+                self._emit(hook(i.location, hooks.point))
+            return end + 1
+        if i.name == "LOAD_CONST" and isinstance(i.arg, types.CodeType):
+            nested = rewrite(i.arg, self._scope)
+            self._plain(Instr("LOAD_CONST", nested, location=i.location))
+            return index + 1
+        make = _REWRITTEN.get(i.name)
+        if make is None or not make(self, i):
+            self._plain(i)
+        return index + 1
+
+    def _plain(self, i: Any) -> None:
+        self._out.append(i)
+        self._origins.follow(i)
+
+    def _emit(self, items: Iterable[Item]) -> None:
+        """Emit instructions that leave the stack as it is."""
+        self._out += items
+
+    # Attributes
+
+    def _attribute(self, i: Any) -> bool:
+        is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
+        if id(i) in self._direct:
+            return self._direct_method(i, name)
+        if name == "__dict__" and not is_method:
+            self._emit(replaced(i.location, known_functions.dict_of))
+            self._origins.forget()
+            return True
+        if name in self._scope.class_names:
+            self._emit(hook(i.location, hooks.load_class_attr, copies=[1], consts=[name]))
+        else:
+            call = hook(i.location, hooks.load_attr, copies=[1], consts=[name])
+            self._emit(guard(i.location, 1, call))
+        if not is_method:
+            return False
+        self._out += load_attribute(i.location, name)
+        self._out += null_for_call(i.location)
+        self._origins.follow(i)
+        return True
+
+    def _direct_method(self, i: Instr, name: str) -> bool:
+        """Load the method of an object that nobody else has as it is; else resolve it at once."""
+        at = i.location
+        shared, end = Label(), Label()
+        load = (
+            hook(at, hooks.load_class_attr, copies=[1], consts=[name])
+            if name in self._scope.class_names
+            else hook(at, hooks.load_attr, copies=[1], consts=[name])
+        )
+        test = is_published(at, Instr("COPY", 2, location=at))
+        self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
+        self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
+        self._out += load_attribute(at, name)
+        self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]
+        self._origins.follow(i)
+        return True
+
+    def _super_attribute(self, i: Any) -> bool:
+        is_method, explicit, name = i.arg
+        if not is_method:
+            return False
+        self._out.append(Instr(i.name, (False, explicit, name), location=i.location))
+        self._out += null_for_call(i.location)
+        self._origins.forget()
+        return True
+
+    def _store_attribute(self, i: Any) -> bool:
+        self._effect(i)
+        if i.arg == "__dict__":
+            self._emit(hook(i.location, known_functions.store_dict, copies=[2, 1]))
+            return False
+        call = hook(i.location, hooks.store_attr, copies=[2, 1], consts=[i.arg])
+        self._emit(guard(i.location, 1, call))
+        return False
+
+    def _delete_attribute(self, i: Any) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.delete_attr, copies=[1], consts=[i.arg])
+        self._emit(guard(i.location, 1, call))
+        return False
+
+    # Items
+
+    def _item(self, i: Any) -> bool:
+        if self._origins.top(2).name not in _FRESH:
+            self._emit(guard(i.location, 2, hook(i.location, hooks.load_item, copies=[2, 1])))
+        return False
+
+    def _store_item(self, i: Any) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
+        if self._origins.top(1).name == "BUILD_SLICE":
+            self._emit(guard_two(i.location, call, (2, 3)))
+        else:
+            self._emit(guard(i.location, 2, call))
+        return False
+
+    def _delete_item(self, i: Any) -> bool:
+        self._effect(i)
+        self._emit(guard(i.location, 2, hook(i.location, hooks.delete_item, copies=[2, 1])))
+        return False
+
+    def _slice(self, i: Any) -> bool:
+        self._emit(guard(i.location, 3, hook(i.location, hooks.load_slice, copies=[3])))
+        return False
+
+    def _store_slice(self, i: Any) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.store_slice, copies=[4, 3])
+        self._emit(guard_two(i.location, call, (3, 4)))
+        return False
+
+    # Variables
+
+    def _load_cell(self, i: Any) -> bool:
+        if i.arg.name != "__class__" and i.arg.name not in self._scope.fixed:
+            call = hook(i.location, hooks.load_cell, cell=i.arg)
+            self._emit(guard_cell(i.location, i.arg, call))
+        return False
+
+    def _store_cell(self, i: Any) -> bool:
+        if i.arg.name not in self._scope.fixed:
+            self._effect(i)
+            call = hook(i.location, hooks.store_cell, copies=[1], cell=i.arg)
+            self._emit(guard_cell(i.location, i.arg, call))
+        return False
+
+    def _delete_cell(self, i: Any) -> bool:
+        self._effect(i)
+        call = hook(i.location, hooks.delete_cell, cell=i.arg)
+        self._emit(guard_cell(i.location, i.arg, call))
+        return False
+
+    def _load_global(self, i: Any) -> bool:
+        name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
+        variable = self._scope.variables.get(name)
+        if variable is not None:
+            self._emit(hook(i.location, hooks.load_global, consts=[variable]))
+        return False
+
+    def _store_global(self, i: Any) -> bool:
+        variable = self._scope.variables.get(i.arg)
+        if variable is not None:
+            self._effect(i)
+            self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
+        return False
+
+    def _delete_global(self, i: Any) -> bool:
+        variable = self._scope.variables.get(i.arg)
+        if variable is not None:
+            self._effect(i)
+            self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
+        return False
+
+    # Containers
+
+    def _iterate(self, i: Any) -> bool:
+        if self._origins.top(1).name not in _FRESH:
+            self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
+        return False
+
+    def _load_local(self, i: Any) -> bool:
+        """What a generator expression goes through may be published after the generator is made."""
+        if i.arg != ".0" or self._code.co_name != "<genexpr>":
+            return False
+        self._plain(i)
+        self._emit(guard(i.location, 1, replaced(i.location, iterate.go_on)))
+        return True
+
+    def _read_top(self, i: Any) -> bool:
+        if self._origins.top(1).name not in _FRESH:
+            call = hook(i.location, hooks.read_whole, copies=[1])
+            self._emit(guard(i.location, 1, call))
+        return False
+
+    def _read_size(self, i: Any) -> bool:
+        self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
+        return False
+
+    def _truth(self, i: Any) -> bool:
+        top = self._origins.top(1)
+        if top.name not in _FRESH and not top.is_constant:
+            self._emit(guard(i.location, 1, hook(i.location, hooks.read_truth, copies=[1])))
+        return False
+
+    def _unary(self, i: Any) -> bool:
+        call = hook(i.location, hooks.read_one, copies=[1], consts=[_UNARY[i.name]])
+        self._emit(guard(i.location, 1, call))
+        return False
+
+    def _conditional_jump(self, i: Any) -> bool:
+        self._truth(i)
+        if id(i.arg) not in self._seen_labels:
+            return False
+        # What is called before a loop's next iteration is called only if there is one.
+        leave = Label()
+        opposite = {"FALSE": "TRUE", "TRUE": "FALSE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+        condition = i.name.partition("IF_")[2]
+        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, opposite[condition])
+        self._plain(Instr(name, leave, location=i.location))
+        back = Instr("JUMP_BACKWARD", i.arg, location=i.location)
+        self._jump(back)
+        self._plain(back)
+        self._out.append(leave)
+        self._origins.forget()
+        return True
+
+    def _contains(self, i: Any) -> bool:
+        item, container = self._origins.top(2), self._origins.top(1)
+        if container.is_constant:
+            return False
+        call = hook(i.location, hooks.contains, copies=[2, 1])
+        if item.name not in _SCALARS:
+            self._emit(guard_item(i.location, call))
+        elif container.name not in _FRESH:
+            self._emit(guard(i.location, 1, call))
+        return False
+
+    def _compare(self, i: Any) -> bool:
+        if any(self._origins.top(depth).is_constant for depth in (1, 2)):
+            return False  # numbers and strings, nearly always: a check would cost too much
+        method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
+        self._look_into_both(i, method)
+        return False
+
+    def _look_into_both(self, i: Any, method: str) -> None:
+        """Emit the hook of an operator that looks into its operands, if those may be containers."""
+        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in _SCALARS]
+        call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+        self._emit(guard_objects(i.location, depths, call) if depths else [])
+
+    def _two_operands(self, i: Any, call: list[Item]) -> None:
+        """Emit a hook that is called if one of two operands is published."""
+        left, right = self._origins.top(2), self._origins.top(1)
+        if right.is_constant or right.name in _FRESH:
+            self._emit(guard(i.location, 2, call))
+        elif left.is_constant or left.name in _FRESH:
+            self._emit(guard(i.location, 1, call))
+        else:
+            self._emit(guard_two(i.location, call))
+
+    def _operator(self, i: Any) -> bool:
+        operator = BinaryOp(i.arg).name
+        is_in_place = operator.startswith("INPLACE_")
+        method = _METHODS[operator.removeprefix("INPLACE_")]
+        numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
+        if any(numbers) and method != "mul":
+            return False  # arithmetic, nearly always: a check would cost too much
+        name = f"__i{method}__" if is_in_place else f"__{method}__"
+        if name == "__mod__":
+            self._look_into_both(i, name)
+            return False
+        called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
+        self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
+        return False
+
+    def _format(self, i: Any) -> bool:
+        has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
+        depth = 2 if has_spec else 1
+        self._put_into_words(i, depth)
+        return False
+
+    def _put_into_words(self, i: Any, depth: int) -> None:
+        if self._origins.top(depth).name not in _SCALARS:
+            call = hook(i.location, hooks.read_deep, copies=[depth])
+            self._emit(guard_objects(i.location, [depth], call))
+
+    def _match_keys(self, i: Any) -> bool:
+        self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
+        return False
+
+    def _match_class(self, i: Any) -> bool:
+        call = hook(i.location, hooks.match_class, copies=[3, 2, 1], consts=[i.arg])
+        self._emit(guard(i.location, 3, call))
+        return False
+
+    # Calls, and where they begin and end
+
+    def _call(self, i: Any) -> None:
+        """Emit what has to come before a call."""
+        depth = callable_depth(i)
+        origin = self._origins.top(depth)
+        if i.name == "CALL_FUNCTION_EX":
+            for place in range(1, 2 + (i.arg & 1)):
+                call = hook(i.location, hooks.read_whole, copies=[place])
+                self._emit(guard(i.location, place, call))
+        if origin.by is not None and origin.arg in MUTATORS:
+            self._effect(i)
+        if id(i) in self._direct or origin.name in _NOT_CALLABLE:
+            return
+        if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
+            return
+        swap = [] if depth == 1 else [Instr("SWAP", depth, location=i.location)]
+        self._emit([*swap, *replaced(i.location, calls.resolve), *swap])
+
+    def _is_plain(self, name: str, i: Any) -> bool:
+        """Tell whether a global can be called as it is, after what is emitted here."""
+        if name in self._scope.own:
+            return True
+        if name in self._scope.shadowed:
+            return False
+        if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
+            return name in HARMLESS_CALLS
+        if name == "sum" and i.arg == 2:
+            return False  # of lists, perhaps, which are looked into
+        if name in GOING_THROUGH:
+            return self._go_through(name, i)
+        for depth in range(1, i.arg + 1):
+            if name in IN_WORDS:
+                self._put_into_words(i, depth)
+            elif name in READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+                call = _before_reading(READING[name], i, depth)
+                self._emit(guard(i.location, depth, call))
+        return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
+
+    def _go_through(self, name: str, i: Any) -> bool:
+        """Emit what comes before something that looks into its arguments, one by one."""
+        if i.arg == 1:
+            self._emit(replaced(i.location, GOING_THROUGH[name]))
+        elif name in ("min", "max"):
+            self._look_into_both(i, "__lt__")
+        return True
+
+    def _direct_calls(self) -> set[int]:
+        """Return the instructions that load a method or call it, where both are known to match."""
+        origins = Origins(VERSION, self._scope.imported)
+        direct = set()
+        for item in self._source:
+            if isinstance(item, Label):
+                origins.forget()
+            elif isinstance(item, Instr):
+                if item.name in ("CALL", "CALL_KW"):
+                    origin = origins.top(callable_depth(item))
+                    if origin.name == "LOAD_METHOD" and self._may_be_direct(origin.arg):
+                        direct |= {id(origin.by), id(item)}
+                origins.follow(item)
+        return direct
+
+    def _may_be_direct(self, name: str) -> bool:
+        """Tell whether a method of this name touches nothing beyond the object that it belongs to.
+
+        Methods under test announce what they touch themselves.
+        """
+        if name in READING_ARGUMENTS or name in LOOKING:
+            return False
+        return name in self._scope.methods or name in BUILTIN_METHODS
+
+    def _enter(self, i: Any) -> bool:
+        self._emit(replaced(i.location, calls.enter))
+        return False
+
+    def _resume(self, i: Any) -> bool:
+        if not self._scope.gil or i.arg & 3 > 1:  # after `yield from` or `await`
+            return False
+        self._plain(i)
+        self._emit(hook(i.location, hooks.point))
+        return True
+
+    def _jump(self, i: Any) -> bool:
+        if id(i.arg) in self._seen_labels:
+            if id(i.arg) not in self._for_loops:
+                line = i.location.lineno if i.location else 0
+                site = (self._code.co_filename, self._code.co_qualname, line, len(self._out))
+                self._emit(hook(i.location, hooks.loop, consts=[site]))
+            if self._scope.gil:
+                self._emit(hook(i.location, hooks.point))
+        return False
+
+    def _effect(self, i: Any) -> None:
+        """Say that something changed, shared or not: a loop that does that is no idle one."""
+        at = i.location
+        self._emit(
+            [
+                Instr("LOAD_CONST", True, location=at),
+                Instr("LOAD_CONST", hooks.effects, location=at),
+                Instr("LOAD_CONST", 0, location=at),
+                Instr("STORE_SUBSCR", location=at),
+            ]
+        )
+
+
+def _for_labels(source: list[Item]) -> set[int]:
+    """Return the labels that the backward jumps of `for` loops go to."""
+    found: set[int] = set()
+    pending: list[Label] = []
+    for item in source:
+        if isinstance(item, Label):
+            pending.append(item)
+        elif isinstance(item, Instr):
+            if item.name in _LOOP_HEADS:
+                found.update(id(label) for label in pending)
+            pending = []
+    return found
+
+
+_LOOP_HEADS = frozenset({"FOR_ITER", "GET_ANEXT", "SEND"})
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+_BEFORE_CALLS = _CALLS | {"KW_NAMES", "PRECALL"}
+_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION"})
+"""Where calls of comprehensions and decorators have their argument, others their callable."""
+_REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
+    "LOAD_ATTR": _Rewriter._attribute,
+    "LOAD_METHOD": _Rewriter._attribute,
+    "LOAD_SUPER_ATTR": _Rewriter._super_attribute,
+    "STORE_ATTR": _Rewriter._store_attribute,
+    "DELETE_ATTR": _Rewriter._delete_attribute,
+    "BINARY_SUBSCR": _Rewriter._item,
+    "STORE_SUBSCR": _Rewriter._store_item,
+    "DELETE_SUBSCR": _Rewriter._delete_item,
+    "BINARY_SLICE": _Rewriter._slice,
+    "STORE_SLICE": _Rewriter._store_slice,
+    "LOAD_FAST": _Rewriter._load_local,
+    "LOAD_DEREF": _Rewriter._load_cell,
+    "LOAD_CLASSDEREF": _Rewriter._load_cell,
+    "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
+    "STORE_DEREF": _Rewriter._store_cell,
+    "DELETE_DEREF": _Rewriter._delete_cell,
+    "LOAD_GLOBAL": _Rewriter._load_global,
+    "LOAD_FROM_DICT_OR_GLOBALS": _Rewriter._load_global,
+    "STORE_GLOBAL": _Rewriter._store_global,
+    "DELETE_GLOBAL": _Rewriter._delete_global,
+    "GET_ITER": _Rewriter._iterate,
+    "GET_YIELD_FROM_ITER": _Rewriter._iterate,
+    "UNPACK_SEQUENCE": _Rewriter._read_top,
+    "UNPACK_EX": _Rewriter._read_top,
+    "LIST_EXTEND": _Rewriter._read_top,
+    "SET_UPDATE": _Rewriter._read_top,
+    "DICT_UPDATE": _Rewriter._read_top,
+    "DICT_MERGE": _Rewriter._read_top,
+    "GET_LEN": _Rewriter._read_size,
+    "CONTAINS_OP": _Rewriter._contains,
+    "COMPARE_OP": _Rewriter._compare,
+    "BINARY_OP": _Rewriter._operator,
+    "UNARY_NOT": _Rewriter._truth,
+    **dict.fromkeys(_UNARY, _Rewriter._unary),
+    "TO_BOOL": _Rewriter._truth,
+    "FORMAT_VALUE": _Rewriter._format,
+    "FORMAT_SIMPLE": _Rewriter._format,
+    "FORMAT_WITH_SPEC": _Rewriter._format,
+    "CONVERT_VALUE": _Rewriter._format,
+    "BEFORE_WITH": _Rewriter._enter,
+    "MATCH_KEYS": _Rewriter._match_keys,
+    "MATCH_CLASS": _Rewriter._match_class,
+    "RESUME": _Rewriter._resume,
+    "JUMP_BACKWARD": _Rewriter._jump,
+    "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
+    "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
+    **dict.fromkeys(
+        [
+            f"POP_JUMP_{direction}IF_{outcome}"
+            for direction in ("", "FORWARD_", "BACKWARD_")
+            for outcome in ("TRUE", "FALSE")
+        ],
+        _Rewriter._conditional_jump,
+    ),
+}

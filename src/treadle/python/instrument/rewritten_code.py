@@ -1,0 +1,250 @@
+"""Rewritten code, kept: in memory, and on disk for the next process.
+
+Rewriting costs as much as a hundred compilations. On disk there is one file per source file, with
+marshalled code in which placeholders stand for the hooks. The key of an entry says everything that
+the result depends on: the code itself, the interpreter, the rewriter and the scope. A file that
+cannot be read or written, or whose content makes no sense, is ignored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+import marshal
+import os
+import sys
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bytecode
+
+from treadle.python.accesses import (
+    calls,
+    container_methods,
+    iterate,
+    known_builtins,
+    known_functions,
+)
+from treadle.python.accesses import (
+    instruction_hooks as hooks,
+)
+from treadle.python.instrument import emit, stack_origins, variables
+from treadle.python.instrument import rewrite as rewriter
+from treadle.python.instrument.scan import codes_in, facts_of
+from treadle.python.instrument.scope import Scope, Variable
+from treadle.python.sharing.children import ATOMS
+
+_MARK = "\0treadle"
+_MOST_ENTRIES = 2000
+
+_HOOKS: dict[str, Any] = {
+    "published": hooks.published,
+    "effects": hooks.effects,
+    "id": id,
+    "type": type,
+    "atoms": ATOMS,
+    **{
+        f"{module.__name__}.{name}": value
+        for module in (hooks, calls, iterate, known_functions)
+        for name, value in vars(module).items()
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
+    },
+}
+_NAMES = {id(value): name for name, value in _HOOKS.items()}
+
+
+@functools.cache
+def _version() -> str:
+    """Return what changes when the rewriter does: rewritten code then may look different."""
+    content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
+    for module in (rewriter, emit, known_builtins, stack_origins, container_methods, variables):
+        content.update(inspect.getsource(module).encode())
+    return content.hexdigest()
+
+
+class RewrittenCode:
+    """Everything that was rewritten in this process."""
+
+    def __init__(self, variable: Callable[[str, str], object]) -> None:
+        self._variable = variable
+        """Returns what stands for a global variable of a module."""
+        self._memory: dict[Any, tuple[types.CodeType, types.CodeType]] = {}
+        self._originals: dict[int, tuple[types.CodeType, types.CodeType]] = {}
+        self._files: dict[str, _File] = {}
+
+    def original(self, code: types.CodeType) -> types.CodeType:
+        """Return what a code object was before it was rewritten."""
+        known = self._originals.get(id(code))
+        return code if known is None else known[1]
+
+    def rewritten(self, code: types.CodeType, module: str, scope: Scope) -> types.CodeType:
+        """Return a code object with hooks, rewritten now or earlier."""
+        code = self.original(code)
+        scope = _relevant(scope, code)
+        what = _scope_key(module, scope)
+        known = self._memory.get((id(code), what))
+        if known is None:
+            known = self._memory[id(code), what] = code, self._fetch(code, what, scope)
+            self._remember(code, known[1])
+        return known[1]
+
+    def save(self) -> None:
+        """Write to disk what is new."""
+        for file in self._files.values():
+            file.save()
+
+    def _fetch(self, code: types.CodeType, what: str, scope: Scope) -> types.CodeType:
+        file = self._files.get(code.co_filename)
+        if file is None:
+            file = self._files[code.co_filename] = _File(code.co_filename)
+        key = _digest(code, what)
+        stored = file.entries.get(key)
+        if stored is not None:
+            try:
+                found = _decode(marshal.loads(stored), self._variable)
+                if isinstance(found, types.CodeType):
+                    return found
+            except Exception:  # whatever is wrong with it, it can be made again
+                file.entries.pop(key, None)
+        new = rewriter.rewrite(code, scope)
+        with contextlib.suppress(ValueError):  # a constant that cannot be written down
+            file.add(key, marshal.dumps(_encode(new)))
+        return new
+
+    def _remember(self, old: types.CodeType, new: types.CodeType) -> None:
+        before, after = list(codes_in(old)), list(codes_in(new))
+        if [code.co_qualname for code in before] != [code.co_qualname for code in after]:
+            before, after = [old], [new]
+        for one, other in zip(before, after, strict=True):
+            self._originals[id(other)] = (other, one)
+
+
+def _relevant(scope: Scope, code: types.CodeType) -> Scope:
+    """Leave out of a scope what a code object has nothing to do with."""
+    names = facts_of(code).names
+    return Scope(
+        variables={name: value for name, value in scope.variables.items() if name in names},
+        class_names=scope.class_names & names,
+        shadowed=scope.shadowed & names,
+        own=scope.own & names,
+        methods=scope.methods & names,
+        gil=scope.gil,
+    )
+
+
+def _scope_key(module: str, scope: Scope) -> str:
+    parts = (scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods)
+    return repr((module, scope.gil, *(sorted(part) for part in parts)))
+
+
+def _digest(code: types.CodeType, what: str) -> str:
+    content = hashlib.blake2b(what.encode(), digest_size=20)
+    for one in codes_in(code):
+        plain = [const for const in one.co_consts if not isinstance(const, types.CodeType)]
+        content.update(
+            repr(
+                (
+                    one.co_qualname, one.co_firstlineno, one.co_flags, one.co_argcount,
+                    one.co_posonlyargcount, one.co_kwonlyargcount, one.co_names, one.co_varnames,
+                    one.co_freevars, one.co_cellvars, [_stable(const) for const in plain],
+                )
+            ).encode()
+        )  # fmt: skip
+        content.update(one.co_code + one.co_linetable + one.co_exceptiontable)
+    return content.hexdigest()
+
+
+def _stable(const: Any) -> object:
+    """Return a constant in a form whose `repr` is the same in every process."""
+    if isinstance(const, frozenset):
+        return sorted(map(repr, const))
+    return [_stable(part) for part in const] if isinstance(const, tuple) else const
+
+
+def _encode(code: types.CodeType) -> types.CodeType:
+    return code.replace(co_consts=tuple(_encoded(const) for const in code.co_consts))
+
+
+def _encoded(const: Any) -> Any:
+    if isinstance(const, types.CodeType):
+        return _encode(const)
+    if isinstance(const, Variable):
+        return (_MARK, const.module, const.name)
+    name = _NAMES.get(id(const))
+    return const if name is None else (_MARK, name)
+
+
+def _decode(code: types.CodeType, variable: Callable[[str, str], object]) -> types.CodeType:
+    return code.replace(co_consts=tuple(_decoded(const, variable) for const in code.co_consts))
+
+
+def _decoded(const: Any, variable: Callable[[str, str], object]) -> Any:
+    if isinstance(const, types.CodeType):
+        return _decode(const, variable)
+    if const.__class__ is tuple and const and const[0] == _MARK:
+        return _HOOKS[const[1]] if len(const) == 2 else variable(const[1], const[2])
+    return const
+
+
+class _File:
+    """The entries of one source file."""
+
+    def __init__(self, source: str) -> None:
+        name = f"{source} {sys.implementation.cache_tag} {sys.hexversion} {_version()}"
+        digest = hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
+        self._path = directory() / f"{Path(source).stem[:40]}-{digest}.bin"
+        self._is_new = False
+        self.entries: dict[str, bytes] = self._load()
+
+    def add(self, key: str, value: bytes) -> None:
+        """Enter something."""
+        if len(self.entries) >= _MOST_ENTRIES:
+            self.entries.clear()
+        self.entries[key] = value
+        self._is_new = True
+
+    def _load(self) -> dict[str, bytes]:
+        try:
+            content = self._path.read_bytes()
+            digest, data = content[:20], content[20:]
+            if hashlib.blake2b(data, digest_size=20).digest() != digest:
+                return {}
+            found = marshal.loads(data)
+        except (OSError, ValueError, EOFError, TypeError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def save(self) -> None:
+        """Write the entries, at once or not at all."""
+        if not self._is_new:
+            return
+        self._is_new = False
+        data = marshal.dumps(self.entries)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(hashlib.blake2b(data, digest_size=20).digest() + data)
+                Path(name).replace(self._path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+        except OSError:  # a cache that cannot be written is no cache
+            return
+
+
+def directory() -> Path:
+    """Return where rewritten code is kept: `TREADLE_CACHE`, or the user's cache directory."""
+    named = os.environ.get("TREADLE_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "treadle"
+    except RuntimeError:  # there is no home
+        return Path(tempfile.gettempdir()) / "treadle-cache"

@@ -1,0 +1,1 @@
+"""Steps in words, for reports."""

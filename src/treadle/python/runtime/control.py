@@ -1,0 +1,218 @@
+"""What primitives need to know of the execution that they are part of.
+
+A primitive operation is one event. It announces itself, may have to wait, and acts when it is
+scheduled:
+
+    task = control.announce(operation)     # returns when it is this task's turn
+    self._owner = task                     # the operation itself
+    task.doing = (code(location, Mode.TAKE),)   # what the step accessed
+
+While nobody else can reach a primitive (`facets.table_of` is None) the operation is no event,
+unless it has to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent
+
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.events import OPEN, Codes, Mode, mode_of
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.task import Task
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+program: ThreadProgram | None = None
+"""The program that is being explored; None outside of an exploration."""
+
+
+def current() -> Task | None:
+    """Return the controlled thread that is running, or None outside of an execution.
+
+    The exploration itself and other threads of the operating system are no controlled threads.
+    """
+    running = program
+    if running is None:
+        return None
+    task: Task | None = running.scheduler.me
+    return task if task is not None and task.fiber is getcurrent() else None
+
+
+def is_exploring() -> bool:
+    """Tell whether the caller is part of an execution."""
+    return current() is not None
+
+
+def task() -> Task:
+    """Return the controlled thread that is running."""
+    found = current()
+    if found is None:
+        raise TreadleBug("a controlled primitive was used outside of an execution")
+    return found
+
+
+def the_program() -> ThreadProgram:
+    """Return the program that is being explored."""
+    running = program
+    if running is None:
+        raise TreadleBug("a controlled primitive was used outside of an exploration")
+    return running
+
+
+def pass_time(me: Task, seconds: float) -> None:
+    """Let time pass for a task that slept or waited in vain; it acted before."""
+    if seconds > 0:
+        me.now += seconds
+        the_program().patience.spend(me)
+
+
+def announce(doing: Operation | Codes) -> Task:
+    """End the current step; return the current task when it is to perform what it announced.
+
+    As long as the test has started no thread, what need not wait is no event.
+    """
+    running = the_program()
+    scheduler = running.scheduler
+    me: Task = scheduler.me
+    if collected is not None:
+        _collect_operation(me, doing)
+        return me
+    if hooks.announce is hooks.nothing and (not isinstance(doing, Operation) or doing.ready(me)):
+        return me
+    if running.is_coarse:
+        close_coarse_step(me)
+    scheduler.announce(doing)
+    return me
+
+
+def step(doing: Operation | Codes) -> None:
+    """End the current step, whether there are other threads or not."""
+    running = the_program()
+    if running.is_coarse:
+        close_coarse_step(running.scheduler.me)
+    running.scheduler.announce(doing)
+
+
+def label_of(obj: Any, otherwise: str) -> str:
+    """Return the name of an object for people."""
+    table = hooks.published.get(id(obj))
+    return otherwise if table is None else table.label
+
+
+def publish(value: Any, label: str) -> None:
+    """Make a value known as reachable for others, on behalf of the current task."""
+    the_program().hand_out(value, label)
+
+
+def spawn(me: Task, task: Task, codes: Codes, started: Callable[[Task], None]) -> None:
+    """Start a task in a step of its own, and run it up to its first announcement.
+
+    `started` is told in the same step, before the task runs.
+    """
+    global collected
+    running = the_program()
+    if hooks.announce is hooks.nothing:
+        hooks.announce = collect if collected is not None else running.announce_access
+    if collected is None:
+        if running.is_coarse:
+            close_coarse_step(me)
+        running.scheduler.announce(codes)
+        started(task)
+        running.scheduler.begin(task, me)
+        return
+    _collect_operation(me, codes)
+    started(task)
+    block, collected = collected, None  # what the new thread does is not part of the block
+    hooks.announce = running.announce_access
+    try:
+        running.scheduler.begin(task, me)
+    finally:
+        collected, hooks.announce = block, collect
+
+
+# Several accesses in one step
+
+collected: list[int] | None = None
+"""What the present atomic block has accessed so far; None outside of one."""
+depth = 0
+"""How many atomic blocks the present one is nested in, itself included."""
+
+
+def begin_collecting() -> None:
+    """From now on, what the current task does belongs to one step."""
+    global collected
+    collected = []
+    if hooks.announce is not hooks.nothing:
+        hooks.announce = collect
+
+
+def end_collecting() -> None:
+    """The step is complete."""
+    global collected
+    me = task()
+    assert collected is not None
+    assert me.doing is None or isinstance(me.doing, tuple)
+    if hooks.announce is collect:
+        hooks.announce = the_program().announce_access
+    codes = dict.fromkeys([*collected, *(me.doing or ())])
+    collected = None
+    if codes:
+        me.doing = (*codes, OPEN)
+
+
+def collect(codes: Codes) -> None:
+    """Add an access to the current task's step."""
+    me = task()
+    if me.doing is None:  # it has just begun: nothing of it belongs to the step that started it
+        the_program().scheduler.announce(())
+    me.doing = (*(me.doing or ()), *codes)  # type: ignore[misc]
+
+
+def _collect_operation(me: Task, doing: Operation | Codes) -> None:
+    """Begin an operation inside an atomic block; it sets `doing` when it has happened."""
+    assert collected is not None
+    if isinstance(me.doing, tuple):
+        collected.extend(me.doing)
+    if isinstance(doing, Operation):
+        if not doing.ready(me):
+            raise TreadleError(
+                f"{me.name} has to wait for {doing.describe()} inside treadle.atomic(): "
+                f"a block that is one step cannot wait"
+            )
+        me.doing = ()
+    else:
+        me.doing = doing
+
+
+def point() -> None:
+    """A place where an interpreter with a global lock may hand over to another thread.
+
+    Only used with `granularity="gil"`: there, accesses collect until the next such place.
+    """
+    running = program
+    if running is None or collected is not None or not running.is_coarse:
+        return
+    me = running.scheduler.me
+    if me is None or not me.doing or hooks.announce is hooks.nothing:
+        return
+    close_coarse_step(me)
+    running.scheduler.announce(())
+
+
+def close_coarse_step(me: Task) -> None:
+    """Say that a step of several accesses may access others when it finds other values.
+
+    A method that changes a container finds some too: `pop` of an empty one raises.
+    """
+    codes = me.doing
+    if (
+        isinstance(codes, tuple)
+        and OPEN not in codes
+        and any(mode_of(access) in (Mode.READ, Mode.WRITE) for access in codes)
+    ):
+        me.doing = (*dict.fromkeys(codes), OPEN)

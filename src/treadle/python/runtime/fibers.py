@@ -1,0 +1,51 @@
+"""Greenlets that run tasks: a pool, because a new one costs ten times as much as a used one.
+
+A process has the same greenlet in every execution. So it always begins at the same depth of the
+stack, and a recursion without end ends at the same place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from greenlet import greenlet
+
+from treadle.python.runtime.task import Task
+
+if TYPE_CHECKING:
+    from treadle.python.runtime.scheduler import Scheduler
+
+
+class Fibers:
+    """The greenlets of one exploration, by the number of the process that each one runs."""
+
+    def __init__(self) -> None:
+        self._fibers: dict[int, greenlet] = {}
+        self._abandoned: list[greenlet] = []
+        """Greenlets of tasks that would not end: kept, so that nothing happens in them any more."""
+        self._job: tuple[Scheduler, Task] | None = None
+
+    def for_task(self, scheduler: Scheduler, task: Task) -> greenlet:
+        """Return the greenlet that is to run a task, ready to be switched to."""
+        self._job = scheduler, task
+        fiber = self._fibers.get(task.number)
+        if fiber is None or fiber.dead:
+            fiber = self._fibers[task.number] = greenlet(self.work)
+        return fiber
+
+    def work(self) -> None:
+        """Run one task after the other."""
+        while True:
+            assert self._job is not None
+            scheduler, task = self._job
+            scheduler.work_on(task)
+
+    def abandon(self, task: Task, fiber: greenlet) -> None:
+        """Never use a greenlet again, which runs a task that would not end."""
+        if self._fibers.get(task.number) is fiber:
+            del self._fibers[task.number]
+        self._abandoned.append(fiber)
+
+    def clear(self) -> None:
+        """Let go of all greenlets that are not in use."""
+        self._fibers.clear()

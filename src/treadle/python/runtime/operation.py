@@ -1,0 +1,54 @@
+"""What a thread is about to do, if it may have to wait; and what it is in the middle of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from treadle.core.events import Codes
+
+if TYPE_CHECKING:
+    from treadle.python.runtime.task import Task
+
+
+class Operation(ABC):
+    """Something that a task announced and that may have to wait."""
+
+    __slots__ = ()
+
+    spins = False
+    """Whether the task is in a loop that waits for others without blocking."""
+
+    def deadline(self, task: Task) -> float | None:
+        """Return when a timed wait that has to wait now gives up, on the task's clock.
+
+        The natural schedule lets everybody else run first, then the one with the earliest deadline.
+        """
+        del task
+        return None
+
+    @abstractmethod
+    def ready(self, task: Task) -> bool:
+        """Tell whether the task can take its next step."""
+
+    @abstractmethod
+    def pending(self, task: Task) -> Codes:
+        """Return the accesses that the step would begin with; asked only while it has to wait."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Name what the task waits for, for reports."""
+
+    def holders(self) -> list[Task]:
+        """Return the tasks that hold what is waited for."""
+        return []
+
+
+class Caller(ABC):
+    """Code that is not instrumented, and has called code under test or a primitive."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def end_step(self) -> None:
+        """The task is about to begin another step: add what this code did in the present one."""

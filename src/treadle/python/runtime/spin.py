@@ -1,0 +1,175 @@
+"""Loops that wait without blocking: `while not flag: pass`.
+
+An iteration that only read shared locations, changed nothing and left every local variable as it
+was will do the same again until somebody writes one of those locations. So after such an iteration
+the task waits for that, as if it had blocked. If nobody ever does, that is a livelock.
+
+Rewritten code calls `visit` before each backward jump of a `while` loop; the scheduler writes its
+*trail* from the first such visit of an execution on.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime import control
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.scheduler import Abort, Scheduler
+from treadle.python.runtime.task import Task
+from treadle.python.sharing.children import ATOMS
+
+_IDLE = 1000
+"""Iterations without any visible access after which a loop is taken to be endless."""
+_MOST_VISITS = 10_000
+"""Iterations without a step, in an execution that will be repeated with better knowledge."""
+_HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
+_WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
+
+
+class Spin(Operation):
+    """Wait until somebody else writes one of the locations that the loop read."""
+
+    __slots__ = ("_from", "_locations", "_trail")
+
+    spins = True
+
+    def __init__(self, trail: Trail, locations: list[int], start: int) -> None:
+        self._trail = trail
+        self._locations = locations
+        self._from = start
+
+    def ready(self, task: Task) -> bool:
+        """Tell whether there was such a write since the iteration began."""
+        locations = self._locations
+        return any(
+            location_of(access) in locations and mode_of(access) in _WRITES
+            for other, codes in self._trail.steps[self._from :]
+            if other is not task
+            for access in codes
+        )
+
+    def pending(self, task: Task) -> Codes:
+        """Return that it waits for the locations."""
+        return tuple(code(location, Mode.AWAIT) for location in self._locations)
+
+    def describe(self) -> str:
+        """Name the locations."""
+        if not self._locations:
+            return "the end of its loop, which reads only what nobody ever changes"
+        names = control.the_program().vocabulary.location_names
+        read = ", ".join(names[location] for location in self._locations)
+        return f"a change of {read}, which its loop reads again and again"
+
+
+class Trail:
+    """The steps since the first loop of an execution, and who changed something in them.
+
+    What a task changes that only it can reach is no event; `hooks.effects` tells of it.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Task, Codes]] = []
+        self._changing: set[int] = set()
+
+    def add(self, task: Task, codes: Codes) -> None:
+        """Take note of a step that a task has just ended."""
+        self.steps.append((task, codes))
+        if hooks.effects[0]:
+            hooks.effects[0] = False
+            self._changing.add(task.number)
+
+    def has_changed_something(self, task: Task) -> bool:
+        """Tell whether a task changed anything since this was last asked."""
+        if hooks.effects[0]:
+            hooks.effects[0] = False
+            self._changing.add(task.number)
+        if task.number in self._changing:
+            self._changing.remove(task.number)
+            return True
+        return False
+
+
+@dataclass(slots=True)
+class _Visit:
+    """How things stood at a loop's last backward jump."""
+
+    frame: FrameType
+    values: dict[str, Any]
+    at: int
+    """Length of the trail."""
+    idle: int = 0
+    """Iterations in a row that did nothing that anybody could see."""
+
+
+def visit(site: object) -> None:
+    """Wait if the iteration that ends here would only repeat itself."""
+    program = control.program
+    if program is None or control.collected is not None or hooks.announce is hooks.nothing:
+        return
+    scheduler = program.scheduler
+    me = scheduler.me
+    if me is None or scheduler.aborting:
+        return
+    if program.shared.learned:
+        _give_up_at_last(scheduler)
+    trail = scheduler.trail
+    if not isinstance(trail, Trail):
+        trail = scheduler.trail = Trail()
+        hooks.effects[0] = False
+    frame = sys._getframe(2)  # the loop's: above `hooks.loop`
+    values = dict(frame.f_locals)
+    last: _Visit | None = me.scratch.get(site)
+    changed = trail.has_changed_something(me)
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
+    if last is None or last.frame is not frame:
+        return
+    if changed or not _same(last.values, values):
+        return
+    locations = _only_read(me, trail.steps[last.at + 1 :]) if len(trail.steps) > last.at else []
+    if locations is None:
+        return
+    if not locations:  # it read nothing that ever changes
+        now.idle = last.idle + 1
+        if now.idle < _IDLE:
+            return
+    operation = Spin(trail, locations, last.at + 1)
+    control.announce(operation)
+    me.doing = operation.pending(me)
+    now.at = len(trail.steps)
+
+
+def _give_up_at_last(scheduler: Scheduler) -> None:
+    """End a loop that goes on and on in an execution that showed what to look at anyway.
+
+    It may do so only because what it writes was not known to matter, and so is no event.
+    """
+    steps, visits = scheduler.scratch.get("visits", (0, 0))
+    visits = visits + 1 if steps == scheduler.steps else 0
+    scheduler.scratch["visits"] = scheduler.steps, visits
+    if visits > _MOST_VISITS:
+        raise Abort
+
+
+def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Tell whether no local variable was bound to another value."""
+    return before.keys() == after.keys() and all(
+        value is before[name]
+        or ((type(value) in ATOMS and type(value) is type(before[name])) and value == before[name])
+        for name, value in after.items()
+    )
+
+
+def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
+    """Return the locations that the iteration read; None if it did anything else."""
+    mine = [codes for task, codes in trail if task is me]
+    if isinstance(me.doing, tuple):
+        mine.append(me.doing)
+    accesses = [access for codes in mine for access in codes]
+    if not all(mode_of(access) in _HARMLESS for access in accesses):
+        return None
+    return sorted({location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)})

@@ -1,0 +1,1 @@
+"""What is shared: objects that others can reach, and the locations in them."""

@@ -1,0 +1,51 @@
+"""Containers that C code looks into: what is in them, and whether anybody else has any of that.
+
+`(a.x, a.items) == (1, [])` compares a list that others change, inside of a tuple that nobody else
+has. So what a call or an operator in C reads is found by a walk through the built-in containers in
+its operands, published or not. Most of them hold numbers and strings: that is found out quickly.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterable
+from typing import Any
+
+from treadle.python.sharing.children import ATOMS
+
+_EMPTY: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
+KEYS: tuple[type, ...] = tuple(type(empty.keys()) for empty in _EMPTY)
+"""Classes of what `keys()` of dictionaries returns."""
+_VALUES: tuple[type, ...] = tuple(type(empty.values()) for empty in _EMPTY)
+_ITEMS: tuple[type, ...] = tuple(type(empty.items()) for empty in _EMPTY)
+CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS, *_VALUES, *_ITEMS)
+"""Built-in containers, and views of them."""
+_DEEPEST = 20
+
+
+def content(value: Any) -> list[Any]:
+    """Return the elements of a built-in container, whatever a subclass says; of others, none."""
+    if issubclass(type(value), dict):
+        return [*dict.keys(value), *dict.values(value)]
+    if issubclass(type(value), _ITEMS):
+        return [*itertools.chain.from_iterable(value)]
+    if not issubclass(type(value), CONTAINERS):
+        return []
+    iterate: Any = next(kind for kind in CONTAINERS if issubclass(type(value), kind)).__iter__  # type: ignore[attr-defined]
+    return [*iterate(value)]
+
+
+def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
+    """Tell whether something published may be met by looking into a built-in container."""
+    if not issubclass(type(value), CONTAINERS):
+        return False
+    parts: Iterable[Any] = value if type(value) in (tuple, list) else content(value)
+    if ATOMS.issuperset(map(type, parts)):
+        return False
+    if depth > _DEEPEST:  # perhaps it holds itself
+        return True
+    return any(
+        type(part) not in ATOMS and (id(part) in published or holds(part, published, depth + 1))
+        for part in parts
+    )

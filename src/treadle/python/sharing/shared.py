@@ -1,0 +1,258 @@
+"""Which objects are shared, and how their locations are called: names by publication.
+
+An object that only its creator can reach is nobody else's business: accesses to it are no events.
+It is *published* when it becomes reachable for others: captured by a thread that is started, stored
+in something published, handed over by a queue. At that moment everything newly reachable from it is
+entered in `published`, each object with the `Table` of its locations. Names follow the publishing
+event: the task, how often it has published so far, and the position in the walk. So they mean the
+same in every execution, whoever touches the object first.
+
+A location whose content never changes after its publication makes no difference, and reading it is
+no event. What does change is *learned*: the first execution that writes to a new kind of location
+(`Feature`) is the last of its exploration, and the exploration begins anew with that knowledge
+(`treadle.core.program.Restart`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Set
+from typing import Any
+
+from treadle.core.events import Vocabulary
+from treadle.python.sharing.children import ATOMS, attributes_of
+from treadle.python.sharing.tables import Table
+from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
+
+Feature = tuple[str, Hashable]
+"""A sort of objects (a class, or where a container hangs) and what happens to them."""
+
+Origin = Any
+"""Where a walk met an object: a label, or the object before it, the position, and its origin."""
+
+
+class Shared:
+    """The published objects of an execution, and what the exploration knows about locations."""
+
+    def __init__(self, vocabulary: Vocabulary, published: dict[int, Table]) -> None:
+        self.vocabulary = vocabulary
+        self.published = published
+        """Tables by `id`, of objects that `kept` keeps alive."""
+        self.features: set[Feature] = set()
+        """What happens to published objects, as far as earlier executions have shown."""
+        self.happening: set[Hashable] = set()
+        """The same, whatever the sort."""
+        self.learned: set[Feature] = set()
+        """What this execution has shown beyond that."""
+        self.cells: dict[int, tuple[Hashable, Any]] = {}
+        """Locations of attributes and variables: the key of what holds them, and the name."""
+        self.written: set[Feature] = set()
+        """What executions have done to data since somebody emptied this."""
+        self._kept: list[Any] = []
+        self._tables: dict[Hashable, Table] = {}
+        self._rows: dict[Hashable, list[Table]] = {}
+        """The tables that a publication needed last time."""
+        self._static_kept: list[Any] = []
+        self._local_walks: dict[type, Walk] = {}
+        self.follows: Callable[[type], bool] = lambda _: False
+        """Tells whether a class is of code under test, so that its attributes may be shared."""
+
+    # An execution's life
+
+    def seal(self) -> None:
+        """Remember what is published now as published in every execution."""
+        self._static_kept += self._kept
+        self._kept = []
+
+    def reset(self) -> None:
+        """Forget the objects of the last execution."""
+        self._withdraw(0)
+        self._local_walks.clear()
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        self.published.clear()
+        self._kept = []
+        self._static_kept = []
+
+    def learn(self) -> bool:
+        """Take over what was learned; tell whether there was something."""
+        if not self.learned:
+            return False
+        self.know(self.features | self.learned)
+        return True
+
+    def know(self, features: Set[Feature]) -> None:
+        """Take something to be known, and nothing else."""
+        self.learned = set()
+        if features != self.features:
+            self.features = set(features)
+            self.happening = {what for _, what in features}
+            for table in self._tables.values():
+                table.forget()
+
+    # Publication
+
+    def publish(self, root: Any, label: str, key: Hashable) -> None:
+        """Enter everything newly reachable from an object, in a fixed order."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = []
+        elif self._publish_again(root, row):
+            return
+        self._publish_anew(root, label, key, row)
+
+    def _publish_again(self, root: Any, row: list[Table]) -> bool:
+        """Enter what is reachable, if it is of the same kinds as last time; else nothing."""
+        published, kept = self.published, self._kept
+        kept_before = len(kept)
+        passed: set[int] = set()
+        todo = [root]
+        tables = iter(row)
+        while todo:
+            value = todo.pop()
+            kind = type(value)
+            walk = WALKS.get(kind) or self._walk_of(kind)
+            if walk.table is not None:
+                if id(value) in published or (walk.is_selective and not self._enters(value)):
+                    continue
+                table = next(tables, None)
+                if table is None or table.kind is not kind:
+                    self._withdraw(kept_before)
+                    return False
+                if walk.counts:
+                    table.begin(value)
+                published[id(value)] = table
+                kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
+            for child in reversed(walk.children(value)):
+                if type(child) not in ATOMS and id(child) not in published:
+                    todo.append(child)
+        return True
+
+    def enter(self, value: Any, table: Table) -> None:
+        """Enter one object under a given table, for the rest of the execution."""
+        if id(value) not in self.published:
+            self.published[id(value)] = table
+            self._kept.append(value)
+
+    def _withdraw(self, length: int) -> None:
+        """Forget the objects that were published last, up to so many."""
+        for value in self._kept[length:]:
+            del self.published[id(value)]
+        del self._kept[length:]
+
+    def _publish_anew(self, root: Any, label: str, key: Hashable, row: list[Table]) -> None:
+        """Enter what is reachable, and remember where it was met: tables have to be named."""
+        published, kept = self.published, self._kept
+        passed: set[int] = set()
+        todo: list[tuple[Any, Origin]] = [(root, label)]
+        index = -1
+        while todo:
+            value, origin = todo.pop()
+            kind = type(value)
+            if id(value) in published:
+                continue
+            walk = WALKS.get(kind) or self._walk_of(kind)
+            if walk.table is not None:
+                if walk.is_selective and not self._enters(value):
+                    continue
+                index += 1
+                table = row[index] if index < len(row) else None
+                if table is None or table.kind is not kind:
+                    table = self.new_table(walk.table, (key, index), value, self._label_of(origin))
+                    row[index:] = [table, *row[index + 1 :]]
+                if walk.counts:
+                    table.begin(value)
+                published[id(value)] = table
+                kept.append(value)
+            elif _has_been_here(value, passed):
+                continue
+            children = walk.children(value)
+            for position in range(len(children) - 1, -1, -1):
+                child = children[position]
+                if type(child) not in ATOMS and id(child) not in published:
+                    todo.append((child, (value, position, origin)))
+
+    def new_table(self, make: type[Table], key: Hashable, value: Any, label: str) -> Table:
+        """Return the table of an object that is not what earlier executions had in its place.
+
+        A class that the test itself defines is another object in every execution, and yet the same.
+        """
+        sort = make.sort_of(value, label)
+        table = self._tables.get(key)
+        if table is not None and table.sort != sort:
+            key = (key, sort)
+            table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = make(self, key, label, sort)
+        table.kind = type(value)
+        return table
+
+    def _enters(self, value: Any) -> bool:
+        """Tell whether an object is to be looked into: no class or module of a library is."""
+        if issubclass(type(value), type):
+            return self.follows(value)
+        return sys.modules.get(attributes_of(value).get("__name__", "")) is not value
+
+    def _walk_of(self, kind: type) -> Walk:
+        """Return how to walk instances of a class; those of one execution are forgotten with it."""
+        walk = self._local_walks.get(kind)
+        if walk is None:
+            walk = walk_of_kind(kind)
+            known = WALKS if outlives_executions(kind) else self._local_walks
+            known[kind] = walk
+        return walk
+
+    def _label_of(self, origin: Origin) -> str:
+        """Return the name for people of an object, from where a walk met it."""
+        if isinstance(origin, str):
+            return origin
+        value, position, earlier = origin
+        walk = WALKS.get(type(value)) or self._walk_of(type(value))
+        labels = [label for _, label in walk.labelled(value, self._label_of(earlier))]
+        label: str = labels[position]
+        return label
+
+    def objects(self) -> list[Any]:
+        """Return the objects that are published, those of every execution first."""
+        return [*self._static_kept, *self._kept]
+
+    # Locations
+
+    def location(self, key: Hashable, name: str) -> int:
+        """Return the number of a location."""
+        return self.vocabulary.location(key, name)
+
+    def data_location(self, key: Hashable, name: str) -> int:
+        """Return the number of a location that holds data of the program."""
+        location = self.vocabulary.location(key, name)
+        self.vocabulary.data.add(location)
+        return location
+
+    def happens(self, sort: str, what: Hashable) -> bool:
+        """Tell whether something happens to published objects of a sort."""
+        return (sort, what) in self.features
+
+    def write(self, sort: str, what: Hashable) -> bool:
+        """Note that data is written; tell whether that was known before this execution."""
+        self.written.add((sort, what))
+        return self.note(sort, what)
+
+    def note(self, sort: str, what: Hashable) -> bool:
+        """Note that something happens; tell whether that was known before this execution."""
+        if (sort, what) in self.features:
+            return True
+        self.learned.add((sort, what))
+        return False
+
+
+def _has_been_here(value: Any, passed: set[int]) -> bool:
+    """Tell whether a walk has passed an object without a table: only attributes lead it back."""
+    if not type(value).__dictoffset__:
+        return False
+    if id(value) in passed:
+        return True
+    passed.add(id(value))
+    return False

@@ -1,0 +1,236 @@
+"""The locations of published objects: what reading and writing an attribute or variable accesses.
+
+A `Table` is a mapping from names of attributes to the codes of reading them, filled as they are
+asked for; those of writing are in `writes` and `stores`. Containers have tables of their own
+(`containers`), and so have primitives.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.events import Codes, Mode, code, location_of
+
+if TYPE_CHECKING:
+    from treadle.python.sharing.shared import Feature, Shared
+
+
+class Table(dict[Any, Codes]):
+    """The locations of one published object: codes of reading an attribute, item or key."""
+
+    __slots__ = ("key", "kind", "label", "shared", "sort", "stores", "writes")
+
+    counts = False
+    """Whether `begin` has to look at the object in every execution."""
+    is_selective = False
+    """Whether only some such objects are the test's business."""
+    kind: type
+    """The class of the object."""
+
+    def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
+        super().__init__()
+        self.shared = shared
+        self.key = key
+        self.label = label
+        self.sort = sort
+        self.writes: dict[Any, Codes] = _Writes(self)
+        """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
+        self.stores: dict[Any, Codes] = _Stores(self)
+        """Codes of assigning."""
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Return the sort of an object: what is learned about it holds for all of its sort."""
+        del label
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+    def begin(self, value: Any) -> None:
+        """Take note of the state in which the object is published."""
+
+    def forget(self) -> None:
+        """Forget codes that depend on what was learned."""
+        self.clear()
+        self.writes.clear()
+        self.stores.clear()
+
+    def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of one location of the object; its name follows the object's."""
+        return code(self.shared.data_location((self.key, what), self.label + name), mode)
+
+    def cell_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of a location that holds one value: an attribute or a variable."""
+        access = self.at(what, mode, name)
+        self.shared.cells[location_of(access)] = self.key, what
+        return access
+
+    def sync_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
+        """Return the code of a location of the object that synchronises, and holds no data."""
+        return code(self.shared.location((self.key, what), self.label + name), mode)
+
+    def __missing__(self, what: Any) -> Codes:
+        codes = self[what] = self.read(what)
+        return codes
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading something; empty if that never changes."""
+        raise NotImplementedError
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of writing something."""
+        raise NotImplementedError
+
+
+class _Writes(dict[Any, Codes]):
+    """The codes of writing, filled as they are asked for."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, what: Any) -> Codes:
+        codes = self[what] = self.table.write(what)
+        return codes
+
+
+class _Stores(_Writes):
+    """The codes of assigning: of what can be told to be replaced, without a look at it."""
+
+    __slots__ = ()
+
+    def __missing__(self, what: Any) -> Codes:
+        cells = self.table.shared.cells
+        codes = self[what] = tuple(
+            code(location_of(access), Mode.STORE) if location_of(access) in cells else access
+            for access in self.table.writes[what]
+        )
+        return codes
+
+
+_DECIDING = dict.fromkeys(("__class__", "__dict__"))
+"""Attributes whose values decide what the others are: who reads any of them looks at these."""
+
+
+class ObjectTable(Table):
+    """Attributes of an instance."""
+
+    __slots__ = ()
+
+    def read(self, what: Any) -> Codes:
+        """Return the attribute's location, and those of classes that hold it, if they change."""
+        shared = self.shared
+        codes = []
+        for name in {what: None, **_DECIDING}:
+            if shared.happens(self.sort, name):
+                codes.append(self._attribute(name, Mode.READ))
+        for owner in self.kind.__mro__:
+            if shared.happens(*class_feature(owner, what)):
+                codes.append(class_attribute(shared, owner, what, Mode.READ))
+        return tuple(codes)
+
+    def write(self, what: Any) -> Codes:
+        """Return the attribute's location; none if the class turns the assignment into a call."""
+        if _has_own_setattr(self.kind) or _is_computed(self.kind, what):
+            return ()
+        return self.stored(what)
+
+    def stored(self, what: Any) -> Codes:
+        """Return the codes of really storing an attribute."""
+        if not self.shared.write(self.sort, what):
+            return ()
+        return (self._attribute(what, Mode.WRITE),)
+
+    def _attribute(self, name: Any, mode: Mode) -> int:
+        locate = self.at if name in _DECIDING else self.cell_at
+        return locate(name, mode, f".{name}")
+
+
+def _has_own_setattr(kind: type) -> bool:
+    """Tell whether a class turns every assignment of an attribute into a call."""
+    return any(
+        isinstance(vars(owner).get("__setattr__"), types.FunctionType) for owner in kind.__mro__
+    )
+
+
+def _is_computed(kind: type, name: str) -> bool:
+    """Tell whether assigning an attribute calls a descriptor's code."""
+    for owner in kind.__mro__:
+        if name in owner.__dict__:
+            found = owner.__dict__[name]
+            return hasattr(type(found), "__set__") and not isinstance(
+                found, types.MemberDescriptorType | types.GetSetDescriptorType
+            )
+    return False
+
+
+def class_feature(owner: type, name: str) -> Feature:
+    """Return the feature of a class attribute that is assigned."""
+    return (f"class {owner.__module__}.{owner.__qualname__}", name)
+
+
+def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
+    """Return the code of a class attribute."""
+    sort, _ = class_feature(owner, name)
+    return code(shared.data_location((sort, name), f"{owner.__qualname__}.{name}"), mode)
+
+
+class ClassTable(Table):
+    """Attributes of a class."""
+
+    __slots__ = ("owner",)
+
+    counts = True
+    is_selective = True
+
+    def begin(self, value: Any) -> None:
+        """Remember the class."""
+        self.owner = value
+
+    def read(self, what: Any) -> Codes:
+        """Return the locations of the classes that may hold the attribute, if they change."""
+        return tuple(
+            class_attribute(self.shared, owner, what, Mode.READ)
+            for owner in (*self.owner.__mro__, *type(self.owner).__mro__)
+            if self.shared.happens(*class_feature(owner, what))
+        )
+
+    def write(self, what: Any) -> Codes:
+        """Return the location of the class's own attribute."""
+        if not self.shared.write(*class_feature(self.owner, what)):
+            return ()
+        return (class_attribute(self.shared, self.owner, what, Mode.WRITE),)
+
+
+class NewModuleTable(ObjectTable):
+    """Attributes of a module that was made, not imported."""
+
+    __slots__ = ()
+
+    is_selective = True
+
+
+class CellTable(Table):
+    """A variable that functions close over."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Variables are told apart by name."""
+        del value
+        return f"variable {label}"
+
+    def read(self, what: Any) -> Codes:
+        """Return the variable's location, if it is assigned."""
+        if not self.shared.happens(self.sort, "assigned"):
+            return ()
+        return (self.cell_at("cell", Mode.READ),)
+
+    def write(self, what: Any) -> Codes:
+        """Return the variable's location."""
+        if not self.shared.write(self.sort, "assigned"):
+            return ()
+        return (self.cell_at("cell", Mode.WRITE),)

@@ -1,0 +1,51 @@
+"""Weak references, proxies and finalizers: what they lead to is shared with whoever has them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.python.sharing.children import (
+    children_of_finalizer,
+    children_of_proxy,
+    children_of_reference,
+)
+from treadle.python.sharing.tables import ObjectTable, Table
+from treadle.python.sharing.walks import register
+
+
+class WeakProxyTable(Table):
+    """A weak proxy: its attributes are those of what it stands for, which is published too."""
+
+    __slots__ = ("target",)
+
+    counts = True
+    target: Callable[[], Any]
+    """Returns what the proxy stands for."""
+
+    def begin(self, value: Any) -> None:
+        """Find what the proxy stands for."""
+        self.forget()
+        found = next(children_of_proxy(value, ""), None)
+        self.target = (lambda: None) if found is None else weakref.ref(found[0])
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading an attribute of what the proxy stands for."""
+        table = self._table()
+        return () if table is None else table[what]
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of writing an attribute of what the proxy stands for."""
+        table = self._table()
+        return () if table is None else table.writes[what]
+
+    def _table(self) -> Table | None:
+        return self.shared.published.get(id(self.target()))
+
+
+register(weakref.ref, None, children_of_reference)
+register(weakref.ProxyType, WeakProxyTable, children_of_proxy)
+register(weakref.CallableProxyType, WeakProxyTable, children_of_proxy)
+register(weakref.finalize, ObjectTable, children_of_finalizer)

@@ -1,1 +1,0 @@
-"""How failures are shrunk; `treadle.shrink` is what users call."""

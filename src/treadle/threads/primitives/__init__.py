@@ -1,0 +1,1 @@
+"""Stand-ins for the standard library's primitives, one file each."""

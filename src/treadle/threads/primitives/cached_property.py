@@ -1,0 +1,54 @@
+"""`functools.cached_property`: looking the value up, computing it and keeping it are three steps.
+
+The original is not code under test, and until Python 3.11 it computes under a lock. A lock made
+when its class was imported is a real one, which all controlled threads could enter: they are one
+thread for the system. So this does what the original does, with the lock's model.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime import control
+from treadle.python.sharing.tables import ObjectTable
+from treadle.threads.primitives.locks import model_of
+from treadle.threads.primitives.patches import Patches
+
+_original: Any = functools.cached_property.__get__
+_MISSING = object()
+
+
+def _get(self: Any, instance: Any, owner: type | None = None) -> Any:
+    """Stand for `cached_property.__get__`; what is wrong, the original says."""
+    name = self.attrname
+    cache = getattr(instance, "__dict__", None)
+    if control.current() is None or name is None or not isinstance(cache, dict):
+        return _original(self, instance, owner)
+    value = cache.get(name, _MISSING)  # in the step that looked the attribute up
+    if value is not _MISSING:
+        return value
+    lock = getattr(self, "lock", None)
+    if lock is None:
+        return _compute(self, instance, cache)
+    with model_of(lock):
+        hooks.load_attr(instance, name)
+        value = cache.get(name, _MISSING)
+        return _compute(self, instance, cache) if value is _MISSING else value
+
+
+def _compute(self: Any, instance: Any, cache: dict[str, Any]) -> Any:
+    value = self.func(instance)
+    table = hooks.published.get(id(instance))
+    if table is not None:
+        hooks.hand_out(value, f"{table.label}.{self.attrname}")
+        if isinstance(table, ObjectTable):  # it goes past the `__setattr__` of the instance
+            hooks.say(table.stored(self.attrname))
+        else:
+            hooks.say(table.stores[self.attrname])
+    cache[self.attrname] = value
+    return value
+
+
+PATCHES: Patches = Patches(attributes=[(functools.cached_property, "__get__", _get)])

@@ -1,0 +1,235 @@
+"""Time on a virtual clock: sleeping takes none, and every execution begins at the same time.
+
+Each task has a clock of its own (`Task.now`), so that reading it is no event. A task's clock goes
+on when it sleeps or waits in vain, and to the later of two clocks when it joins a thread. Reading
+the clock makes it tick, the more the longer a task does nothing else: a loop that polls until a
+deadline comes to its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import gc
+import operator
+import time
+from collections.abc import Callable
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime import control
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.task import Task
+from treadle.threads.primitives.patches import Patches
+
+EPOCH = 1_000_000_000.0
+"""What `time.time` returns at the beginning: 2001-09-09."""
+MONOTONIC = 1000.0
+"""What `time.monotonic` and `time.perf_counter` return at the beginning."""
+_TICK = 1e-6
+_PATIENCE = 16
+"""Readings in a row after which each tick is twice as long as the one before."""
+_LONGEST_SLEEP = 2.0**63 / 1e9
+
+
+class Sleep(Operation):
+    """Let time pass: always possible, but the natural schedule lets others go first."""
+
+    __slots__ = ("_until",)
+
+    def __init__(self, until: float) -> None:
+        self._until = until
+
+    def ready(self, task: Task) -> bool:
+        """A sleeper may wake up at any time, as far as the others can tell."""
+        return True
+
+    def deadline(self, task: Task) -> float | None:
+        """Return when it wakes up."""
+        return self._until
+
+    def pending(self, task: Task) -> Codes:
+        """Return nothing: sleeping touches nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Say that it sleeps."""
+        return "the end of its sleep"
+
+
+def sleep(seconds: Any, /) -> None:
+    """`time.sleep`."""
+    me = control.current()
+    if me is None:
+        _sleep(seconds)
+        return
+    duration = seconds if isinstance(seconds, float) else operator.index(seconds)
+    if not 0 <= duration < _LONGEST_SLEEP:
+        _sleep(seconds)  # refuses it at once
+    operation = Sleep(me.now + duration)
+    control.announce(operation)
+    if me.doing is operation:
+        me.doing = ()
+    control.pass_time(me, duration)
+
+
+def _ticked(me: Task) -> float:
+    """Return what a task's clock shows, and let it tick."""
+    readings, shown = me.scratch.get("clock", (0, me.now))
+    readings = readings + 1 if shown == me.now else 1
+    me.now += _TICK * 2 ** max(0, readings - _PATIENCE)
+    hooks.effects[0] = True  # what a loop does may depend on it
+    me.scratch["clock"] = (readings, me.now)
+    return me.now
+
+
+def _clock(original: Callable[[], float], base: float) -> Callable[[], float]:
+    """Return the virtual version of a function that returns seconds."""
+
+    def read() -> float:
+        me = control.current()
+        return original() if me is None else base + _ticked(me)
+
+    read.__name__ = original.__name__
+    return read
+
+
+def _clock_ns(original: Callable[[], int], base: float) -> Callable[[], int]:
+    """Return the virtual version of a function that returns nanoseconds."""
+
+    def read() -> int:
+        me = control.current()
+        return original() if me is None else int(base) * 10**9 + round(_ticked(me) * 1e9)
+
+    read.__name__ = original.__name__
+    return read
+
+
+_BASES = {
+    getattr(time, name): base
+    for name, base in {
+        "CLOCK_REALTIME": EPOCH,
+        "CLOCK_MONOTONIC": MONOTONIC,
+        "CLOCK_MONOTONIC_RAW": MONOTONIC,
+        "CLOCK_BOOTTIME": MONOTONIC,
+        "CLOCK_PROCESS_CPUTIME_ID": 0.0,
+        "CLOCK_THREAD_CPUTIME_ID": 0.0,
+    }.items()
+    if hasattr(time, name)
+}
+
+
+def clock_gettime(clock: int, /) -> float:
+    """`time.clock_gettime`."""
+    me = control.current()
+    return (
+        _clock_gettime(clock) if me is None or clock not in _BASES else _BASES[clock] + _ticked(me)
+    )
+
+
+def clock_gettime_ns(clock: int, /) -> int:
+    """`time.clock_gettime_ns`."""
+    me = control.current()
+    if me is None or clock not in _BASES:
+        return _clock_gettime_ns(clock)
+    return int(_BASES[clock]) * 10**9 + round(_ticked(me) * 1e9)
+
+
+def _of_now(original: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
+    """Return the virtual version of a function whose argument is the time now by default."""
+
+    def convert(*args: Any) -> Any:
+        me = control.current()
+        if me is None or (len(args) > position and args[position] is not None):
+            return original(*args)
+        now: Any = EPOCH + _ticked(me)
+        if original is _asctime or original is _strftime:
+            now = _localtime(now)
+        return original(*args[:position], now)
+
+    convert.__name__ = original.__name__
+    return convert
+
+
+# `datetime.now` is written in C, and so is its class, which refuses assignments.
+
+
+class _TypeInC:
+    """A built-in class whose attributes can be replaced: patched like any other owner."""
+
+    _kind: type
+    _attributes: dict[str, Any]
+
+    def __init__(self, kind: type) -> None:
+        found = [one for one in gc.get_referents(kind.__dict__) if type(one) is dict]
+        object.__setattr__(self, "_kind", kind)
+        object.__setattr__(self, "_attributes", found[0])
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        return self._attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._attributes[name] = value
+        _type_modified(self._kind)
+
+
+def _type_modified(kind: type) -> None:
+    """Make the interpreter forget what it remembers of a class's attributes."""
+    function = ctypes.pythonapi.PyType_Modified
+    function.argtypes = [ctypes.py_object]
+    function.restype = None
+    function(kind)
+
+
+def _now(cls: Any, tz: datetime.tzinfo | None = None) -> Any:
+    """`datetime.now`."""
+    me = control.current()
+    if me is None:
+        return _datetime_now.__get__(None, cls)(tz)
+    return cls.fromtimestamp(EPOCH + _ticked(me), tz)
+
+
+def _utcnow(cls: Any) -> Any:
+    """`datetime.utcnow`."""
+    if control.current() is None:
+        return _datetime_utcnow.__get__(None, cls)()
+    return _now(cls, datetime.UTC).replace(tzinfo=None)
+
+
+_datetime_now: Any = vars(datetime.datetime)["now"]
+_datetime_utcnow: Any = vars(datetime.datetime)["utcnow"]
+_sleep = time.sleep
+_localtime = time.localtime
+_asctime = time.asctime
+_strftime = time.strftime
+_clock_gettime = time.clock_gettime
+_clock_gettime_ns = time.clock_gettime_ns
+
+PATCHES: Patches = Patches(
+    attributes=[
+        (_TypeInC(datetime.datetime), "now", classmethod(_now)),
+        (_TypeInC(datetime.datetime), "utcnow", classmethod(_utcnow)),
+    ],
+    references=[
+        (_sleep, sleep),
+        (time.time, _clock(time.time, EPOCH)),
+        (time.time_ns, _clock_ns(time.time_ns, EPOCH)),
+        (time.monotonic, _clock(time.monotonic, MONOTONIC)),
+        (time.monotonic_ns, _clock_ns(time.monotonic_ns, MONOTONIC)),
+        (time.perf_counter, _clock(time.perf_counter, MONOTONIC)),
+        (time.perf_counter_ns, _clock_ns(time.perf_counter_ns, MONOTONIC)),
+        (time.process_time, _clock(time.process_time, 0.0)),
+        (time.process_time_ns, _clock_ns(time.process_time_ns, 0.0)),
+        (time.thread_time, _clock(time.thread_time, 0.0)),
+        (time.thread_time_ns, _clock_ns(time.thread_time_ns, 0.0)),
+        (_clock_gettime, clock_gettime),
+        (_clock_gettime_ns, clock_gettime_ns),
+        (_localtime, _of_now(_localtime)),
+        (time.gmtime, _of_now(time.gmtime)),
+        (time.ctime, _of_now(time.ctime)),
+        (_asctime, _of_now(_asctime)),
+        (_strftime, _of_now(_strftime, 1)),
+    ],
+)

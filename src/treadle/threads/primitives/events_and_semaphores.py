@@ -1,0 +1,271 @@
+"""`threading.Event`, `Semaphore` and `BoundedSemaphore` under control, patched in place."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from treadle.core.events import OPEN, Codes, Mode
+from treadle.python.runtime import control
+from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.task import Task
+from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.primitives.patches import Patches
+
+
+def _codes(primitive: Any, *modes: Mode) -> Codes:
+    """Return the codes of accesses to a primitive's state."""
+    table = table_of(id(primitive))
+    return () if table is None else tuple([table.code(mode) for mode in modes])
+
+
+def _access(primitive: Any, mode: Mode) -> None:
+    """Announce one access to a primitive's state."""
+    codes = _codes(primitive, mode)
+    if codes:
+        act(control.announce(codes), codes)
+
+
+# Events
+
+
+class _Wait(Operation):
+    """Wait until an event is set.
+
+    CPython's wait also returns when the event was set and cleared again meanwhile. That needs no
+    memory: it is the same as returning before it was cleared, and going on later.
+    """
+
+    __slots__ = ("_event",)
+
+    def __init__(self, event: Any) -> None:
+        self._event = event
+
+    def ready(self, task: Task) -> bool:
+        """Tell whether the event is set."""
+        return bool(self._event._flag)
+
+    def pending(self, task: Task) -> Codes:
+        """Return the look at the flag."""
+        return _codes(self._event, Mode.AWAIT)
+
+    def describe(self) -> str:
+        """Name the event."""
+        return f"{control.label_of(self._event, 'an event of its own')} to be set"
+
+
+class _TimedWait(_Wait):
+    """Wait for some time until an event is set."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, event: Any, timeout: float) -> None:
+        super().__init__(event)
+        self._timeout = timeout
+
+    def ready(self, task: Task) -> bool:
+        """It never waits for ever."""
+        return True
+
+    def deadline(self, task: Task) -> float | None:
+        """Return when it gives up, if the event is not set."""
+        return None if self._event._flag or self._timeout <= 0 else task.now + self._timeout
+
+
+def _event_wait(self: Any, timeout: float | None = None) -> bool:
+    """`Event.wait`."""
+    me = control.current()
+    if me is None:
+        return _original_event_wait(self, timeout)
+    if table_of(id(self)) is None and self._flag:
+        return True
+    control.announce(_Wait(self) if timeout is None else _TimedWait(self, timeout))
+    act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
+    if timeout is not None and not self._flag:
+        control.pass_time(me, timeout)
+    return bool(self._flag)
+
+
+def _event_is_set(self: Any) -> bool:
+    """`Event.is_set`."""
+    if control.current() is not None:
+        _access(self, Mode.READ)
+    return bool(self._flag)
+
+
+def _event_set(self: Any) -> None:
+    """`Event.set`."""
+    if control.current() is None:
+        _original_event_set(self)
+    else:
+        _access(self, Mode.WRITE)
+        self._flag = True
+
+
+def _event_clear(self: Any) -> None:
+    """`Event.clear`."""
+    if control.current() is None:
+        _original_event_clear(self)
+    else:
+        _access(self, Mode.WRITE)
+        self._flag = False
+
+
+# Semaphores
+
+_SEVERAL = "several units released at once"
+"""Then a release just before an acquisition may be needed although a unit remains."""
+_OVERFLOW = "released too often"
+"""Then which of several releases fails depends on their order."""
+
+
+def _taking(table: FacetTable | None, units: int) -> Codes:
+    """Return the codes of a blocking acquisition when there are `units`."""
+    if table is None:
+        return ()
+    if table.shared.happens(table.sort, _SEVERAL):
+        return (table.code(Mode.AWAIT), table.code(Mode.WRITE))
+    return (table.code(Mode.SPARE if units > 1 else Mode.TAKE),)
+
+
+class _Unit(Operation):
+    """Wait until a semaphore has a unit."""
+
+    __slots__ = ("_semaphore",)
+
+    def __init__(self, semaphore: Any) -> None:
+        self._semaphore = semaphore
+
+    def ready(self, task: Task) -> bool:
+        """Tell whether a unit is there."""
+        return bool(self._semaphore._value)
+
+    def pending(self, task: Task) -> Codes:
+        """Return the acquisition."""
+        return _taking(table_of(id(self._semaphore)), self._semaphore._value)
+
+    def describe(self) -> str:
+        """Name the semaphore."""
+        return f"a unit of {control.label_of(self._semaphore, 'a semaphore of its own')}"
+
+
+class _UnitInTime(_Unit):
+    """Take a unit if there is one now, or in time."""
+
+    __slots__ = ("_timeout",)
+
+    def __init__(self, semaphore: Any, timeout: float) -> None:
+        super().__init__(semaphore)
+        self._timeout = timeout
+
+    def ready(self, task: Task) -> bool:
+        """It never waits for ever."""
+        return True
+
+    def deadline(self, task: Task) -> float | None:
+        """Return when it gives up, if there is no unit."""
+        return None if self._semaphore._value or self._timeout <= 0 else task.now + self._timeout
+
+
+def _semaphore_acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> bool:
+    """`Semaphore.acquire`."""
+    me = control.current()
+    if me is None:
+        return bool(_original_semaphore_acquire(self, blocking, timeout))
+    if not blocking and timeout is not None:
+        raise ValueError("can't specify timeout for non-blocking acquire")
+    if blocking and timeout is None:
+        _take_unit(self, me)
+        return True
+    return _try_unit(self, me, timeout or 0)
+
+
+def _take_unit(self: Any, me: Task) -> None:
+    table = table_of(id(self))
+    if table is not None or self._value == 0:
+        control.announce(_Unit(self))
+        act(me, _taking(table, self._value))
+    self._value -= 1
+
+
+def _try_unit(self: Any, me: Task, timeout: float) -> bool:
+    if table_of(id(self)) is not None or self._value == 0:
+        control.announce(_UnitInTime(self, timeout))
+        act(me, (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ)))
+    if self._value == 0:
+        control.pass_time(me, timeout)
+        return False
+    self._value -= 1
+    return True
+
+
+def _semaphore_release(self: Any, n: int = 1) -> None:
+    """`Semaphore.release`."""
+    if control.current() is None:
+        _original_semaphore_release(self, n)
+        return
+    _check_units(self, n)
+    _access(self, Mode.GIVE)
+    self._value += n
+
+
+def _bounded_release(self: Any, n: int = 1) -> None:
+    """`BoundedSemaphore.release`.
+
+    While no execution has shown that there can be one release too many, the order of releases makes
+    no difference: how many units there are after each acquisition does not depend on it.
+    """
+    me = control.current()
+    if me is None:
+        _original_bounded_release(self, n)
+        return
+    _check_units(self, n)
+    table = table_of(id(self))
+    if table is not None:
+        control.announce((table.code(Mode.GIVE),))
+    too_many = self._value + n > self._initial_value
+    if table is not None:
+        known = table.shared.happens(table.sort, _OVERFLOW)
+        if too_many:
+            table.shared.note(table.sort, _OVERFLOW)
+            act(me, (OPEN, table.code(Mode.READ)))
+        elif known:
+            act(me, (OPEN, table.code(Mode.READ), table.code(Mode.GIVE)))
+        else:
+            act(me, (table.code(Mode.GIVE),))
+    if too_many:
+        raise ValueError("Semaphore released too many times")
+    self._value += n
+
+
+def _check_units(self: Any, n: int) -> None:
+    if n < 1:
+        raise ValueError("n must be one or more")
+    table = table_of(id(self))
+    if n > 1 and table is not None:
+        table.shared.note(table.sort, _SEVERAL)
+
+
+_original_event_wait = threading.Event.wait
+_original_event_set = threading.Event.set
+_original_event_clear = threading.Event.clear
+_original_semaphore_acquire = threading.Semaphore.acquire
+_original_semaphore_release = threading.Semaphore.release
+_original_bounded_release = threading.BoundedSemaphore.release
+
+register_primitive(threading.Event, frozenset(vars(threading.Event())))
+register_primitive(threading.Semaphore, frozenset(vars(threading.Semaphore())))
+register_primitive(threading.BoundedSemaphore, frozenset(vars(threading.BoundedSemaphore())))
+
+PATCHES: Patches = Patches(
+    attributes=[
+        (threading.Event, "wait", _event_wait),
+        (threading.Event, "is_set", _event_is_set),
+        (threading.Event, "set", _event_set),
+        (threading.Event, "clear", _event_clear),
+        (threading.Semaphore, "acquire", _semaphore_acquire),
+        (threading.Semaphore, "__enter__", _semaphore_acquire),
+        (threading.Semaphore, "release", _semaphore_release),
+        (threading.BoundedSemaphore, "release", _bounded_release),
+    ]
+)

@@ -1,0 +1,257 @@
+"""`threading.local` under control: each task has values of its own.
+
+The type is written in C and finds its values by the thread of the operating system, of which there
+is only one here. So what that thread has is exchanged at each hand-over: the thread's dictionary up
+to Python 3.12, the key that the thread state holds from 3.13 on. This works for every instance,
+those made at import and those of subclasses too. It costs something, and is done only if there are
+such objects.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import gc
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.errors import TreadleError
+from treadle.core.events import Codes
+from treadle.python.host.collector import referrers
+from treadle.python.runtime import control
+from treadle.python.runtime.task import Task
+from treadle.python.sharing.tables import ObjectTable
+from treadle.python.sharing.walks import register
+from treadle.threads.primitives.patches import Patches
+
+if TYPE_CHECKING:
+    from treadle.threads.program import ThreadProgram
+
+_Local: Any = _thread._local
+_KEYS_FROM = (3, 13)
+_STATE_WORDS = 100
+"""Words of the thread state in which its key for thread-local values is looked for."""
+_FOREIGN = sys.stdlib_module_names | {"_pytest", "click", "hypothesis", "pluggy", "pytest", "rich"}
+"""Packages whose own thread-local objects do not matter for a test."""
+
+
+class DictionarySlot:
+    """What a thread has of each local, up to Python 3.12: entries of the thread's dictionary."""
+
+    def __init__(self) -> None:
+        get = ctypes.pythonapi.PyThreadState_GetDict
+        get.restype = ctypes.c_void_p  # a borrowed reference, which `py_object` would release
+        self._entries: dict[Any, Any] = ctypes.cast(get(), ctypes.py_object).value
+
+    def take(self) -> Any:
+        """Take out what is there."""
+        entries = dict(self._entries)
+        self._entries.clear()
+        return entries
+
+    def put(self, entries: Any) -> None:
+        """Put back what was taken out; nothing for a thread that begins."""
+        if entries:
+            self._entries.update(entries)
+
+
+class KeySlot:
+    """What a thread has of each local, from Python 3.13 on: its key, and a sign that it lives."""
+
+    def __init__(self) -> None:
+        api = ctypes.pythonapi
+        api.PyThreadState_Get.restype = ctypes.c_void_p
+        self._words = (ctypes.c_void_p * _STATE_WORDS).from_address(api.PyThreadState_Get())
+        self._release = api.Py_DecRef
+        self._release.argtypes = [ctypes.c_void_p]
+        self._retain = api.Py_IncRef
+        self._retain.argtypes = [ctypes.c_void_p]
+        self._at = self._find()
+
+    def _find(self) -> int:
+        """Find the key in the thread state: there is no function that returns it."""
+        probe = _Local()
+        probe.value = None
+        for values in gc.get_referents(probe):
+            if isinstance(values, dict) and len(values) == 1:
+                address = id(next(iter(values)))
+                for position in range(_STATE_WORDS - 1):
+                    if self._words[position] == address:
+                        return position
+        raise TreadleError("threading.local cannot be explored on this build of Python")
+
+    def take(self) -> Any:
+        """Take out what is there."""
+        taken = []
+        for position in (self._at, self._at + 1):
+            address = self._words[position]
+            self._words[position] = None
+            if address:
+                taken.append(ctypes.cast(address, ctypes.py_object).value)
+                self._release(address)
+        return taken
+
+    def put(self, taken: Any) -> None:
+        """Put back what was taken out; nothing for a thread that begins."""
+        for position, one in enumerate(taken or ()):
+            self._retain(id(one))
+            self._words[self._at + position] = id(one)
+
+
+class Locals:
+    """The thread-local values of the tasks of one exploration."""
+
+    def __init__(self, program: ThreadProgram) -> None:
+        self._program = program
+        self._slot: DictionarySlot | KeySlot | None = None
+        self._loaded: Task | None = None
+        """Whose values are in place; None for the test's main thread, which has the real ones."""
+        self._home: Any = None
+        self._alive: list[Any] = []
+        """Locals of this execution: one that died would leave its values to its successor."""
+        self._instances: list[tuple[Any, dict[str, Any]]] = []
+        self._wrapped: list[tuple[Any, Any]] = []
+
+    # An exploration's life
+
+    def begin(self) -> None:
+        """Look which thread-local objects there are."""
+        kinds = set(_all_subclasses(_Local))
+        found = [
+            one for one in referrers(kinds) if type(one) in kinds and not _is_foreign(type(one))
+        ]
+        foreign = _foreign_globals() if found else set()
+        self._instances = [(one, dict(one.__dict__)) for one in found if id(one) not in foreign]
+        for kind in _Local.__subclasses__():
+            if kind is not local:
+                self._wrap(kind)
+        if self._instances:
+            self._exchange_from_now_on()
+
+    def end(self) -> None:
+        """Put everything back."""
+        self.reset()
+        self._program.scheduler.on_switch = None
+        while self._wrapped:
+            kind, before = self._wrapped.pop()
+            if before is None:
+                del kind.__new__
+            else:
+                kind.__new__ = before
+        self._instances.clear()
+        self._slot = None
+
+    def reset(self) -> None:
+        """Forget the values of the last execution's tasks."""
+        self._program.scheduler.on_switch = None if self._slot is None else self._switch
+        if self._slot is None:
+            return
+        self._load(None)
+        self._alive.clear()
+        for one, values in self._instances:
+            one.__dict__.clear()
+            one.__dict__.update(values)
+
+    def _wrap(self, kind: Any) -> None:
+        """Be told of new instances of a subclass that was defined before the exploration."""
+        before = vars(kind).get("__new__")
+        make = _Local.__new__ if before is None else before.__get__(None, kind)
+
+        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            one = make(cls, *args, **kwargs)
+            note_new(one)
+            return one
+
+        kind.__new__ = new
+        self._wrapped.append((kind, before))
+
+    # Hand-overs
+
+    def note(self, one: Any) -> None:
+        """Take note of a new thread-local object."""
+        if self._slot is None:
+            self._exchange_from_now_on()
+            me = control.current()
+            if me is not None:
+                self._load(me)
+        self._alive.append(one)
+
+    def _exchange_from_now_on(self) -> None:
+        self._slot = KeySlot() if sys.version_info >= _KEYS_FROM else DictionarySlot()
+        self._loaded = None
+        self._program.scheduler.on_switch = self._switch
+
+    def _switch(self, before: Task | None, after: Task) -> None:
+        del before
+        self._load(after)
+
+    def _load(self, task: Task | None) -> None:
+        """Put a task's values in place of those that are there."""
+        if task is not None and task.parent is None:
+            task = None
+        loaded = self._loaded
+        if task is loaded:
+            return
+        assert self._slot is not None
+        taken = self._slot.take()
+        if loaded is None:
+            self._home = taken
+        else:
+            loaded.scratch["locals"] = taken
+        self._slot.put(self._home if task is None else task.scratch.pop("locals", None))
+        self._loaded = task
+
+
+def note_new(one: Any) -> None:
+    """Take note of a new thread-local object of an execution."""
+    if control.current() is not None:
+        control.the_program().host.locals.note(one)
+
+
+class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading.local`
+    """`threading.local` while a test is explored."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Take note of each instance."""
+        one = _Local.__new__(cls, *args, **kwargs)
+        note_new(one)
+        return one
+
+
+local.__module__, local.__qualname__ = _Local.__module__, _Local.__qualname__
+
+
+class LocalTable(ObjectTable):
+    """Attributes of a thread-local object: nobody else sees them; those of its class are shared."""
+
+    __slots__ = ()
+
+    def stored(self, what: Any) -> Codes:
+        """Return nothing: others have values of their own."""
+        return ()
+
+
+def _all_subclasses(kind: Any) -> Iterable[Any]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _all_subclasses(one)
+
+
+def _is_foreign(kind: Any) -> bool:
+    return kind is not _Local and kind.__module__.partition(".")[0] in _FOREIGN
+
+
+def _foreign_globals() -> set[int]:
+    """Return the plain thread-local objects that are global variables of foreign modules."""
+    found: set[int] = set()
+    for name, module in list(sys.modules.items()):
+        values = list(getattr(module, "__dict__", {}).values())
+        if name.partition(".")[0] in _FOREIGN and _Local in map(type, values):
+            found.update(id(value) for value in values if type(value) is _Local)
+    return found
+
+
+register(_Local, LocalTable)
+
+PATCHES: Patches = Patches(references=[(_Local, local)])

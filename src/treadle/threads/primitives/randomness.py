@@ -1,0 +1,80 @@
+"""Randomness that is the same in every execution.
+
+Each task draws from a generator of its own, seeded with its name: so what it draws does not depend
+on what others have drawn before, and drawing is no event.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+from treadle.python.accesses import calls
+from treadle.python.runtime import control
+from treadle.python.runtime.task import Task
+from treadle.threads.primitives.patches import Patches
+
+_seed = random.Random.seed
+_urandom = os.urandom
+_LOOKING = frozenset({"choice", "choices", "sample", "shuffle"})
+"""Functions that read or change a list that they are given."""
+
+
+def _generator(me: Task, purpose: str) -> random.Random:
+    """Return one of a task's own generators."""
+    found: random.Random | None = me.scratch.get(purpose)
+    if found is None:
+        found = random.Random.__new__(random.Random)
+        _seed(found, f"{purpose} of {me.name}")
+        me.scratch[purpose] = found
+    return found
+
+
+def urandom(size: int, /) -> bytes:
+    """`os.urandom`, and with it `secrets`, `uuid.uuid4` and `random.SystemRandom`."""
+    me = control.current()
+    if me is None:
+        return _urandom(size)
+    if size < 0:
+        raise ValueError("negative argument not allowed")
+    return _generator(me, "os.urandom").getrandbits(size * 8).to_bytes(size, "little")
+
+
+def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+    """`Random.seed`: without an argument, too, the same in every execution."""
+    me = control.current()
+    if me is not None and a is None:
+        a = _generator(me, "random.Random()").getrandbits(64)
+    _seed(self, a, version)
+
+
+def _function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the module `random` that draws from the current task's generator."""
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        me = control.current()
+        if me is None:
+            return original(*args, **kwargs)
+        own = getattr(_generator(me, "random"), name)
+        return (calls.resolve(own) if name in _LOOKING else own)(*args, **kwargs)
+
+    draw.__name__ = name
+    return draw
+
+
+def _functions() -> list[tuple[Any, Any]]:
+    """Return the functions of the module `random` that share one generator."""
+    shared_generator = random.random.__self__  # type: ignore[attr-defined]
+    return [
+        (value, _function(name, value))
+        for name, value in vars(random).items()
+        if getattr(value, "__self__", None) is shared_generator
+    ]
+
+
+PATCHES: Patches = Patches(
+    attributes=[(random.Random, "seed", seed)],
+    references=[(_urandom, urandom), *_functions()],
+)

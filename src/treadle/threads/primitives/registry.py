@@ -1,0 +1,49 @@
+"""All primitives that are replaced while a test is explored."""
+
+from __future__ import annotations
+
+import sys
+
+from treadle.threads.primitives import (
+    barrier,
+    cached_property,
+    clock,
+    condition,
+    events_and_semaphores,
+    forbidden,
+    futures,
+    local,
+    locks,
+    pools,
+    queues,
+    randomness,
+    raw_thread,
+    thread,
+)
+from treadle.threads.primitives.patches import Patches
+
+PATCHES: list[Patches] = [
+    thread.PATCHES,
+    raw_thread.PATCHES,
+    clock.PATCHES,
+    randomness.PATCHES,
+    local.PATCHES,
+    forbidden.PATCHES,
+    locks.PATCHES,
+    condition.PATCHES,
+    events_and_semaphores.PATCHES,
+    barrier.PATCHES,
+    queues.PATCHES,
+    futures.PATCHES,
+    pools.PATCHES,
+    cached_property.PATCHES,
+]
+
+
+def patches() -> list[Patches]:
+    """Return what is replaced; mocks only if somebody uses them, as importing them takes long."""
+    if "unittest.mock" not in sys.modules:
+        return PATCHES
+    from treadle.threads.primitives import mocks
+
+    return [*PATCHES, mocks.PATCHES]
