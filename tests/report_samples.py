@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from treadle.core.program import Access, StepRecord, Wait
+from treadle.core.records import Access, StepRecord, Wait
 from treadle.core.result import Failure, Schedule
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import treadle
-from treadle.core.program import Access, StepRecord
+from treadle.core.records import Access, StepRecord
 from treadle.findings.database import Database, RecordedStep
 
 TEST = "tests/test_bank.py::test_transfer[a/b-1]"
@@ -196,7 +196,7 @@ def test_what_a_killed_run_left_is_removed_some_time(database):
 WRITER = """
 import itertools, sys
 from treadle.findings.database import Database
-from treadle.core.program import Access, StepRecord
+from treadle.core.records import (Access, StepRecord)
 directory, test, name, number = sys.argv[1:]
 database = Database(directory)
 steps = [StepRecord("p", (Access("read", "x" * 50),), "file.py:1")] * 200

@@ -159,8 +159,8 @@ def test_addresses_and_what_pytest_adds_do_not_matter():
 
 def test_a_deadlock_is_told_by_its_waits_in_any_order():
     one, other = (
-        treadle.core.program.Wait("p", "a", ("q",)),
-        treadle.core.program.Wait("q", "b", ("p",)),
+        treadle.core.records.Wait("p", "a", ("q",)),
+        treadle.core.records.Wait("q", "b", ("p",)),
     )
     tokens = {
         Failure("deadlock", "", Schedule(["p"]), 1, waits=waits).token

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report_samples import step
-from treadle.core.program import StepRecord
+from treadle.core.records import StepRecord
 from treadle.report.columns import Emphasis, columns
 from treadle.report.folding import fold
 from treadle.report.line import WIDTH, plain, width_of

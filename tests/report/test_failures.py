@@ -9,7 +9,7 @@ import pytest
 
 import treadle
 from report_samples import EMBRACE, LOST_UPDATE, failure, step, text_of
-from treadle.core.program import Wait
+from treadle.core.records import Wait
 from treadle.core.result import Failure, Schedule
 from treadle.report.json import failure_as_dict
 from treadle.report.text import (

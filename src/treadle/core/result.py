@@ -12,7 +12,8 @@ from urllib.parse import quote, unquote
 
 from treadle.core.errors import ScheduleMismatch
 from treadle.core.happens_before import Trace
-from treadle.core.program import Crash, FrameRecord, Program, Run, StepRecord, Wait
+from treadle.core.program import Crash, Program, Run
+from treadle.core.records import FrameRecord, StepRecord, Wait
 
 if TYPE_CHECKING:
     from treadle.findings.cause import Cause

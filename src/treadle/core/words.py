@@ -10,7 +10,7 @@ from pathlib import Path
 
 from treadle.core.events import Mode
 from treadle.core.frames import Place, is_machinery, runs_tests
-from treadle.core.program import FrameRecord
+from treadle.core.records import FrameRecord
 from treadle.core.result import error_in_words, without_addresses
 
 OPERATIONS = {

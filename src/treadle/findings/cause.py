@@ -34,7 +34,8 @@ from itertools import islice
 
 from treadle.core.errors import TreadleError
 from treadle.core.happens_before import Race, Trace
-from treadle.core.program import CannotStepError, Program, Run, StepRecord
+from treadle.core.program import CannotStepError, Program, Run
+from treadle.core.records import StepRecord
 from treadle.core.result import Failure, Schedule, error_in_words, without_addresses
 from treadle.explore.data_races import data_races
 from treadle.findings.replay import follow, for_report

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treadle.core.program import StepRecord
+from treadle.core.records import StepRecord
 
 DIRECTORY = ".treadle"
 """Where the database is, unless told otherwise: in the working directory."""

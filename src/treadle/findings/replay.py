@@ -10,7 +10,8 @@ from pathlib import Path
 
 from treadle.core.errors import ScheduleMismatch
 from treadle.core.happens_before import Trace
-from treadle.core.program import CannotStepError, FrameRecord, Program, Run, StepRecord
+from treadle.core.program import CannotStepError, Program, Run
+from treadle.core.records import FrameRecord, StepRecord
 from treadle.core.result import Failure, Schedule
 from treadle.explore.data_races import data_races
 from treadle.findings.database import RecordedStep

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from treadle.analyses.decisive_reads import Foresight, OpenSteps
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
-from treadle.core.program import (
-    CannotStepError,
-    Crash,
-    Ending,
-    Foreseen,
-    FrameRecord,
-    StepRecord,
-    Wait,
-)
+from treadle.core.program import CannotStepError, Crash, Ending, Foreseen
+from treadle.core.records import FrameRecord, StepRecord, Wait
 from treadle.core.words import place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.fingerprint import Incomparable, freeze

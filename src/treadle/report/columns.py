@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from treadle.core.program import StepRecord
+from treadle.core.records import StepRecord
 from treadle.report.cast import Cast
 from treadle.report.folding import Fold, fold
 from treadle.report.line import (

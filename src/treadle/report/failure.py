@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.errors import ScheduleMismatch
 from treadle.core.frames import Place, is_of_the_user, place_of_exception
-from treadle.core.program import StepRecord
+from treadle.core.records import StepRecord
 from treadle.core.result import Failure
 from treadle.core.words import place_in_words
 from treadle.findings.cause import Cause

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from treadle.core.program import StepRecord
+from treadle.core.records import StepRecord
 
 _SHORTEST = 3
 """Steps that are worth a line that stands for them."""

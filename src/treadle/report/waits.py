@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treadle.core.program import StepRecord, Wait
+from treadle.core.records import StepRecord, Wait
 from treadle.report.cast import Cast
 from treadle.report.line import Line, enumerated, wrapped
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Codes
 from treadle.core.frames import place_of_frame
-from treadle.core.program import CannotStepError, Crash, Ending, FrameRecord, StepRecord, Wait
+from treadle.core.program import CannotStepError, Crash, Ending
+from treadle.core.records import FrameRecord, StepRecord, Wait
 from treadle.core.result import error_in_words, without_addresses
 from treadle.core.words import place_in_words
 from treadle.python.recording.detail import RecordingScheduler, label_of

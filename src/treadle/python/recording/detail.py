@@ -24,7 +24,7 @@ from treadle.core.frames import (
     place_of_exception,
     place_of_frame,
 )
-from treadle.core.program import Access, FrameRecord, StepRecord
+from treadle.core.records import Access, FrameRecord, StepRecord
 from treadle.core.words import (
     OPERATIONS,
     brief,

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
-from treadle.core.program import Access
+from treadle.core.records import Access
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.instrument.scope import Variable
 from treadle.python.runtime import control
