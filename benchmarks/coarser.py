@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from treadle.api import ALGORITHMS
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.model import Program
 from treadle.papers import jss23

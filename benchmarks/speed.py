@@ -19,9 +19,9 @@ from typing import Any
 
 import treadle
 from printing import print_measurements
-from treadle.api import ALGORITHMS
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.source_sets.optimal import Optimal
 from treadle.model import Program

@@ -1,8 +1,8 @@
 """What pytest loads of Treadle: thin, so that a suite without Treadle tests pays next to nothing.
 
-Nothing of Treadle is imported before the first test that is marked for it, or before the first
-report of one arrives from a worker of pytest-xdist. The work is done by `treadle.plugin`. This
-module is not part of the package because importing `treadle.x` imports all of Treadle.
+Only the declarations of options are imported before the first test that is marked for Treadle, or
+before the first report of one arrives from a worker of pytest-xdist. The work is done by
+`treadle.plugin`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from treadle.core.options import Directory, Flag, Names, Number, OneOf, Option
+from treadle.session.options import everything
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _MARKER = (
     "treadle(**options): run the test once per interleaving of its threads that can make a "
@@ -21,106 +24,10 @@ _MARKER = (
 )
 
 
-def _or_none(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return how to read a budget that can be lifted with `none`; False, as in settings."""
-
-    def read(text: str) -> Any:
-        if text == "none":
-            return False
-        budget = kind(text)
-        if not budget > 0:
-            raise ArgumentTypeError(f"{text} is not above 0; `none` lifts the limit")
-        return budget
-
-    read.__name__ = kind.__name__  # argparse names it in its error
-    return read
-
-
-_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+_OWN_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "--treadle-profile",
         {"metavar": "NAME", "help": "profile: dev (quick), ci (exhaustive, strict), or your own"},
-    ),
-    (
-        "--treadle-algorithm",
-        {"metavar": "NAME", "help": "algorithm, e.g. optimal, source, random, pct"},
-    ),
-    (
-        "--treadle-max-executions",
-        {
-            "metavar": "N",
-            "type": _or_none(int),
-            "help": "stop exploring a test after N executions; `none` lifts the limit",
-        },
-    ),
-    (
-        "--treadle-timeout",
-        {
-            "metavar": "SECONDS",
-            "type": _or_none(float),
-            "help": "stop exploring a test after this time; `none` lifts the limit",
-        },
-    ),
-    (
-        "--treadle-granularity",
-        {
-            "choices": ["access", "gil"],
-            "help": "where threads may switch: between any two accesses, or only where a global "
-            "interpreter lock is handed over",
-        },
-    ),
-    (
-        "--treadle-max-rounds",
-        {
-            "metavar": "N",
-            "type": _or_none(int),
-            "help": "leave out executions in which a thread sleeps, or waits in vain, more than N "
-            "times in a row at one line",
-        },
-    ),
-    ("--treadle-seed", {"metavar": "N", "type": int, "help": "seed of random and pct"}),
-    (
-        "--treadle-strict",
-        {
-            "action": "store_const",
-            "const": True,
-            "help": "fail tests that were not covered within their budget",
-        },
-    ),
-    (
-        "--treadle-no-strict",
-        {
-            "action": "store_const",
-            "const": False,
-            "dest": "treadle_strict",
-            "help": "pass tests that were not covered within their budget, with a note",
-        },
-    ),
-    (
-        "--treadle-no-shrink",
-        {
-            "action": "store_const",
-            "const": False,
-            "dest": "treadle_shrink",
-            "help": "show a failing interleaving as it was found",
-        },
-    ),
-    (
-        "--treadle-database",
-        {
-            "metavar": "DIR",
-            "help": "directory of failing schedules, tried first on the next run "
-            "(default: .treadle beside pyproject.toml)",
-        },
-    ),
-    (
-        "--treadle-no-database",
-        {
-            "action": "store_const",
-            "const": False,
-            "dest": "treadle_database",
-            "help": "keep no failing schedules and try none",
-        },
     ),
     (
         "--treadle-replay",
@@ -137,10 +44,45 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
+def _number(option: Option, values: Number) -> Callable[[str], Any]:
+    """Return how to read a number; a limit can be lifted with `none`."""
+
+    def read(text: str) -> Any:
+        number = option.parsed(text)
+        if number is not False and not values.admits(number):
+            lifts = "; `none` lifts the limit" if values.can_be_none else ""
+            raise ArgumentTypeError(f"{text} is not above 0{lifts}")
+        return number
+
+    read.__name__ = values.kind.__name__  # argparse names it in its error
+    return read
+
+
+def _flags(option: Option) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield an option of explorations as pytest takes it."""
+    values, dest = option.values, f"treadle_{option.name}"
+    shown: dict[str, Any] = {"dest": dest, "help": option.help.rstrip(".").replace("%", "%%")}
+    if isinstance(values, Flag):
+        yield f"--treadle-{option.flag}", {**shown, "action": "store_const", "const": True}
+    elif isinstance(values, Number):
+        shown |= {"type": _number(option, values), "metavar": values.metavar}
+        yield f"--treadle-{option.flag}", shown
+    elif isinstance(values, Names):
+        yield f"--treadle-{option.flag}", {**shown, "action": "append", "metavar": values.metavar}
+    elif isinstance(values, OneOf) and option.name != "algorithm":
+        yield f"--treadle-{option.flag}", {**shown, "choices": values.names}
+    else:
+        yield f"--treadle-{option.flag}", {**shown, "metavar": values.metavar}
+    if isinstance(values, Flag | Directory):
+        off = {"dest": dest, "action": "store_const", "const": False, "help": "the opposite"}
+        yield f"--treadle-{option.off_flag}", off
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add Treadle's options; None means that an option was not given."""
     group = parser.getgroup("treadle", "Treadle: every interleaving that can make a difference")
-    for name, settings in _OPTIONS:
+    declared = (flag for option in everything().values() for flag in _flags(option))
+    for name, settings in (*_OWN_OPTIONS, *declared):
         group.addoption(name, **{"default": None, **settings})
 
 

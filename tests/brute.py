@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from treadle.api import ALGORITHMS
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.program import Restart, Run
 from treadle.core.result import Result
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.strategy import ENDED
 from treadle.model import Program

@@ -135,7 +135,7 @@ def figures_removed(text: str) -> str:
 
 def tokens_removed(text: str) -> str:
     """Replace tokens, which nobody can read."""
-    return re.sub(r"\bt1_[\w-]+", "TOKEN", text)
+    return re.sub(r"\bt2_[\w-]+", "TOKEN", text)
 
 
 def line_of(words: str) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+from treadle.core.failure import Failure
 from treadle.core.records import Access, StepRecord, Wait
-from treadle.core.result import Failure, Schedule
+from treadle.core.schedule import Schedule
 
 
 def step(process: str, line: int, *accesses: str, file: str = "bank.py", **more: str) -> StepRecord:
@@ -20,7 +21,7 @@ def step(process: str, line: int, *accesses: str, file: str = "bank.py", **more:
 
 def failure(kind: str, message: str, trace: list[StepRecord], **more) -> Failure:
     schedule = Schedule(record.process for record in trace)
-    return Failure(kind, message, schedule, **{"step": len(trace), **more}, _trace=trace)
+    return Failure(kind, message, schedule, **{"step": len(trace), **more}, trace=trace)
 
 
 LOST_UPDATE = failure(

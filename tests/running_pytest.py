@@ -66,6 +66,6 @@ def section_of(result: pytest.RunResult, title: str) -> list[str]:
 
 def token_of(result: pytest.RunResult) -> str:
     """Return the token that a failure was printed with."""
-    found = re.search(r"--treadle-replay (t1_\S+)", result.stdout.str())
+    found = re.search(r"--treadle-replay (t2_\S+)", result.stdout.str())
     assert found is not None
     return found[1]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 import treadle
 from treadle import Schedule
-from treadle.findings.replay import record
+from treadle.findings.recording import record
 from treadle.model import Lock, Program
 
 Process = Iterator[Any]
@@ -115,7 +118,7 @@ def test_an_unknown_schedule_gets_the_list() -> None:
 
 @pytest.mark.parametrize("depth", [0, -1, 1.5, "3"])
 def test_a_depth_that_makes_no_sense(depth: Any) -> None:
-    with pytest.raises(treadle.TreadleError, match="depth must be 1 or more"):
+    with pytest.raises(treadle.TreadleError, match="depth must be a whole number above 0"):
         treadle.explore(racy, "pct", depth=depth)
 
 
@@ -213,7 +216,9 @@ def test_a_replayed_failure_has_a_trace() -> None:
     ]
     assert trace[-1].error.startswith("AssertionError: p was faster")
     assert failure.trace is trace
-    assert record(program, failure.schedule) == trace
+    again = treadle.Failure("assertion", "", failure.schedule, failure.step)
+    record(program, again)
+    assert again.trace == trace
 
 
 def test_a_failure_without_a_program_has_no_trace() -> None:
@@ -375,11 +380,32 @@ def test_nothing_public_is_left_out_of_all() -> None:
         tree = ast.parse(Path(inspect.getfile(module)).read_text())
         imported = {
             alias.asname or alias.name
-            for node in tree.body
-            if isinstance(node, ast.ImportFrom)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("treadle")
             for alias in node.names
         }
-        assert imported == set(module.__all__)
+        assert imported - {"_formats"} == set(module.__all__)
+
+
+def test_names_are_loaded_when_they_are_used() -> None:
+    code = """
+        import sys, treadle
+        heavy = {"greenlet", "bytecode", "rich", "click", "treadle.model", "treadle.api"}
+        assert not heavy & set(sys.modules), heavy & set(sys.modules)
+        assert set(treadle.__all__) <= set(dir(treadle))
+        import treadle.explore.search
+        assert callable(treadle.explore) and treadle.explore.__module__ == "treadle.api"
+        assert not {"greenlet", "bytecode", "rich"} & set(sys.modules)
+        program = treadle.model.Program()
+        treadle.model.Program.process(program, lambda s: (yield), name="p")
+        assert treadle.explore(program).ok
+        assert not {"greenlet", "bytecode", "rich"} & set(sys.modules)
+        try:
+            treadle.exlpore
+        except AttributeError as error:
+            assert "has no attribute 'exlpore'" in str(error)
+        """
+    subprocess.run([sys.executable, "-c", dedent(code)], check=True)
 
 
 def test_the_promised_options_are_there() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.api import ALGORITHMS
+from treadle.explore.registry import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,7 +13,6 @@ import pytest
 import treadle
 from brute import brute_force, explored
 from logbook import FOUR, counts, logbook
-from treadle.api import ALGORITHMS
 from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES, Choices
@@ -22,6 +21,7 @@ from treadle.explore.context.dontdo import DontDoSets
 from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.context.state_check import Contexts
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.model import Program
 from treadle.papers import jss23

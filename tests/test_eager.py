@@ -12,7 +12,6 @@ import treadle
 from brute import brute_force, explored
 from test_properties import EAGER, differences
 from test_rigid import program_of
-from treadle.api import ALGORITHMS
 from treadle.core.program import Run
 from treadle.core.result import Result
 from treadle.explore.budget import Budget
@@ -23,6 +22,7 @@ from treadle.explore.eager.constraint_systems import Pair, Traces
 from treadle.explore.eager.eager import Eager, EagerAdaptive, EagerShort
 from treadle.explore.eager.normal_forms import NormalForms
 from treadle.explore.eager.plan import Plan
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.model import Counter, Lock, Program, Semaphore
 from treadle.papers import atva16

@@ -19,7 +19,7 @@ from rich.console import Console
 
 import golden_programs as programs
 import treadle
-from treadle.core.result import Failure
+from treadle.core.failure import Failure
 from treadle.report.failure import lines_of, render
 from treadle.report.line import ASCII, UNICODE, Marks, plain
 from treadle.report.text import failure_in_words

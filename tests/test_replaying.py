@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.api import rerun
-from treadle.core.result import Failure
+from treadle.core.failure import Failure
 from treadle.findings.database import Database, RecordedStep
-from treadle.findings.memory import REPLAYED, Memory
+from treadle.findings.tokens import read_token
 from treadle.model import Lock, Program
+from treadle.session.memory import REPLAYED, Memory
+from treadle.session.replaying import rerun
+from treadle.session.session import opened
+from treadle.session.settings import Settings
 
 
 def counting(*, change: str = "") -> Program:
@@ -323,10 +326,12 @@ def test_other_options_are_refused(option, words):
 
 
 def test_a_program_made_with_other_options_is_refused(failure):
-    program = treadle.api.as_program(racing, granularity="gil")
     (found, *_) = treadle.explore(racing, races=True).failures
-    with pytest.raises(treadle.ScheduleMismatch, match="recorded with granularity='access', and"):
-        treadle.replay(program, found.token)
+    with (
+        opened(racing, Settings().changed({"granularity": "gil"})) as coarse,
+        pytest.raises(treadle.ScheduleMismatch, match="recorded with granularity='access', and"),
+    ):
+        coarse.rerun(read_token(found.token))
     with pytest.raises(treadle.ScheduleMismatch, match="recorded with a model, and this program"):
         treadle.replay(racing, failure.token)
 
@@ -343,15 +348,20 @@ def test_exceptions_of_threads_are_left_alone_again(monkeypatch):
 # What earlier runs found
 
 
+def remembered(memory: Memory, test: Any, **options: Any) -> treadle.Result | None:
+    with opened(test, Settings().changed(options)) as session:
+        return memory.result_of(session)
+
+
 @pytest.fixture
 def memory(tmp_path) -> Memory:
     return Memory(Database(tmp_path / "kept"), "bank.py::counting")
 
 
 def test_what_failed_is_tried_first(memory, failure):
-    assert memory.result_of(counting(), "optimal", races=False) is None
+    assert remembered(memory, counting()) is None
     assert memory.keep(failure)
-    result = memory.result_of(counting(), "source", races=False)
+    result = remembered(memory, counting(), algorithm="source")
     assert result is not None
     assert (result.algorithm, result.complete, result.notes) == ("source", False, [REPLAYED])
     assert [found.token for found in result.failures] == [failure.token]
@@ -361,14 +371,14 @@ def test_what_failed_is_tried_first(memory, failure):
 @pytest.mark.parametrize("change", ["mended", "locked", "alone"])
 def test_what_fails_no_more_is_forgotten(memory, failure, change):
     memory.keep(failure)
-    assert memory.result_of(counting(change=change), "optimal", races=False) is None
+    assert remembered(memory, counting(change=change)) is None
     assert memory.database.load(memory.test) == []
 
 
 def test_another_failure_in_its_place_is_shown_too(memory, failure):
     memory.keep(failure)
     program = counting(change="another message")
-    result = memory.result_of(program, "optimal", races=False)
+    result = remembered(memory, program)
     assert result is not None
     assert "something else" in result.failures[0].message
     assert memory.database.load(memory.test) == []
@@ -376,19 +386,17 @@ def test_another_failure_in_its_place_is_shown_too(memory, failure):
 
 def test_damaged_tokens_are_forgotten(memory):
     memory.database.save(memory.test, "t1_nonsense")
-    assert memory.result_of(counting(), "optimal", races=False) is None
+    assert remembered(memory, counting()) is None
     assert memory.database.load(memory.test) == []
 
 
 def test_what_was_found_with_other_options_waits(memory):
     (race, *_) = treadle.explore(racing, races=True).failures
     assert memory.keep(race)
-    program = treadle.api.as_program(racing)
-    assert memory.result_of(program, "optimal", races=False) is None
-    coarse = treadle.api.as_program(racing, granularity="gil")
-    assert memory.result_of(coarse, "optimal", races=True) is None
+    assert remembered(memory, racing) is None
+    assert remembered(memory, racing, granularity="gil", races=True) is None
     assert memory.database.load(memory.test) == [race.token]
-    assert memory.result_of(program, "optimal", races=True) is not None
+    assert remembered(memory, racing, races=True) is not None
 
 
 def test_budgets_are_not_kept(memory):

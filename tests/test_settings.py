@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 import treadle
 from treadle.core.errors import TreadleError
+from treadle.session.options import everything, exploring
 from treadle.session.settings import Settings, project_of
 
 
@@ -27,9 +27,11 @@ def write(directory: Path, text: str) -> Path:
 
 def test_defaults_are_those_of_explore() -> None:
     parameters = inspect.signature(treadle.explore).parameters
-    settings = Settings().for_exploring()
-    assert settings == {name: parameters[name].default for name in settings}
-    assert set(parameters) - set(settings) == {"test", "listener", "learn", "refined"}
+    names = set(parameters) - {"test", "listener"}
+    assert names == set(exploring())
+    assert {name: getattr(Settings(), name) for name in names} == {
+        name: parameters[name].default for name in names
+    }
 
 
 def test_every_setting_can_be_read() -> None:
@@ -38,8 +40,9 @@ def test_every_setting_can_be_read() -> None:
         "timeout": 1.5, "granularity": "gil", "instrument": ["a", "b"], "races": True,
         "thread_exceptions": False, "max_rounds": 3, "watchdog": 2, "seed": -1, "depth": 2,
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
+        "learn": False, "refined": False,
     }  # fmt: skip
-    assert values.keys() == {field.name for field in fields(Settings)}
+    assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")
     assert {name: getattr(settings, name) for name in values} == {
         **values,
@@ -103,12 +106,12 @@ def test_the_nearest_project_counts(tmp_path: Path) -> None:
     [
         ("[tool.treadle]\nalgoritm = 'x'", "[tool.treadle]: unknown setting 'algoritm': did you"),
         ("[tool.treadle]\nzzz = 1", "[tool.treadle]: unknown setting 'zzz': choose from algorithm"),
-        ("[tool.treadle]\nalgorithm = 'x'", "algorithm must be one of exhaustive, sleep, "),
+        ("[tool.treadle]\nalgorithm = 'x'", "unknown algorithm 'x': choose one of exhaustive, "),
         ("[tool.treadle]\nmax_executions = 0", "max_executions must be a whole number above 0, or"),
         ("[tool.treadle]\nmax_executions = true", "max_executions must be a whole number above 0"),
         ("[tool.treadle]\nmax_steps = false", "max_steps must be a whole number above 0, not"),
         ("[tool.treadle]\ntimeout = '5'", "timeout must be a number of seconds above 0, or false"),
-        ("[tool.treadle]\ninstrument = 'a'", "instrument must be a list of packages, not 'a'"),
+        ("[tool.treadle]\ninstrument = 'a'", "instrument must be a list of packages, like"),
         ("[tool.treadle]\nstrict = 1", "strict must be true or false, not 1"),
         ("[tool.treadle]\nseed = 1.5", "seed must be a whole number, not 1.5"),
         ("[tool.treadle]\ndatabase = ''", "database must be a directory, or false for none"),

@@ -13,8 +13,8 @@ import treadle
 from brute import interleavings
 from racy_model import racy
 from random_programs import ALL, SIMPLE, Body, build, draw_program
+from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
-from treadle.core.result import Failure
 from treadle.explore.choosers import SCHEDULES
 from treadle.findings.shrink.order import fewest_switches
 from treadle.findings.shrink.shrinking import Shrunk
@@ -42,7 +42,7 @@ def smallest_by_brute_force(program: Program, limit: int) -> dict[Key, Cost] | N
         schedule = treadle.Schedule(names)
         found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
         if not found and (waits := run.ending().waits):
-            found.append(Failure.of_deadlock(program, waits, schedule))
+            found.append(Failure.of_deadlock(waits, schedule))
         for failure in found:
             cost = cost_of(names[: failure.step + 1])
             smallest[key_of(failure)] = min(cost, smallest.get(key_of(failure), cost))

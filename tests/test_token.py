@@ -6,7 +6,7 @@ import base64
 import string
 import zlib
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import treadle
 from racy_model import racy
+from treadle.core.failure import KINDS, Failure
 from treadle.core.happens_before import Trace
-from treadle.core.result import Failure, Kind, Schedule
+from treadle.core.schedule import Schedule
 from treadle.findings.tokens import Recipe, is_token, read_token, token_of, write_token
 from treadle.model import Program
 
@@ -46,12 +47,13 @@ def recipes(draw: Any) -> Recipe:
     granularity = draw(st.sampled_from(["", "access", "gil"]))
     gil = {"granularity": "gil"} if granularity == "gil" else {}
     return Recipe(
-        draw(st.sampled_from(get_args(Kind))),
+        draw(st.sampled_from([*KINDS, "quiet"])),
         draw(st.binary(min_size=3, max_size=3)),
         draw(schedules),
         granularity,
         draw(options) | gil,
         draw(st.binary(max_size=32)),
+        draw(st.sampled_from(["", "model", "threads", "actors"])),
     )
 
 
@@ -86,10 +88,10 @@ def test_no_character_can_be_missing_or_added(recipe: Recipe, data: st.DataObjec
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "'' is no token: one begins with t1_, copy it whole"),
+        ("", "'' is no token: one begins with t2_, copy it whole"),
         ("p*2 q", "'p.2 q' is no token"),
         ("t1_", "this token is damaged"),
-        ("t2_AAAA", "this token has format 2, and this version of Treadle reads format 1"),
+        ("t3_AAAA", "this token has format 3, and this version of Treadle reads formats up to 2"),
         ("T1_AAAA", "is no token"),
     ],
 )
@@ -98,17 +100,17 @@ def test_what_is_no_token(text, words):
         read_token(text)
 
 
-def whole(content: bytes) -> str:
+def whole(content: bytes, version: int = 2) -> str:
     """Return a token with a right checksum, whatever it says."""
     checked = zlib.crc32(content).to_bytes(4, "big") + content
-    return "t1_" + base64.urlsafe_b64encode(checked).decode().rstrip("=")
+    return f"t{version}_" + base64.urlsafe_b64encode(checked).decode().rstrip("=")
 
 
-@given(content=st.binary(min_size=4, max_size=40))
-def test_nonsense_with_a_checksum_is_an_error_or_a_recipe(content: bytes) -> None:
+@given(content=st.binary(min_size=4, max_size=40), version=st.sampled_from([1, 2]))
+def test_nonsense_with_a_checksum_is_an_error_or_a_recipe(content: bytes, version: int) -> None:
     said = ""
     try:
-        read_token(whole(content))
+        read_token(whole(content, version))
     except treadle.TreadleError as error:
         said = str(error)
     assert not said or said.startswith("cannot read this token, although it is whole: ")
@@ -117,7 +119,24 @@ def test_nonsense_with_a_checksum_is_an_error_or_a_recipe(content: bytes) -> Non
 def test_a_token_cannot_ask_for_endless_memory():
     huge = b"\x00abc" + b"\x01\x01\x01" + b"\xff\xff\xff\xff\x7f"
     with pytest.raises(treadle.TreadleError, match="it stands for more than 10,000,000 steps"):
-        read_token(whole(huge))
+        read_token(whole(huge, version=1))
+
+
+def test_tokens_of_format_1_are_still_read():
+    recipe = read_token("t1_dp3b5QDifVkDAAFwAAFxAAVjaGVjawQABAAFmlB_uxGi")
+    assert (recipe.front_end, recipe.kind, recipe.granularity) == ("model", "assertion", "")
+    assert str(recipe.schedule) == "p q*2 p check*2"
+    (failure,) = treadle.explore(racy()).failures
+    assert recipe.expects(failure)
+    assert recipe == read_token(failure.token)
+
+
+def test_format_1_knew_two_granularities():
+    body = b"abc" + b"\x0e" + b'{"races":true}' + b"\x01\x01" + b"\x01\x00"
+    access, gil = (read_token(whole(bytes([0x24 | g << 3]) + body, version=1)) for g in (1, 2))
+    assert (access.front_end, access.kind, access.granularity) == ("threads", "race", "access")
+    assert (access.options, access.schedule) == ({"races": True}, ("main",))
+    assert (gil.granularity, gil.options) == ("gil", {"granularity": "gil", "races": True})
 
 
 # Of failures
@@ -125,7 +144,7 @@ def test_a_token_cannot_ask_for_endless_memory():
 
 def test_the_token_of_a_failure():
     (failure,) = treadle.explore(racy()).failures
-    assert failure.token == token_of(failure) == "t1_dp3b5QDifVkDAAFwAAFxAAVjaGVjawQABAAFmlB_uxGi"
+    assert failure.token == "t2_LF3bgADifVkCBgEAAwABcAABcQAFY2hlY2sEAAQABZpQf7sRog"
     recipe = read_token(failure.token)
     assert recipe.schedule == failure.schedule
     assert recipe.expects(failure)
@@ -141,12 +160,12 @@ def test_twenty_steps_take_less_than_a_hundred_characters():
 
 def test_steps_after_the_failing_one_are_left_out():
     failure = Failure("assertion", "x", Schedule(["p", "q", "p", "p"]), 1)
-    assert read_token(failure.token).schedule == ("p", "q")
+    assert read_token(token_of(failure)).schedule == ("p", "q")
 
 
 def test_addresses_and_what_pytest_adds_do_not_matter():
-    def token(kind: Kind, message: str) -> str:
-        return Failure(kind, message, Schedule(["p"]), 0).token
+    def token(kind: str, message: str) -> str:
+        return token_of(Failure(kind, message, Schedule(["p"]), 0))
 
     assert token("exception", "KeyError: <A at 0x1a>") == token("exception", "KeyError: <A at 0x2>")
     assert token("exception", "KeyError: 1") != token("exception", "KeyError: 2")
@@ -163,7 +182,7 @@ def test_a_deadlock_is_told_by_its_waits_in_any_order():
         treadle.core.records.Wait("q", "b", ("p",)),
     )
     tokens = {
-        Failure("deadlock", "", Schedule(["p"]), 1, waits=waits).token
+        token_of(Failure("deadlock", "", Schedule(["p"]), 1, waits=waits))
         for waits in ((one, other), (other, one))
     }
     assert len(tokens) == 1
@@ -190,8 +209,8 @@ def test_prints_are_spread_over_long_schedules(length, stretch):
         return trace
 
     schedule = Schedule(["p"] * length)
-    failure = Failure("assertion", "x", schedule, length - 1, _trace=[None], _events=trace_of(-1))
-    recipe = read_token(failure.token)
+    failure = Failure("assertion", "x", schedule, length - 1)
+    recipe = read_token(token_of(failure, trace_of(-1)))
     assert recipe.first_difference(trace_of(-1)) is None
     for at in range(length):
         first, end = recipe.first_difference(trace_of(at))

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import treadle
 from brute import Dependence
-from treadle.api import ALGORITHMS
 from treadle.core.events import OPEN, Codes, Footprint, Mode, Vocabulary, code, location_of, mode_of
 from treadle.core.happens_before import Trace, bits
 from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import stay
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.model import Program
 

@@ -2,14 +2,27 @@
 
 It runs a concurrent program once per interleaving that can make a difference, and either shows a
 failing one or proves that there is none.
+
+Nothing is loaded before it is used: `import treadle` costs next to nothing.
 """
 
-from treadle import model
-from treadle.api import ALGORITHMS, CheckFailed, check, explore, replay
-from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
-from treadle.core.result import Failure, Result, Schedule
-from treadle.findings.shrink.shrinking import Shrunk, shrink
-from treadle.python.runtime.choice import assume, atomic, choose
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from treadle.core import formats as _formats
+
+if TYPE_CHECKING:
+    from treadle import model
+    from treadle.api import CheckFailed, check, explore, replay, shrink
+    from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
+    from treadle.core.failure import Failure
+    from treadle.core.result import Result
+    from treadle.core.schedule import Schedule
+    from treadle.explore.registry import ALGORITHMS
+    from treadle.findings.shrink.shrinking import Shrunk
+    from treadle.python.runtime.choice import assume, atomic, choose
 
 __version__ = "0.1.0"
 
@@ -32,3 +45,58 @@ __all__ = [
     "replay",
     "shrink",
 ]
+
+_HOMES = {
+    "treadle.api": ("CheckFailed", "check", "explore", "replay", "shrink"),
+    "treadle.core.errors": ("ScheduleMismatch", "TreadleBug", "TreadleError"),
+    "treadle.core.failure": ("Failure",),
+    "treadle.core.result": ("Result",),
+    "treadle.core.schedule": ("Schedule",),
+    "treadle.explore.registry": ("ALGORITHMS",),
+    "treadle.findings.shrink.shrinking": ("Shrunk",),
+    "treadle.python.runtime.choice": ("assume", "atomic", "choose"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+_formats.TEXT.add("failure", "treadle.report.text:failure_in_words")
+_formats.TEXT.add("result", "treadle.report.text:result_in_words")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or a package of Treadle's, when it is first asked for."""
+    if name in _HOME_OF:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    elif name == "model":
+        value = importlib.import_module("treadle.model")
+    else:
+        raise AttributeError(f"module 'treadle' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return all names, those that are not loaded yet included."""
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """The package: `treadle.explore` is the function, also when the package `explore` is loaded.
+
+    Python sets a package's attribute to each of its packages when that is imported.
+    """
+
+    @property
+    def explore(self) -> Any:
+        """The function."""
+        return _explore()
+
+    @explore.setter
+    def explore(self, package: ModuleType) -> None:
+        """Ignore the package of that name."""
+
+
+def _explore() -> Any:
+    return importlib.import_module("treadle.api").explore
+
+
+sys.modules[__name__].__class__ = _Package

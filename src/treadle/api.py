@@ -1,90 +1,55 @@
-"""`explore`, `replay` and `check`: what users call."""
+"""`explore`, `replay`, `shrink` and `check`: what users call."""
 
 from __future__ import annotations
 
-import difflib
 import functools
-import importlib.util
 import inspect
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, Unpack, overload
 
-from treadle.core.errors import ScheduleMismatch, TreadleError
-from treadle.core.program import Program, Restart
-from treadle.core.result import Failure, Result, Schedule
-from treadle.explore.basic.exhaustive import Exhaustive
-from treadle.explore.basic.sleep import SleepSets
-from treadle.explore.budget import MAX_STEPS, Budget
-from treadle.explore.choosers import SCHEDULES
-from treadle.explore.context.context import Context
-from treadle.explore.context.optimal_context import OptimalContext
-from treadle.explore.eager.eager import Eager, EagerAdaptive, EagerShort
-from treadle.explore.observers.observers import Observers
-from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
+from treadle.core.decorated import ASKS_FOR, are_called_plainly
+from treadle.core.errors import TreadleError
+from treadle.core.failure import Failure
+from treadle.core.options import Option
+from treadle.core.program import Program
+from treadle.core.result import Result
 from treadle.explore.progress import Listener
-from treadle.explore.sampling.random_walk import Pct, RandomWalk
-from treadle.explore.search import Search
-from treadle.explore.source_sets.classic import Classic
-from treadle.explore.source_sets.optimal import Optimal
-from treadle.explore.source_sets.source import Source
-from treadle.explore.strategy import Algorithm
-from treadle.findings.database import RecordedStep
-from treadle.findings.replay import Replayed, run_again
-from treadle.findings.tokens import Recipe, is_token, read_token
-from treadle.model import Program as ModelProgram
-from treadle.python.host.host import WATCHDOG
-from treadle.python.runtime.control import is_exploring
-from treadle.threads.program import ThreadProgram
+from treadle.explore.registry import ALGORITHMS
+from treadle.findings.recording import quietly
+from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
+from treadle.session.options import SURROUNDING, CheckOptions, Options, ProgramOptions, exploring
+from treadle.session.replaying import rerun
+from treadle.session.session import opened
+from treadle.session.settings import Settings
 
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    "exhaustive": Exhaustive,
-    "sleep": SleepSets,
-    "classic": Classic,
-    "source": Source,
-    "optimal": Optimal,
-    "observers": Observers,
-    "context": Context,
-    "optimal-context": OptimalContext,
-    "optimal-context-observers": OptimalContextObservers,
-    "eager": Eager,
-    "eager-short": EagerShort,
-    "eager-adaptive": EagerAdaptive,
-    "random": RandomWalk,
-    "pct": Pct,
-}
-"""Every algorithm by name, from the plainest to the strongest, then the sampling ones."""
-
-_Known = TypeVar("_Known")
-
-DECORATED = "__treadle__"
-"""The attribute of tests decorated with `check` that holds what they ask for."""
-
-SAMPLES = 1000
-"""Executions of a sampling algorithm that was given no budget."""
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _takes(options: dict[str, Option]) -> Callable[[Function], Function]:
+    """Let `help` and editors show the options that a function takes by name, with defaults."""
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        known = {parameter.name for parameter in named}
+        named += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
+            for name, option in options.items()
+            if name not in known
+        ]
+        function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+@_takes(exploring())
 def explore(
     test: Program | Callable[[], object],
     algorithm: str = "optimal",
     *,
-    stop_on_failure: bool = True,
-    max_executions: int | None = None,
-    max_steps: int = MAX_STEPS,
-    timeout: float | None = None,
-    granularity: str = "access",
-    instrument: Iterable[str] = (),
-    races: bool = False,
-    thread_exceptions: bool = True,
-    max_rounds: int | None = None,
-    watchdog: float | None = WATCHDOG,
-    schedule: str = "stay",
-    seed: int = 0,
-    depth: int = 3,
-    learn: bool = True,
-    refined: bool = True,
     listener: Listener | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
 
@@ -128,71 +93,30 @@ def explore(
     >>> result.executions, result.complete, result.failures
     (4, True, [])
     """
-    chosen = _lookup("algorithm", algorithm, ALGORITHMS)
-    choose = _lookup("schedule", schedule, SCHEDULES)
-    if races and not chosen.sees_every_order:
-        raise TreadleError(
-            f"races=True needs an algorithm that sees every order, which {algorithm} leaves out "
-            f"where nobody can tell: use optimal"
-        )
-    if not isinstance(depth, int) or depth < 1:
-        raise TreadleError(f"depth must be 1 or more, not {depth!r}")
-    if not chosen.covers and max_executions is None and timeout is None:
-        max_executions = SAMPLES
-    budget = Budget(max_executions, max_steps, timeout)
-    with _opened(
-        test,
-        granularity=granularity,
-        instrument=instrument,
-        thread_exceptions=thread_exceptions,
-        max_rounds=max_rounds,
-        watchdog=watchdog,
-    ) as program:
-        begin = functools.partial(
-            Search,
-            program,
-            chosen,
-            algorithm,
-            budget=budget,
-            choose=choose,
-            stop_on_failure=stop_on_failure,
-            seed=seed,
-            depth=depth,
-            races=races,
-            learn=learn,
-            refined=refined,
-            listener=listener,
-        )
-        return _searched(begin)
-
-
-def _searched(begin: Callable[[], Search]) -> Result:
-    """Search, and begin anew as often as the program learns something about itself."""
-    while True:
-        search = begin()
-        try:
-            result = search.explore()
-        except Restart:
-            continue
-        if isinstance(search.algorithm, Optimal):
-            result.peak_nodes = search.algorithm.peak_nodes
+    with opened(test, _settings({"algorithm": algorithm, **options})) as session:
+        result = session.explore(listener=listener)
+        session.record(*result.failures)
         return result
+
+
+def _settings(options: dict[str, object]) -> Settings:
+    """Return the settings of a call; refuse options that are not for exploring."""
+    for name in options:
+        if name in SURROUNDING:
+            raise TreadleError(f"{name} is an option of `treadle.check`, settings and commands")
+    return Settings().changed(options, for_this_test=True)
 
 
 def replay(
     test: Program | Callable[[], object],
     schedule: Sequence[str] | str,
-    *,
-    granularity: str | None = None,
-    instrument: Iterable[str] | None = None,
-    races: bool | None = None,
-    thread_exceptions: bool | None = None,
-    max_rounds: int | None = None,
+    **options: Unpack[ProgramOptions],
 ) -> Failure | None:
-    """Run exactly one interleaving; return the failure it shows, or None.
+    """Run exactly one interleaving, once; return the failure it shows, or None.
 
     `schedule` is that of a failure, or its token. A token knows the options that found the failure;
-    with a schedule, give them again (see `explore`).
+    with a schedule, give them again (see `explore`). Nothing else is run, so the failure's `cause`
+    is not looked for.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -214,87 +138,44 @@ def replay(
     >>> treadle.replay(program, "q p") is None
     True
     """
-    return rerun(
-        test,
-        schedule,
-        granularity=granularity,
-        instrument=instrument,
-        races=races,
-        thread_exceptions=thread_exceptions,
-        max_rounds=max_rounds,
-    ).failure
+    return rerun(test, schedule, **options).failure
 
 
-def rerun(
-    test: Program | Callable[[], object],
-    schedule: Sequence[str] | str,
-    *,
-    recorded: Sequence[RecordedStep] = (),
-    watchdog: float | None = WATCHDOG,
-    **given: Any,
-) -> Replayed:
-    """Run exactly one interleaving, once, and say how it differs from what was recorded.
+def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS) -> Shrunk:
+    """Look for the same failure with fewer context switches, then with fewer steps.
 
-    `given` are the options of `replay`; `recorded` is what the database knows of the schedule.
+    It is the same if it is of the same kind and in the same process, with the same message from the
+    same line; a deadlock, if the same processes wait for the same things; a data race, if it is
+    between the same accesses. `attempts` bounds the replays; `seconds` is only for programs
+    whose replays take very long.
+
+    >>> import treadle
+    >>> program = treadle.model.Program(x=0, y=0)
+    >>> @program.process
+    ... def p(s):
+    ...     s.y = 1
+    ...     yield
+    ...     s.x = 1
+    >>> @program.process
+    ... def q(s):
+    ...     s.y = 2
+    ...     yield
+    ...     assert s.x == 0
+    >>> failure = treadle.replay(program, "p q p q")
+    >>> shrunk = treadle.shrink(failure)
+    >>> print(shrunk)
+    shrunk from 3 switches and 4 steps to 1 and 4, 17 replays
+    >>> str(shrunk.failure.schedule), shrunk.is_smallest
+    ('p*2 q*2', True)
     """
-    recipe = None
-    if isinstance(schedule, str) and is_token(schedule):
-        recipe = read_token(schedule)
-        steps, given = recipe.schedule, options_of(recipe, **given)
-    elif isinstance(schedule, str):
-        steps = Schedule.parse(schedule)
-    else:
-        steps = schedule if isinstance(schedule, Schedule) else Schedule(schedule)
-    options = {name: value for name, value in given.items() if value is not None}
-    races = bool(options.pop("races", False))
-    with _opened(test, watchdog=watchdog, **options) as program:
-        if recipe is not None and (differing := differing_options(program, recipe)):
-            raise ScheduleMismatch(differing)
-        return run_again(program, steps, races=races, recipe=recipe, recorded=recorded)
-
-
-def options_of(recipe: Recipe, **given: Any) -> dict[str, Any]:
-    """Return the options that a recipe asks for; refuse others that were given."""
-    asked: dict[str, Any] = {"granularity": recipe.granularity or None, **recipe.options}
-    for name, value in given.items():
-        if value is None:
-            continue
-        value = _packages(value) if name == "instrument" else value
-        if value != asked.get(name, _DEFAULTS[name]):
-            raise TreadleError(
-                f"{name}={value!r} is not what the token was recorded with "
-                f"({asked.get(name, _DEFAULTS[name])!r}): leave it out, the token knows it"
-            )
-    return asked
-
-
-_DEFAULTS: dict[str, Any] = {
-    "granularity": "access",
-    "instrument": (),
-    "races": False,
-    "thread_exceptions": True,
-    "max_rounds": None,
-}
-
-
-def differing_options(program: Program, recipe: Recipe) -> str:
-    """Return why a program runs in another way than when a token was recorded; empty if not."""
-    wanted = _in_words(recipe.granularity, recipe.options)
-    has = _in_words(program.granularity, program.options)
-    if wanted == has:
-        return ""
-    return (
-        f"the token was recorded with {wanted}, and this program has {has}: replay it with the "
-        f"same options"
-    )
-
-
-def _in_words(granularity: str, options: dict[str, object]) -> str:
-    """Return the options that decide how a program runs."""
-    if not granularity:
-        return "a model"
-    said = {"granularity": granularity, **options}
-    return ", ".join(f"{name}={value!r}" for name, value in said.items() if name != "races")
+    if failure.test is None:
+        raise TreadleError("only a failure that an exploration or a replay found can be shrunk")
+    settings = _settings(dict(failure.options))
+    with quietly(), opened(failure.test, settings) as session:
+        shrunk = session.shrink(failure, seconds=seconds, attempts=attempts)
+        if shrunk.failure is not failure:
+            session.record(shrunk.failure)
+        return shrunk
 
 
 @overload
@@ -303,23 +184,11 @@ def check(test: Callable[..., Any], /) -> Callable[..., Any]: ...
 
 @overload
 def check(
-    *,
-    strict: bool | None = None,
-    shrink: bool | None = None,
-    profile: str | None = None,
-    **options: Any,
+    **options: Unpack[CheckOptions],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 
 
-def check(
-    test: Callable[..., Any] | None = None,
-    /,
-    *,
-    strict: bool | None = None,
-    shrink: bool | None = None,
-    profile: str | None = None,
-    **options: Any,
-) -> Callable[..., Any]:
+def check(test: Callable[..., Any] | None = None, /, **options: Any) -> Callable[..., Any]:
     """Decorate a test: calling it explores it, and raises `CheckFailed` on a failure.
 
     Without options, `@treadle.check` and `@treadle.check()` are the same.
@@ -345,34 +214,34 @@ def check(
         if not callable(test):
             raise TreadleError(f"check takes options by name, and was given {test!r}")
         return check()(test)
-    asked_for = {"strict": strict, "shrink": shrink, "profile": profile}
-    for_plugin = {name: value for name, value in asked_for.items() if value is not None} | options
+    asked = {name: value for name, value in options.items() if value is not None}
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(test)
         def explored(*args: Any, **kwargs: Any) -> Any:
-            if _plain or is_exploring():
+            if are_called_plainly():
                 return test(*args, **kwargs)
-            result = explore(_bound(test, args, kwargs), **options)
-            if shrink is not False:
-                _shrink_first(result)
-            covers = ALGORITHMS[result.algorithm].covers
-            if result.failures or (covers and not result.complete and strict is not False):
-                raise CheckFailed(result)
-            return result
+            return _checked(_bound(test, args, kwargs), asked)
 
-        setattr(explored, DECORATED, for_plugin)
+        setattr(explored, ASKS_FOR, asked)
         return explored
 
     return decorate
 
 
-def _shrink_first(result: Result) -> None:
-    """Make the failure that is shown as simple as it gets."""
-    from treadle.findings.shrink.shrinking import shrink
-
-    if result.failures:
-        result.failures[0] = shrink(result.failures[0]).failure
+def _checked(test: Callable[[], Any], asked: dict[str, Any]) -> Result:
+    """Explore a test; shrink the failure that is shown; raise unless it is verified."""
+    options = {name: value for name, value in asked.items() if name != "profile"}
+    settings = Settings().changed({"strict": True, **options}, for_this_test=True)
+    with opened(test, settings) as session:
+        result = session.explore()
+        if result.failures and settings.shrink:
+            result.failures[0] = session.shrink(result.failures[0]).failure
+        session.record(*result.failures)
+    is_left_open = ALGORITHMS[result.algorithm].covers and not result.complete
+    if result.failures or (is_left_open and settings.strict):
+        raise CheckFailed(result)
+    return result
 
 
 def _bound(
@@ -386,21 +255,6 @@ def _bound(
     return bound
 
 
-_plain = 0
-"""How many callers want decorated tests to run as they are."""
-
-
-@contextmanager
-def called_plainly() -> Iterator[None]:
-    """Make tests that are decorated with `check` run as they are: somebody else explores them."""
-    global _plain
-    _plain += 1
-    try:
-        yield
-    finally:
-        _plain -= 1
-
-
 class CheckFailed(AssertionError):
     """Raised by a test decorated with `check`; prints as a report of its first failure."""
 
@@ -410,123 +264,3 @@ class CheckFailed(AssertionError):
     def __init__(self, result: Result) -> None:
         super().__init__("\n\n".join(map(str, [result, *result.failures[:1]])))
         self.result = result
-
-
-def as_program(test: object, **options: Any) -> Program:
-    """Return the program that `test` is, or that it returns, or that runs it with its threads."""
-    with _opened(test, **options) as program:
-        return program
-
-
-@contextmanager
-def _opened(
-    test: object,
-    *,
-    granularity: str = "access",
-    instrument: Iterable[str] = (),
-    thread_exceptions: bool = True,
-    max_rounds: int | None = None,
-    watchdog: float | None = WATCHDOG,
-) -> Iterator[Program]:
-    """Make a program of `test` and take control of it, once for trying it out and exploring it."""
-    if isinstance(test, ModelProgram | ThreadProgram):
-        with test.controlled():
-            yield test
-        return
-    if not callable(test):
-        raise TreadleError(
-            f"cannot explore {type(test).__name__} objects: give a function without parameters "
-            f"that uses threads, or a treadle.model.Program"
-        )
-    refuse_other_functions(test)
-    if max_rounds is not None and (type(max_rounds) is not int or max_rounds < 1):
-        raise TreadleError(f"max_rounds must be 1 or more, or None, not {max_rounds!r}")
-    threads = ThreadProgram(
-        test,
-        getattr(test, "__name__", "test"),
-        instrument=_packages(instrument),
-        is_coarse=_lookup("granularity", granularity, {"access": False, "gil": True}),
-        thread_exceptions=thread_exceptions,
-        watchdog=watchdog,
-        max_rounds=max_rounds,
-    )
-    with threads.controlled():
-        returned = threads.try_out()
-        _refuse_what_was_not_run(returned)
-        if not isinstance(returned, ModelProgram):
-            yield threads
-            return
-    with called_plainly():
-        model = test()  # not under control this time
-    assert isinstance(model, ModelProgram)
-    yield model
-
-
-def _packages(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the packages to instrument; refuse what names none."""
-    listed = names if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
-    if not isinstance(listed, tuple) or not all(isinstance(name, str) for name in listed):
-        raise TreadleError(f'instrument must be a list of packages, like ["json"], not {listed!r}')
-    for name in listed:
-        if not _can_be_found(name):
-            close = difflib.get_close_matches(name, sys.modules, 1)
-            hint = f"did you mean {close[0]!r}?" if close else "give the name to import it by"
-            raise TreadleError(f"instrument: there is no module or package {name!r}: {hint}")
-    return listed
-
-
-def _can_be_found(name: str) -> bool:
-    """Tell whether a module is there, or could be imported."""
-    if name in sys.modules:
-        return True
-    try:
-        return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # of the package that it is in, or an empty name
-        return False
-
-
-def refuse_other_functions(test: Callable[..., object]) -> None:
-    """Refuse functions that are no test, saying why."""
-    refuse_what_does_not_run(test)
-    try:
-        inspect.signature(test).bind()
-    except TypeError:
-        raise TreadleError(
-            "the test must take no arguments: give a function without parameters; pytest runs "
-            "tests with fixtures"
-        ) from None
-
-
-def refuse_what_does_not_run(test: Callable[..., object]) -> None:
-    """Refuse what only makes an object when it is called: its code would never run."""
-    name = getattr(test, "__name__", "it")
-    function = inspect.unwrap(test)
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise TreadleError(
-            "coroutine functions are not supported yet: asyncio will be; give a plain function"
-        )
-    if inspect.isgeneratorfunction(function):
-        raise TreadleError(
-            f"{name!r} is a process, not a program: add it to a treadle.model.Program"
-        )
-    if isinstance(function, type):
-        raise TreadleError(
-            f"{name!r} is a class: give a function; pytest runs the methods of classes"
-        )
-
-
-def _refuse_what_was_not_run(returned: object) -> None:
-    """Refuse a test that returned something that has yet to be run."""
-    if inspect.iscoroutine(returned):
-        returned.close()
-    elif not inspect.isgenerator(returned) and not inspect.isasyncgen(returned):
-        return
-    raise TreadleError(
-        f"the test returned a {type(returned).__name__}, which nobody ran: run it in the test"
-    )
-
-
-def _lookup(what: str, name: str, known: dict[str, _Known]) -> _Known:
-    if name not in known:
-        raise TreadleError(f"unknown {what} {name!r}: choose one of {', '.join(known)}")
-    return known[name]

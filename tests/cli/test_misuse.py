@@ -133,7 +133,7 @@ def bad_files(models):
         (["run"], r"Missing argument 'FILE.py\[::NAME\]'"),
         (["run", "models.py::safe", "--zzz"], r"No such option '?--zzz'? \(see"),
         (["rum"], r"No such command 'rum'.*\(see 'treadle --help'\)"),
-        (["compare", "models.py::safe", "--max-executions", "0"], "must be a number above 0"),
+        (["compare", "models.py::safe", "--max-executions", "0"], "must be a whole number above 0"),
         (["compare", "models.py::safe", "--algorithm", "best"], "'best' is not one of"),
         (["replay", "models.py::safe", "z"], "does not fit the program: step 1 is for 'z', but"),
         (["replay", "models.py::safe", "p q"], "step 2 is for 'q', but it cannot take a step"),

@@ -22,6 +22,7 @@ import treadle
 import treadle.report
 from treadle import cli
 from treadle.cli.completion import programs_in
+from treadle.session.session import Session
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -209,7 +210,7 @@ def test_an_interrupt_while_shrinking_still_shows_the_failure(call, monkeypatch)
     def interrupt(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(cli.run.callback.__globals__, "shrink", interrupt)
+    monkeypatch.setattr(Session, "shrink", interrupt)
     status, out, _ = call("run", TARGET)
     assert status == 1
     assert "  note        shrinking was interrupted\n" in out
@@ -304,7 +305,7 @@ def test_the_debugger_at_the_failure(bank, token):
 
 def test_there_is_nothing_to_debug_in_a_deadlock(call):
     _, out, _ = call("run", "bank.py::test_stuck")
-    (token,) = re.findall(r"t1_\S+", out)
+    (token,) = re.findall(r"t2_\S+", out)
     status, _, err = call("replay", "bank.py::test_stuck", token, "--pdb")
     assert (status, err) == (
         1,
@@ -328,7 +329,7 @@ def test_a_breakpoint_in_a_thread(bank, token):
 IMPATIENT = """
 import sys
 from bank import test_deposits
-from treadle.api import rerun
+from treadle.session.replaying import rerun
 replayed = rerun(test_deposits, sys.argv[1], watchdog=0.2)
 print(replayed.failure.kind, replayed.is_same)
 """

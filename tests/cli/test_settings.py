@@ -115,7 +115,7 @@ def test_a_wrong_setting_names_its_file(command_line: Call) -> None:
     Path("pyproject.toml").write_text('[tool.treadle]\nalgorithm = "fast"\n')
     status, _, error = command_line("run", "tests.py::racy")
     assert status == 2
-    assert "pyproject.toml: [tool.treadle]: algorithm must be one of" in error
+    assert "pyproject.toml: [tool.treadle]: unknown algorithm 'fast': choose one of" in error
 
 
 @pytest.mark.parametrize("how", ["option", "project"])

@@ -160,7 +160,10 @@ def test_instrumented_packages_of_the_project(run: Run, pytester: pytest.Pyteste
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--treadle-algorithm=best"], "*the command line: algorithm must be one of exhaustive,*"),
+        (
+            ["--treadle-algorithm=best"],
+            "*the command line: unknown algorithm 'best': choose one of *",
+        ),
         (["--treadle-profile=x"], "*unknown profile 'x': choose one of ci, dev*"),
         (["--treadle-max-executions=many"], "*invalid int value: 'many'*"),
         (["--treadle-max-executions=0"], "*: 0 is not above 0; `none` lifts the limit"),

@@ -303,7 +303,7 @@ def test_usage_errors_are_one_line(run: Run) -> None:
     for message in (
         "treadle: error: coroutine functions are not supported yet",
         "treadle: error: the test's options: unknown setting 'algoritm': did you mean 'algorithm'?",
-        "treadle: error: the test's options: algorithm must be one of exhaustive, sleep,",
+        "treadle: error: the test's options: unknown algorithm 'best': choose one of exhaustive,",
         "treadle: error: @pytest.mark.treadle takes options by name only, not 'optimal'",
         "treadle: error: unknown profile 'nightly': choose one of ci, dev, or add",
         "treadle: error: the test's options: profile must be a name, not 3",
@@ -316,7 +316,7 @@ def test_usage_errors_are_one_line(run: Run) -> None:
 
 def test_bugs_of_treadle_ask_for_a_report(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = mock.Mock(side_effect=TreadleBug("an invariant does not hold"))
-    monkeypatch.setattr(checking, "explore", broken)
+    monkeypatch.setattr(checking.Session, "explore", broken)
     result = run(THREE.format(options=""))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(

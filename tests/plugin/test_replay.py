@@ -83,7 +83,7 @@ def test_the_line_to_paste_works_from_another_directory(
     below = pytester.mkdir("below")
     monkeypatch.chdir(below)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "..")
-    result.stdout.fnmatch_lines(["Replay: pytest ../test_it.py::test_it --treadle-replay t1_*"])
+    result.stdout.fnmatch_lines(["Replay: pytest ../test_it.py::test_it --treadle-replay t2_*"])
 
 
 # Failures of earlier runs
@@ -159,7 +159,7 @@ def test_breakpoints_stop_in_the_failing_execution_only(
     assert text.count("PDB set_trace") == 1
     assert "(Pdb) ('value', 1)" in text
     assert "1 failed" in text
-    token = re.findall(r"t1_\S+", text)[0]
+    token = re.findall(r"t2_\S+", text)[0]
     text = debug(pytester, source, "p 'again', counter.value\n", "--treadle-replay", token)
     assert text.count("PDB set_trace") == 1
     assert "(Pdb) ('again', 1)" in text

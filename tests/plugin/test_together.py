@@ -58,8 +58,8 @@ def test_with_xdist(run_apart: Run) -> None:
     result.stdout.fnmatch_lines_random(
         [
             "E       assert 1 == 2",
-            "Replay: pytest test_it.py::test_racy --treadle-replay t1_*",
-            "Replay: pytest test_it.py::test_deadlock --treadle-replay t1_*",
+            "Replay: pytest test_it.py::test_racy --treadle-replay t2_*",
+            "Replay: pytest test_it.py::test_deadlock --treadle-replay t2_*",
             "FAILED test_it.py::test_deadlock - deadlock: main and main.1 (acquire) wait f*",
             "*2 failed, 1 passed, 1 incomplete in *",
         ]
@@ -372,7 +372,8 @@ def test_a_suite_without_treadle_tests_does_not_import_it(pytester: pytest.Pytes
 
         def test_it():
             assert "_treadle_pytest" in sys.modules
-            assert [name for name in sys.modules if name.partition(".")[0] == "treadle"] == []
+            heavy = {"greenlet", "bytecode", "rich", "treadle.api", "treadle.explore.search"}
+            assert not heavy & set(sys.modules)
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

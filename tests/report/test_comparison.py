@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from report_samples import EMBRACE, LOST_UPDATE, failure, text_of
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
 from treadle.report.comparison import Comparison
 
 

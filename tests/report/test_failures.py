@@ -9,8 +9,10 @@ import pytest
 
 import treadle
 from report_samples import EMBRACE, LOST_UPDATE, failure, step, text_of
+from treadle.core.failure import Failure
 from treadle.core.records import Wait
-from treadle.core.result import Failure, Schedule
+from treadle.core.schedule import Schedule
+from treadle.findings.recording import record
 from treadle.report.json import failure_as_dict
 from treadle.report.text import (
     failure_in_words,
@@ -224,7 +226,7 @@ def test_nondeterminism_marks_the_step_that_differed():
 
 
 def gone_program() -> Failure:
-    """Return a failure whose program takes other steps by now."""
+    """Return a recorded failure whose program takes other steps by now."""
     program = treadle.model.Program(x=0)
 
     @program.process
@@ -232,7 +234,9 @@ def gone_program() -> Failure:
         yield
         s.x = 1
 
-    return Failure("nondeterminism", "step 2, by p, ...", Schedule("pp"), 1, "p", _program=program)
+    failure = Failure("nondeterminism", "step 2, by p, ...", Schedule("pp"), 1, "p")
+    record(program, failure)
+    return failure
 
 
 def test_a_trace_that_cannot_be_recorded_again_is_left_out():

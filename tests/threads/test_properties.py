@@ -19,10 +19,10 @@ from thread_programs import FAMILIES, Body, Module, draw_program, source_of
 
 from brute import Dependence, TraceClass, interleavings
 from drawn import Drawn
-from treadle.api import ALGORITHMS
 from treadle.core.program import Restart, Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.strategy import ENDED
 from treadle.threads.program import ThreadProgram

@@ -10,8 +10,8 @@ import pytest
 from thread_programs import Module, draw_program, source_of
 
 import treadle
-from treadle.api import rerun
 from treadle.findings.shrink.trials import Trials
+from treadle.session.replaying import rerun
 
 
 class Box:
@@ -94,8 +94,7 @@ def test_a_schedule_under_which_more_is_shared_is_no_candidate(monkeypatch):
 
         run_all(write, read)
 
-    program = treadle.api.as_program(test)
-    failure = treadle.replay(program, "main*2 main.1*2 main.1 main.2*2")
+    failure = treadle.replay(test, "main*2 main.1*2 main.1 main.2*2")
     assert failure is not None
     assert failure.schedule.knowledge == ()
     inexact = []

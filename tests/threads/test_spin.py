@@ -305,7 +305,10 @@ def test_what_others_do_after_a_loop_was_cut_is_explored(algorithm: str) -> None
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, "2"])
 def test_rounds_must_be_a_number(most: Any) -> None:
-    with pytest.raises(treadle.TreadleError, match="max_rounds must be 1 or more, or None, not "):
+    with pytest.raises(
+        treadle.TreadleError,
+        match="max_rounds must be a whole number above 0, or false for none, not ",
+    ):
         treadle.explore(stopped_heart, max_rounds=most)
 
 

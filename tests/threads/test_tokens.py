@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import treadle
-from treadle.api import rerun
+from treadle.session.replaying import rerun
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "threads"
 
@@ -31,7 +31,7 @@ RECORDED = [
         "check_then_act",
         "two_steps",
         "assertion",
-        "t1_aKqX3QgezzwDAQIBAgIFAwEIBAbCml0nrWz0qrn1FQ",
+        "t2_gMrB4gAezzwDBgQAAwECAQICBQMBCAQGwppdJ61s9Kq59RU",
     ),
     (
         "lazy_initialisation",
@@ -63,7 +63,7 @@ RECORDED = [
         "lost_wakeup",
         "looked_once",
         "exception",
-        "t1_5A9QPgnPDyYDAQIBAgIFAwcJCwfCmgs3GMGXjxCuxBl_dx6q",
+        "t2_8NLeNgDPDyYDBwQAAwECAQICBQMHCQsHwpoLNxjBl48QrsQZf3ceqg",
     ),
     (
         "lost_wakeup",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import treadle
-from treadle.core.result import Failure
+from treadle.core.failure import Failure
 from treadle.report.text import failure_in_words
 
 

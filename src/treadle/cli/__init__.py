@@ -34,7 +34,7 @@ def cli() -> None:
     Examples:
       treadle run examples/peterson.py::correct
       treadle run model.py::transfer --keep-going
-      treadle replay model.py::transfer t1_iMFYWgDe904CAAFwAAFxAgAB
+      treadle replay model.py::transfer t2_6zeYDADe904CBgEAAgABcAABcQIAAQ
       treadle compare model.py::transfer
       treadle bench --paper jacm17 --program readers
 

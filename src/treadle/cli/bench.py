@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import click
 from rich.console import Console
 
-from treadle.api import ALGORITHMS
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.registry import ALGORITHMS
 from treadle.papers import PAPERS
 from treadle.papers.check import COMPARING_STATES, deviation
 from treadle.papers.harness import Measurement, Task, measure

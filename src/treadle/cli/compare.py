@@ -8,20 +8,16 @@ from typing import Any
 import click
 from rich.console import Console
 
-from treadle.api import ALGORITHMS, SAMPLES, explore
-from treadle.cli.loading import Target, load
-from treadle.cli.options import (
-    ALGORITHM,
-    json_option,
-    search_options,
-    target_argument,
-    thread_options,
-)
+from treadle.cli.loading import find
+from treadle.cli.options import comparison_options, given, json_option, target_argument
 from treadle.cli.status import BUG, FAILED, INCOMPLETE, INTERRUPTED, VERIFIED
 from treadle.core.result import Result
+from treadle.explore.registry import ALGORITHMS
 from treadle.report.colour import print_words
 from treadle.report.comparison import Comparison
 from treadle.report.live import LiveLine
+from treadle.session.session import SAMPLES, Session
+from treadle.session.settings import Settings
 
 _SAMPLING = frozenset(name for name, algorithm in ALGORITHMS.items() if not algorithm.covers)
 _DOUBT = (
@@ -33,25 +29,18 @@ _DOUBT = (
 @click.command(short_help="Run every algorithm on one program.")
 @target_argument
 @click.option(
-    "--algorithm", "algorithms", type=ALGORITHM, multiple=True, help="Only this one (repeatable)."
+    "--algorithm",
+    "algorithms",
+    type=click.Choice(list(ALGORITHMS)),
+    multiple=True,
+    help="Only this one (repeatable).",
 )
-@search_options
-@thread_options
-@click.option(
-    "--timeout",
-    type=float,
-    metavar="SECONDS",
-    default=60.0,
-    show_default=True,
-    help="Time for each algorithm.",
-)
+@comparison_options
 @json_option
 def compare(
     target: str,
     algorithms: tuple[str, ...],
     as_json: bool,
-    granularity: str,
-    instrument: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Run every algorithm on one program and check that they find the same failures.
@@ -68,18 +57,20 @@ def compare(
     Exit status: 0 verified by all, 1 a failure was found, 2 usage or input error, 3 no algorithm
     covered the space, 70 they disagree.
     """
-    chosen = load(
-        target, granularity=granularity, instrument=instrument, max_rounds=options["max_rounds"]
-    )
+    found = find(target)
+    settings = Settings().changed(given(options), for_this_test=True)
+    settings = settings.changed({"timeout": options["timeout"], "stop_on_failure": False})
     results: list[Result] = []
     interrupted = False
     try:
-        with chosen.running():
+        with found.opened(settings) as session:
             for name in algorithms or ALGORITHMS:
-                results.append(_explore(chosen, name, options))
+                results.append(_explore(session, name))
+                if as_json:
+                    session.record(*results[-1].failures, explained=False)
     except KeyboardInterrupt:
         interrupted = True
-    comparison = Comparison(str(chosen), results, _SAMPLING)
+    comparison = Comparison(str(found), results, _SAMPLING)
     _show(comparison, as_json=as_json)
     if interrupted:
         click.echo(f"INTERRUPTED: {name} and what comes after it did not finish", err=True)
@@ -96,17 +87,13 @@ def _show(comparison: Comparison, *, as_json: bool) -> None:
         click.echo(f"treadle: bug: {_DOUBT}", err=True)
 
 
-def _explore(target: Target, algorithm: str, options: dict[str, Any]) -> Result:
+def _explore(session: Session, algorithm: str) -> Result:
     """Explore with one algorithm; a sampling one need not use up its time."""
-    if options["max_executions"] is None and algorithm in _SAMPLING:
-        options = {**options, "max_executions": SAMPLES}
-    return explore(
-        target.program,
-        algorithm,
-        stop_on_failure=False,
-        listener=LiveLine(Console(stderr=True), label=algorithm),
-        **options,
-    )
+    settings = session.settings
+    if settings.max_executions is None and algorithm in _SAMPLING:
+        settings = settings.changed({"max_executions": SAMPLES})
+    live = LiveLine(Console(stderr=True), label=algorithm)
+    return session.with_settings(settings).explore(algorithm, listener=live)
 
 
 def _status(comparison: Comparison) -> int:

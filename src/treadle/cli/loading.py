@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import shlex
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from treadle.api import DECORATED, as_program
-from treadle.core.errors import TreadleError
-from treadle.core.program import Program
-from treadle.model import Program as ModelProgram
+from treadle.core.decorated import ASKS_FOR
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.session.front_ends import FRONT_ENDS, front_end_of_file, meant_in
+from treadle.session.session import Session, opened
+from treadle.session.settings import Settings
 
 _CLOSE = 0.75
 """How much alike two names are if one may be a slip of the other; many begin with `test_`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A program that the command line names."""
+class Found:
+    """What the command line names."""
 
     path: Path
     name: str
-    program: Program
+    test: Any
 
     def __str__(self) -> str:
         return f"{self.path}::{self.name}"
+
+    @property
+    def asks_for(self) -> dict[str, Any]:
+        """What the test itself asks for, if it is decorated with `check`."""
+        return dict(getattr(self.test, ASKS_FOR, {}))
+
+    @contextmanager
+    def opened(self, settings: Settings) -> Iterator[Session]:
+        """Take control of it; say in which line of the file an error arose while it ran."""
+        with ExitStack() as stack:
+            with _user_code(self.path, f"{self.name!r} of {self.path} raises"):
+                session = stack.enter_context(opened(self.test, settings))
+            with self.running():
+                yield session
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -44,36 +58,13 @@ class Target:
             raise type(error)(_located(str(error), error, self.path)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the command line names, before it is a program."""
-
-    path: Path
-    name: str
-    test: Any
-
-    @property
-    def asks_for(self) -> dict[str, Any]:
-        """What the test itself asks for, if it is decorated with `check`."""
-        return dict(getattr(self.test, DECORATED, {}))
-
-    def opened(self, **options: Any) -> Target:
-        """Make a program of it; the options are those of threads, as in `treadle.explore`."""
-        with _user_code(self.path, f"{self.name!r} of {self.path} raises"):
-            program = as_program(self.test, **options)
-        return Target(self.path, self.name, program)
-
-
-def load(text: str, **options: Any) -> Target:
-    """Import a file and return the program in it: `find` and `opened` in one."""
-    return find(text).opened(**options)
-
-
 def find(text: str) -> Found:
     """Import the file of `FILE.py::name`, or `FILE.py`, and return what it names."""
     file, _, name = text.partition("::")
     path = Path(file)
     _check_file(path, text)
+    if path.suffix != ".py":
+        return _load(path, name)
     module = _import(path)
     name = name or _only_program(module, path)
     if "::" in name or name.endswith("]"):
@@ -90,8 +81,6 @@ def _check_file(path: Path, text: str) -> None:
         raise TreadleError(f"there is no file {path}: give FILE.py::NAME or FILE.py, not {text!r}")
     if path.is_dir():
         raise TreadleError(f"{path} is a directory: give one Python file in it")
-    if path.suffix != ".py":
-        raise TreadleError(f"{path} is no Python file: give a file whose name ends in .py")
 
 
 def _import(path: Path) -> ModuleType:
@@ -118,6 +107,8 @@ def _user_code(path: Path, what: str) -> Iterator[None]:
         file = path if error.filename in (None, str(path.resolve())) else error.filename
         place = f"{file}:{error.lineno}" if error.lineno else file
         raise TreadleError(f"{place} is not valid Python: {error.msg}; mend it first") from error
+    except TreadleBug:
+        raise
     except (Exception, SystemExit) as error:
         words = f"{type(error).__name__}: {error}"
         raise TreadleError(_located(f"{what}: {words}; mend it first", error, path)) from error
@@ -133,27 +124,20 @@ def _located(message: str, error: BaseException, path: Path) -> str:
     return f"{message} ({path}:{lines[-1]})" if lines else message
 
 
+def _load(path: Path, name: str) -> Found:
+    """Let the front end read a file that is not in Python."""
+    front_end = front_end_of_file(path.suffix)
+    if front_end is None:
+        others = [suffix for one in FRONT_ENDS.values() for suffix in one.suffixes]
+        known = " or ".join([".py", *others])
+        raise TreadleError(f"{path} is no Python file: give a file whose name ends in {known}")
+    name, program = front_end.load(path, name)
+    return Found(path, name, program)
+
+
 def _programs_in(module: ModuleType) -> list[str]:
     """Return the names of the module's programs; if it has none, of functions that may make one."""
-    programs = {
-        id(value): name for name, value in vars(module).items() if isinstance(value, ModelProgram)
-    }
-    return list(programs.values()) or [
-        name
-        for name, value in vars(module).items()
-        if inspect.isfunction(value) and _may_make_program(name, value, module)
-    ]
-
-
-def _may_make_program(name: str, function: object, module: ModuleType) -> bool:
-    return (
-        not name.startswith("_")
-        and inspect.isfunction(function)
-        and function.__module__ == module.__name__
-        and not inspect.isgeneratorfunction(function)
-        and not inspect.iscoroutinefunction(function)
-        and not inspect.signature(function).parameters
-    )
+    return meant_in(dict(vars(module)), module.__name__)
 
 
 def _only_program(module: ModuleType, path: Path) -> str:

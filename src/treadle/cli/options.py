@@ -1,27 +1,26 @@
-"""Options that more than one command takes."""
+"""Options of commands: those of explorations as they are declared, and the commands' own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from treadle.api import ALGORITHMS
 from treadle.cli.completion import complete_target
-from treadle.cli.loading import Found, Target
-from treadle.explore.budget import MAX_STEPS
-from treadle.explore.choosers import SCHEDULES
-from treadle.findings.database import DIRECTORY, Database
-from treadle.findings.memory import Memory
+from treadle.cli.loading import Found
+from treadle.core.options import NONE, Flag, Names, Number, OneOf, Option, Values
+from treadle.findings.database import Database
+from treadle.report.registry import REPORTS
+from treadle.session.memory import Memory
+from treadle.session.options import everything, exploring, front_end_options
 from treadle.session.settings import Settings, for_command_line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
-
-ALGORITHM = click.Choice(list(ALGORITHMS))
 
 target_argument = click.argument(
     "target", metavar="FILE.py[::NAME]", shell_complete=complete_target
@@ -30,8 +29,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 report_option = click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.md",
-    help="Write a report in Markdown, to paste into an issue.",
+    metavar="FILE",
+    help=f"Write a report; the suffix says how: {', '.join(REPORTS)}.",
 )
 locals_option = click.option(
     "--locals",
@@ -39,74 +38,91 @@ locals_option = click.option(
     is_flag=True,
     help="Show the local variables at the point of failure.",
 )
-
 profile_option = click.option(
     "--profile", metavar="NAME", help="Settings to use: dev (quick), ci (exhaustive), or your own."
 )
 
-_SEARCH_OPTIONS = (
-    click.option(
-        "--schedule",
-        type=click.Choice(list(SCHEDULES)),
-        default="stay",
-        show_default=True,
-        help="Which process runs where the algorithm leaves it open.",
-    ),
-    click.option("--max-executions", type=int, metavar="N", help="Stop after N executions."),
-    click.option(
-        "--max-steps",
-        type=int,
-        metavar="N",
-        default=MAX_STEPS,
-        show_default=True,
-        help="Steps that one execution may take.",
-    ),
-    click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of `random` and `pct`."
-    ),
-    click.option(
-        "--depth", type=int, default=3, show_default=True, help="Bug depth that `pct` aims at."
-    ),
+
+class _NumberOrNone(click.ParamType[Any]):
+    """A number, or `none` for a limit that is lifted."""
+
+    def __init__(self, number: click.ParamType[Any]) -> None:
+        self._number = number
+        self.name = number.name
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Return what a word means, as settings have it: `False` for none."""
+        return False if value == NONE else self._number.convert(value, param, ctx)
+
+
+def _type_of(values: Values) -> click.ParamType[Any]:
+    """Return what a value is on the command line."""
+    if isinstance(values, OneOf):
+        return click.Choice(values.names)
+    if not isinstance(values, Number):
+        return click.STRING
+    number = click.INT if values.kind is int else click.FLOAT
+    return _NumberOrNone(number) if values.can_be_none else number
+
+
+def _as_click(option: Option) -> Callable[[Command], Command]:
+    """Return an option of explorations as one of a command."""
+    values = option.values
+    shown: dict[str, Any] = {"help": option.help, "default": option.default}
+    if isinstance(values, Flag):
+        flags = f"--{option.flag}"
+        if option.default:
+            flags += f"/--{option.off_flag}"
+        return click.option(flags, option.name, is_flag=True, **shown)
+    shown["show_default"] = option.default is not None and option.default != ()
+    if values.metavar and not isinstance(values, OneOf):
+        shown["metavar"] = values.metavar
+    if isinstance(values, Names):
+        shown["help"] += " May be given more than once."
+        shown["multiple"] = True
+    return click.option(f"--{option.flag}", option.name, type=_type_of(values), **shown)
+
+
+def takes(*options: Option) -> Callable[[Command], Command]:
+    """Return what gives a command options of explorations."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = _as_click(option)(command)
+        return command
+
+    return decorate
+
+
+_OPTIONS = everything()
+_NOT_SHARED = ("algorithm", "timeout", "stop_on_failure")
+
+exploration_options = takes(*(option for name, option in _OPTIONS.items() if name in exploring()))
+"""All options of `treadle.explore`."""
+comparison_options = takes(
+    *(option for option in exploring().values() if option.name not in _NOT_SHARED),
+    replace(_OPTIONS["timeout"], default=60.0, help="Time for each algorithm."),
 )
-
-
-_THREAD_OPTIONS = (
-    click.option(
-        "--granularity",
-        type=click.Choice(["access", "gil"]),
-        default="access",
-        show_default=True,
-        help="Where threads may switch: between any two accesses, or only where a global "
-        "interpreter lock is handed over.",
-    ),
-    click.option(
-        "--instrument",
-        multiple=True,
-        metavar="PACKAGE",
-        help="A package whose code is under test too; may be given more than once.",
-    ),
-    click.option(
-        "--max-rounds",
-        type=int,
-        metavar="N",
-        help="Leave out executions in which a thread sleeps, or waits in vain, more than N times "
-        "in a row at one line.",
-    ),
-    click.option("--races", is_flag=True, help="Report data races of threads as failures."),
+"""Those that all algorithms share."""
+replay_options = takes(
+    *(
+        replace(_OPTIONS[name], default=None, help=f"{_OPTIONS[name].help}  [token]")
+        for name in front_end_options()
+        if _OPTIONS[name].in_tokens
+    )
 )
+"""Those that decide how a program runs, which tokens know."""
+shrink_option = takes(_OPTIONS["shrink"])
 
 
-_DATABASE_OPTIONS = (
-    click.option(
-        "--database",
-        type=click.Path(path_type=Path),
-        default=DIRECTORY,
-        show_default=True,
-        metavar="DIRECTORY",
-        help="Where failing schedules are kept from run to run.",
-    ),
-    click.option("--no-database", is_flag=True, help="Keep no failing schedules, and try none."),
-)
+def database_options(command: Command) -> Command:
+    """Add the options that say where failing schedules are kept."""
+    command = click.option(
+        "--no-database", is_flag=True, help="Keep no failing schedules, and try none."
+    )(command)
+    return takes(_OPTIONS["database"])(command)
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
@@ -120,34 +136,13 @@ def settings_for(found: Found, profile: str | None, options: dict[str, Any]) -> 
     asked = found.asks_for
     profile = profile or asked.pop("profile", None)
     settings = for_command_line(found.path.resolve().parent, profile)
-    settings = settings.changed(asked, f"{found.path}::{found.name}")
-    return settings.changed(options)
+    settings = settings.changed(asked, f"{found.path}::{found.name}", for_this_test=True)
+    return settings.changed(options, for_this_test=True)
 
 
-def database_options(command: Command) -> Command:
-    """Add the options that say where failing schedules are kept."""
-    for option in reversed(_DATABASE_OPTIONS):
-        command = option(command)
-    return command
-
-
-def memory_of(target: Target, directory: Path) -> Memory:
-    """Return what is known of a target; its name does not depend on how the file is written."""
-    path = target.path.resolve()
-    base = directory.resolve().parent
+def memory_of(found: Found, directory: str) -> Memory:
+    """Return what is known of a test; its name does not depend on how the file is written."""
+    path = found.path.resolve()
+    base = Path(directory).resolve().parent
     file = path.relative_to(base) if path.is_relative_to(base) else path
-    return Memory(Database(directory), f"{file.as_posix()}::{target.name}")
-
-
-def thread_options(command: Command) -> Command:
-    """Add the options for tests that use threads."""
-    for option in reversed(_THREAD_OPTIONS):
-        command = option(command)
-    return command
-
-
-def search_options(command: Command) -> Command:
-    """Add the options that an exploration takes."""
-    for option in reversed(_SEARCH_OPTIONS):
-        command = option(command)
-    return command
+    return Memory(Database(directory), f"{file.as_posix()}::{found.name}")

@@ -7,8 +7,8 @@ from types import TracebackType
 
 import click
 
+from treadle.core.failure import Failure
 from treadle.core.frames import is_machinery
-from treadle.core.result import Failure
 
 
 def debug(failure: Failure) -> None:

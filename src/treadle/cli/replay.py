@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from treadle.api import options_of, rerun
-from treadle.cli.loading import Target, load
+from treadle.cli.loading import Found, find
 from treadle.cli.options import (
     database_options,
+    given,
     json_option,
     locals_option,
     memory_of,
+    replay_options,
     report_option,
     target_argument,
 )
@@ -25,23 +27,18 @@ from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.core.result import Result
 from treadle.findings.database import RecordedStep
 from treadle.findings.replay import Replayed
-from treadle.findings.tokens import is_token, read_token
 from treadle.report.colour import print_words, renderable
 from treadle.report.columns import columns
 from treadle.report.json import replayed_as_dict
 from treadle.report.line import marks_of_output
+from treadle.report.registry import report_for
+from treadle.session.replaying import rerun
 
 
 @click.command(short_help="Run one interleaving again, and show all its steps.")
 @target_argument
 @click.argument("schedule", metavar="TOKEN|SCHEDULE")
-@click.option(
-    "--granularity", type=click.Choice(["access", "gil"]), help="As when it was found.  [token]"
-)
-@click.option(
-    "--instrument", multiple=True, metavar="PACKAGE", help="As when it was found. [token]"
-)
-@click.option("--races", is_flag=True, default=None, help="Report data races.  [token]")
+@replay_options
 @click.option("--pdb", "with_debugger", is_flag=True, help="Start the debugger at the failure.")
 @database_options
 @json_option
@@ -50,15 +47,13 @@ from treadle.report.line import marks_of_output
 def replay(
     target: str,
     schedule: str,
-    granularity: str | None,
-    instrument: tuple[str, ...],
-    races: bool | None,
     with_debugger: bool,
-    database: Path,
+    database: str,
     no_database: bool,
     as_json: bool,
     report: Path | None,
     show_locals: bool,
+    **options: Any,
 ) -> int:
     """Run one interleaving again, and show all its steps.
 
@@ -71,26 +66,23 @@ def replay(
 
     \b
     Examples:
-      treadle replay test_bank.py::test_transfer t1_rAkQYAizFFoDAQIBAgIFAwEIBAbIvPaQ5DUJwoedmA
-      treadle replay test_bank.py::test_transfer t1_rAkQYAizFFoDAQIBAgIFAwEIBAbIvPaQ5DUJwoedmA --pdb
+      treadle replay test_bank.py::test_transfer t2_gMrB4gAezzwDBgQAAwECAQICBQMBCAQGwppdJ61s9Kq59RU
+      treadle replay test_bank.py::test_transfer t2_6zeYDADe904CBgEAAgABcAABcQIAAQ --pdb
       treadle replay model.py::transfer 'p*2 q p'
       treadle replay model.py 'p*2 q p' --json
 
     Exit status: 0 no failure, 1 a failure showed, 2 the schedule does not fit the program,
     3 a written schedule ends before the program does.
     """
-    given = {"granularity": granularity, "instrument": instrument or None, "races": races}
-    if is_token(schedule):
-        given = options_of(read_token(schedule), **given)
-    options = {name: value for name, value in given.items() if value is not None}
-    shows_races = options.pop("races", None)
-    chosen = load(target, **options)
-    recorded = [] if no_database else _recorded(chosen, database, schedule)
-    with chosen.running():
-        replayed = rerun(chosen.program, schedule, recorded=recorded, races=shows_races)
-        _show(replayed, chosen, as_json=as_json, show_locals=show_locals)
-        if report is not None:
-            write_report(report, chosen, _as_result(chosen, replayed))
+    if report is not None:
+        report_for(report)  # a suffix that nobody knows is refused before the work
+    found = find(target)
+    recorded = [] if no_database else _recorded(found, database, schedule)
+    with found.running():
+        replayed = rerun(found.test, schedule, recorded=recorded, explained=True, **given(options))
+    _show(replayed, found, as_json=as_json, show_locals=show_locals)
+    if report is not None:
+        write_report(report, found, _as_result(found, replayed))
     if replayed.failure is None:
         return INCOMPLETE if replayed.able and replayed.is_same is None else VERIFIED
     if with_debugger:
@@ -98,16 +90,16 @@ def replay(
     return FAILED
 
 
-def _recorded(target: Target, database: Path, schedule: str) -> list[RecordedStep]:
+def _recorded(target: Found, database: str, schedule: str) -> list[RecordedStep]:
     """Return what is known of the steps of a token."""
     memory = memory_of(target, database)
     return memory.database.steps(memory.test, schedule.strip())
 
 
-def _as_result(target: Target, replayed: Replayed) -> Result:
+def _as_result(target: Found, replayed: Replayed) -> Result:
     """Return one execution as the result of an exploration, for a report."""
     return Result(
-        target.program.name,
+        target.name,
         "replay",
         failures=[replayed.failure] if replayed.failure is not None else [],
         failing=int(replayed.failure is not None),
@@ -118,7 +110,7 @@ def _as_result(target: Target, replayed: Replayed) -> Result:
     )
 
 
-def _show(replayed: Replayed, target: Target, *, as_json: bool, show_locals: bool) -> None:
+def _show(replayed: Replayed, target: Found, *, as_json: bool, show_locals: bool) -> None:
     if as_json:
         click.echo(json.dumps(replayed_as_dict(replayed, target=str(target)), indent=2))
         return

@@ -1,20 +1,21 @@
-"""`--report FILE.md`: a report to paste into an issue."""
+"""`--report FILE`: a report of a result, in the format that the suffix names."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from treadle.cli.loading import Target
+from treadle.cli.loading import Found
 from treadle.cli.showing import replay_line
 from treadle.core.errors import TreadleError
 from treadle.core.result import Result
-from treadle.report.markdown import report_in_markdown
+from treadle.report.registry import report_for
 
 
-def write_report(file: Path, target: Target, result: Result) -> None:
+def write_report(file: Path, found: Found, result: Result) -> None:
     """Write a report of a result."""
-    replays = [replay_line(failure, target) for failure in result.failures]
+    replays = [replay_line(failure, found) for failure in result.failures]
+    text = report_for(file)(result, str(found), replays)
     try:
-        file.write_text(report_in_markdown(result, str(target), replays), "utf-8")
+        file.write_text(text, "utf-8")
     except OSError as error:
         raise TreadleError(f"cannot write {file}: {error.strerror}") from error

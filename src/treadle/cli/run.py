@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from treadle.api import explore
-from treadle.cli.loading import Target, find
+from treadle.cli.loading import Found, find
 from treadle.cli.options import (
-    ALGORITHM,
     database_options,
+    exploration_options,
     given,
     json_option,
     locals_option,
     memory_of,
     profile_option,
     report_option,
-    search_options,
     settings_for,
+    shrink_option,
     target_argument,
-    thread_options,
 )
 from treadle.cli.reporting import write_report
 from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.core.result import Result
-from treadle.findings.memory import Memory
-from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk, shrink
+from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk
 from treadle.report.colour import print_words
 from treadle.report.json import result_as_dict
 from treadle.report.live import LiveLine, progress_in_words
+from treadle.report.registry import report_for
 from treadle.report.text import result_in_words, verdict_in_words
-from treadle.session.settings import Settings
+from treadle.session.memory import Memory
+from treadle.session.session import Session
 
 _FEWEST_ATTEMPTS = 100
 """Replays for each of many failures."""
@@ -45,16 +44,8 @@ _FEWEST_ATTEMPTS = 100
 @click.command(short_help="Explore a program: find a failure or prove there is none.")
 @target_argument
 @profile_option
-@click.option("--algorithm", type=ALGORITHM, default="optimal", show_default=True)
-@search_options
-@thread_options
-@click.option("--timeout", type=float, metavar="SECONDS", help="Stop after this time.")
-@click.option("--keep-going", is_flag=True, help="Find all failures, not only the first.")
-@click.option(
-    "--shrink/--no-shrink",
-    default=True,
-    help="Look for the same failure with fewer context switches.  [default: shrink]",
-)
+@exploration_options
+@shrink_option
 @database_options
 @json_option
 @report_option
@@ -67,9 +58,8 @@ def run(
     quiet: bool,
     show_locals: bool,
     profile: str | None,
-    database: Path,
+    database: str,
     no_database: bool,
-    keep_going: bool,
     **options: Any,
 ) -> int:
     """Explore a program: find a failing interleaving, or prove that there is none.
@@ -97,21 +87,20 @@ def run(
     Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget
     before the space was covered.
     """
+    if report is not None:
+        report_for(report)  # a suffix that nobody knows is refused before the work
     found = find(target)
     settings = settings_for(found, profile, given(options))
-    if keep_going:
-        settings = replace(settings, stop_on_failure=False)
-    chosen = found.opened(**settings.for_threads())
-    memory = None if no_database else memory_of(chosen, database)
+    memory = None if no_database else memory_of(found, database)
     live = LiveLine(Console(stderr=True, quiet=quiet))
     try:
-        with chosen.running():
-            checked = _check(chosen, memory, live, settings)
-            _show(checked, chosen, as_json=as_json, quiet=quiet, show_locals=show_locals)
-            if report is not None:
-                write_report(report, chosen, checked.result)
+        with found.opened(settings) as session:
+            checked = _check(session, memory, live)
+        _show(checked, found, as_json=as_json, quiet=quiet, show_locals=show_locals)
+        if report is not None:
+            write_report(report, found, checked.result)
     except KeyboardInterrupt:
-        click.echo(f"INTERRUPTED: {chosen}, {interruption_in_words(live)}", err=True)
+        click.echo(f"INTERRUPTED: {found}, {interruption_in_words(live)}", err=True)
         return INTERRUPTED
     return status_of(checked.result)
 
@@ -129,28 +118,29 @@ class _Checked:
     shrunk: list[Shrunk] = field(default_factory=list)
 
 
-def _check(target: Target, memory: Memory | None, live: LiveLine, settings: Settings) -> _Checked:
-    """Try what failed before, or explore; then shrink and keep what failed."""
-    if memory is not None and settings.stop_on_failure:
-        known = memory.result_of(target.program, settings.algorithm, races=settings.races)
+def _check(session: Session, memory: Memory | None, live: LiveLine) -> _Checked:
+    """Try what failed before, or explore; then shrink, record and keep what failed."""
+    if memory is not None and session.settings.stop_on_failure:
+        known = memory.result_of(session)
         if known is not None:
             return _Checked(known)
-    result = explore(target.program, listener=live, **settings.for_exploring())
+    result = session.explore(listener=live)
     checked = _Checked(result)
-    if settings.shrink:
-        _shrink_all(checked)
+    if session.settings.shrink:
+        _shrink_all(session, checked)
+    session.record(*result.failures)
     if memory is not None and not all(memory.keep(failure) for failure in result.failures):
         result.notes.append(f"{memory.database.directory} cannot be written: nothing was kept")
     return checked
 
 
-def _shrink_all(checked: _Checked) -> None:
+def _shrink_all(session: Session, checked: _Checked) -> None:
     """Put smaller failures in the place of those that were found, and note the saving."""
     result = checked.result
     attempts = max(_FEWEST_ATTEMPTS, ATTEMPTS // max(1, len(result.failures)))
     for at, failure in enumerate(result.failures):
         try:
-            shrunk = shrink(failure, attempts=attempts)
+            shrunk = session.shrink(failure, attempts=attempts)
         except KeyboardInterrupt:
             result.notes.append("shrinking was interrupted")
             return
@@ -162,7 +152,7 @@ def _shrink_all(checked: _Checked) -> None:
 
 
 def _show(
-    checked: _Checked, target: Target, *, as_json: bool, quiet: bool, show_locals: bool
+    checked: _Checked, target: Found, *, as_json: bool, quiet: bool, show_locals: bool
 ) -> None:
     result = checked.result
     if as_json:

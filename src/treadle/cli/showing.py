@@ -6,8 +6,8 @@ import shlex
 
 from rich.console import Console
 
-from treadle.cli.loading import Target
-from treadle.core.result import Failure
+from treadle.cli.loading import Found
+from treadle.core.failure import Failure
 from treadle.report.colour import print_words
 from treadle.report.failure import ROWS, render
 from treadle.report.line import WIDEST
@@ -21,7 +21,7 @@ def width_of(console: Console) -> int:
 def show_failure(
     console: Console,
     failure: Failure,
-    target: Target,
+    target: Found,
     *,
     show_locals: bool = False,
     rows: int | None = ROWS,
@@ -32,6 +32,6 @@ def show_failure(
     print_words(console, f"\nReplay: {replay_line(failure, target)}")
 
 
-def replay_line(failure: Failure, target: Target) -> str:
+def replay_line(failure: Failure, target: Found) -> str:
     """Return the command that replays a failure."""
     return f"treadle replay {shlex.quote(str(target))} {failure.token}"

@@ -1,15 +1,26 @@
 """The seam between front ends and the core: a `Program` starts `Run`s, a `Run` takes steps.
 
-A front end implements these two protocols and nothing else; an algorithm sees nothing else of it.
-Processes are numbers of the program's `Vocabulary`, steps are tuples of access codes.
+A front end derives from these two classes; an algorithm sees nothing else of it. Processes are
+numbers of the program's `Vocabulary`, steps are tuples of access codes.
+
+Few members are required (the abstract ones, `name`, `vocabulary`); all others have a default that
+is right, if not the fastest or the richest:
+
+- `replay`, `execute` and `finish` are loops over `step`; a front end has its own for speed;
+- `records`, `frames` and `where` are for reports, which show bare accesses without them;
+- `foresee` is for the eager algorithms, which learn by running where nothing is foreseen;
+- `fingerprint`, `watched_step`, `effect` and `values` are for the context-sensitive ones, which
+  take nothing for equal that cannot be compared;
+- `knowledge`, `know` and `Restart` are for programs that learn what a step is while they run.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar
 
 from treadle.core.events import Codes, Vocabulary
 from treadle.core.records import FrameRecord, StepRecord, Wait
@@ -68,25 +79,78 @@ class Restart(Exception):
     """
 
 
-class Run(Protocol):
+class Incomparable:
+    """Stands for what cannot be compared: equal to nothing, not even to itself."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 0
+
+
+AS_RECORDED = -1
+"""`Run.replay` and `Run.execute`: no step differs from what was recorded."""
+
+
+class Run(ABC):
     """One execution of a program, from its initial state, one step at a time."""
 
     crashes: list[Crash]
 
+    @abstractmethod
     def step(self, process: int) -> Codes:
-        """Let an enabled process take one step and return what it accessed."""
-        ...
+        """Let an enabled process take one step and return what it accessed.
+
+        Raise `CannotStepError` if it cannot.
+        """
+
+    @abstractmethod
+    def enabled(self) -> list[int]:
+        """Return the processes that can take a step, oldest first."""
+
+    @abstractmethod
+    def is_enabled(self, process: int) -> bool:
+        """Tell whether a process can take a step."""
+
+    @abstractmethod
+    def blocked(self) -> list[tuple[int, Codes]]:
+        """Return the processes that wait, with the accesses that their next step begins with."""
+
+    @abstractmethod
+    def ending(self) -> Ending:
+        """Describe the final state of a run that has no enabled process."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the run; frees what its processes hold."""
+
+    def drop(self) -> None:
+        """End a run that is no part of an exploration: nothing is learned from it."""
+        self.close()
+
+    # Many steps at once
 
     def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
-        """Take `length` recorded steps; return the index of the first that differs, or -1.
+        """Take `length` recorded steps; return the index of the first that differs.
 
         Go no further then. What the step did, if it could be taken, replaces what was recorded.
         """
-        ...
+        for index in range(length):
+            if not self.is_enabled(processes[index]):
+                return index
+            done = self.step(processes[index])
+            if done != codes[index]:
+                codes[index] = done
+                return index
+        return AS_RECORDED
 
     def execute(self, processes: list[int], codes: list[Codes], limit: int) -> int:
         """Take all recorded steps as `replay` does and, unless one differs, `finish`."""
-        ...
+        differing = self.replay(processes, codes, len(processes))
+        if differing == AS_RECORDED:
+            self.finish(processes[-1] if processes else -1, limit, processes, codes)
+        return differing
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
         """Go on by the default schedule `stay`, after a step of `last`, to the end of the run.
@@ -94,117 +158,118 @@ class Run(Protocol):
         Append each step's process and accesses to the lists; stop, and return False, when they
         have `limit` entries.
         """
-        ...
+        while enabled := self.enabled():
+            if len(processes) >= limit:
+                return False
+            last = last if last in enabled else enabled[0]
+            codes.append(self.step(last))
+            processes.append(last)
+        return True
 
-    def enabled(self) -> list[int]:
-        """Return the processes that can take a step, oldest first."""
-        ...
+    # For reports
 
-    def is_enabled(self, process: int) -> bool:
-        """Tell whether a process can take a step."""
-        ...
-
-    def blocked(self) -> list[tuple[int, Codes]]:
-        """Return the processes that wait, with the accesses that their next step begins with."""
-        ...
-
-    def ending(self) -> Ending:
-        """Describe the final state of a run that has no enabled process."""
-        ...
-
-    def records(self) -> list[StepRecord]:
-        """Return the steps in words; only of a run started with `detail`."""
-        ...
+    def records(self) -> list[StepRecord] | None:
+        """Return the steps in words, of a run started with `detail`; None: there are none."""
+        return None
 
     def frames(self) -> list[FrameRecord]:
         """Return the user's functions that the processes are in; only of a run with `detail`.
 
         Processes that crashed come first; functions come outermost first.
         """
-        ...
+        return []
 
     def where(self, process: int) -> str:
-        """Return `file:line` of where a process stands."""
-        ...
+        """Return `file:line` of where a process stands; empty if that means nothing."""
+        del process
+        return ""
+
+    # For eager algorithms
 
     def foresee(self, process: int) -> Foreseen | None:
         """Say what is known of an enabled process's next step; None: every step may decide it."""
-        ...
+        del process
+        return None
+
+    # For context-sensitive algorithms
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""
-        ...
+        return Incomparable()
 
     def watched_step(self, process: int) -> tuple[Codes, object]:
         """Take a step; return what it accessed, and what it saw that `effect` does not show."""
-        ...
+        return self.step(process), Incomparable()
 
     def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
         """Return a comparable value of part of the state: continuations, and values of locations.
 
         What cannot be compared is equal to nothing, not even to itself.
         """
-        ...
+        del processes, locations
+        return Incomparable()
 
     def values(self, locations: Sequence[int]) -> list[object]:
         """Return for each location a comparable value of what is there.
 
         What cannot be compared, or not on its own, is equal to nothing, not even to itself.
         """
-        ...
-
-    def close(self) -> None:
-        """End the run; frees what its processes hold."""
-        ...
-
-    def drop(self) -> None:
-        """End a run that is no part of an exploration: nothing is learned from it."""
-        ...
+        return [Incomparable() for _ in locations]
 
 
-class Program(Protocol):
+class Program(ABC):
     """Something that can be run again and again from the same initial state."""
 
     name: str
     vocabulary: Vocabulary
+    front_end: ClassVar[str] = ""
+    """The name of the front end that made it, if that is a registered one."""
+    returned: object = None
+    """What a function returned that was tried out: perhaps the program that is really meant."""
+
+    @abstractmethod
+    def start(self, *, detail: bool = False) -> Run:
+        """Begin an execution; with `detail`, each step is also recorded in words."""
+
+    def controlled(self) -> AbstractContextManager[object]:
+        """Return the context in which executions can be started; entering it twice is harmless."""
+        return nullcontext()
+
+    # How it is run
 
     @property
     def granularity(self) -> str:
         """What a step is, if the program can be run with different ones."""
-        ...
+        return ""
 
     @property
     def options(self) -> dict[str, object]:
         """Options that it takes to run the program in the same way again."""
-        ...
+        return {}
+
+    # What it learns
 
     def knowledge(self) -> tuple[str, ...]:
         """Return what was learned beyond the natural execution and decides what is a step."""
-        ...
+        return ()
 
-    def know(self, knowledge: Sequence[str]) -> None:
+    def know(self, knowledge: Sequence[str]) -> None:  # noqa: B027 - most have nothing to learn
         """Know what an earlier exploration had learned, and nothing else."""
-        ...
+
+    def foresee_less(self) -> bool:
+        """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
+        return False
+
+    # What users should know
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far.
 
         The search has ended if it has seen everything or found something.
         """
-        ...
+        del has_ended
+        return []
 
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""
-        ...
-
-    def foresee_less(self) -> bool:
-        """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
-        ...
-
-    def controlled(self) -> AbstractContextManager[object]:
-        """Return the context in which executions can be started; entering it twice is harmless."""
-        ...
-
-    def start(self, *, detail: bool = False) -> Run:
-        """Begin an execution; with `detail`, each step is also recorded in words."""
-        ...
+        return ""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from treadle.core.events import Mode
+from treadle.core.failure import error_in_words, without_addresses
 from treadle.core.frames import Place, is_machinery, runs_tests
 from treadle.core.records import FrameRecord
-from treadle.core.result import error_in_words, without_addresses
 
 OPERATIONS = {
     Mode.READ: "read",

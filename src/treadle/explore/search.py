@@ -18,8 +18,10 @@ from time import perf_counter
 from typing import TypeVar
 
 from treadle.core.events import Codes, Footprint
+from treadle.core.failure import Failure, without_addresses
 from treadle.core.program import CannotStepError, Crash, Ending, Program, Run
-from treadle.core.result import Failure, Result, Schedule, without_addresses
+from treadle.core.result import Result
+from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import Chooser, stay
 from treadle.explore.data_races import data_races
@@ -320,7 +322,7 @@ class Search:
     def _report_deadlock(self, run: Run, ending: Ending) -> None:
         waits = ending.waits
         if waits and not run.crashes:  # after a crash, others may wait only because of it
-            self._report(Failure.of_deadlock(self.program, waits, self._schedule()))
+            self._report(Failure.of_deadlock(waits, self._schedule()))
 
     def _report_races(self) -> None:
         for first, second in data_races(self.trace):
@@ -366,7 +368,6 @@ class Search:
                 message=message,
                 step=len(self.trace),
                 schedule=self._schedule(),
-                _program=self.program,
             )
         )
 
@@ -382,7 +383,6 @@ class Search:
                 process=name,
                 step=index,
                 schedule=self._schedule(),
-                _program=self.program,
             )
         )
         self.result.stopped_by = "nondeterminism"
@@ -393,11 +393,7 @@ class Search:
         key = (failure.kind, failure.process, without_addresses(failure.message))
         if key not in self._failed:
             self._failed.add(key)
-            failure.granularity = self.program.granularity
-            failure.options = self.program.options
-            if failure.kind == "race":
-                failure.options["races"] = True
-            self.result.failures.append(failure)
+            self.result.failures.append(failure.run_with(self.program))
 
     def _schedule(self) -> Schedule:
         names = self.program.vocabulary.process_names

@@ -33,12 +33,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from treadle.core.errors import TreadleError
+from treadle.core.failure import Cause, Failure, error_in_words, without_addresses
 from treadle.core.happens_before import Race, Trace
 from treadle.core.program import CannotStepError, Program, Run
 from treadle.core.records import StepRecord
-from treadle.core.result import Failure, Schedule, error_in_words, without_addresses
+from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
-from treadle.findings.replay import follow, for_report
+from treadle.findings.replay import follow
+from treadle.findings.steps import steps_of
 
 _TRIALS = 24
 """Races that are tried at most."""
@@ -54,38 +56,24 @@ _Outcome = frozenset[str] | None
 _PASSED: _Outcome = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Two steps that could have come in the other order."""
-
-    indices: Race
-    first: StepRecord
-    second: StepRecord
-    location: str
-    """What both access."""
-    decides: bool = False
-    """Whether the execution passes the other way round."""
-
-
 def find_cause(program: Program, failure: Failure) -> Cause | None:
     """Return the two steps whose order makes the difference, or may make it."""
     schedule = failure.schedule.upto(failure.step + 1)
     if not schedule:
         return None
-    with for_report(program):
-        try:
-            failing = _recorded(program, schedule)
-        except (CannotStepError, TreadleError):  # the program is not deterministic
-            return None
-        if failure.pair is not None:
-            return failing.cause(failure.pair)
-        found = None
-        for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
-            outcome = _reversed(program, failing.trace, schedule, race)
-            if outcome == _PASSED:
-                return failing.cause(race, decides=True)
-            if found is None and (failing.interrupts(race) or outcome not in (None, failing.end)):
-                found = failing.cause(race)
+    try:
+        failing = _recorded(program, schedule)
+    except (CannotStepError, TreadleError):  # the program is not deterministic
+        return None
+    if failure.pair is not None:
+        return failing.cause(failure.pair)
+    found = None
+    for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
+        outcome = _reversed(program, failing.trace, schedule, race)
+        if outcome == _PASSED:
+            return failing.cause(race, decides=True)
+        if found is None and (failing.interrupts(race) or outcome not in (None, failing.end)):
+            found = failing.cause(race)
     return found
 
 
@@ -124,9 +112,9 @@ def _recorded(program: Program, schedule: Schedule) -> _Execution:
     limit = len(trace) + _MORE_STEPS
     is_over = run.finish(trace.processes[-1], limit, trace.processes, trace.codes)
     end = _outcome(run) if is_over else None
-    records = list(run.records())
-    run.drop()
     trace.complete()
+    records = steps_of(run, trace)
+    run.drop()
     trace.extend()
     return _Execution(trace, records, end)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from treadle.core.errors import ScheduleMismatch
+from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Program, Run
 from treadle.core.records import FrameRecord, StepRecord
-from treadle.core.result import Failure, Schedule
+from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
 from treadle.findings.database import RecordedStep
-from treadle.findings.debugging import no_breakpoints
-from treadle.findings.tokens import Recipe
+from treadle.findings.steps import steps_of
+from treadle.findings.tokens import Recipe, token_of
 
 
 @dataclass(slots=True)
@@ -55,12 +53,19 @@ def run_again(
 ) -> Replayed:
     """Take the steps of a schedule, once; `recipe` and `recorded` are what it did when it failed.
 
-    If the program cannot take them, `ScheduleMismatch` says which is the first that differs.
+    If the program cannot take them, `ScheduleMismatch` says which is the first that differs. A
+    failure that shows has its trace, frames and token from this very run.
     """
     trace = Trace(program.vocabulary)
     steps: list[StepRecord] = []
+    crashing: dict[int, list[FrameRecord]] = {}
+
+    def look(run: Run, index: int) -> None:
+        if run.crashes and run.crashes[-1].step == index:
+            crashing[index] = run.frames()
+
     try:
-        run = follow(program, schedule, detail=True, trace=trace, records=steps)
+        run = follow(program, schedule, detail=True, trace=trace, records=steps, on_step=look)
     except ScheduleMismatch as mismatch:
         difference = _difference(steps, trace, recipe, recorded)
         if not difference:
@@ -69,13 +74,12 @@ def run_again(
     failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
     names = program.vocabulary.process_names
     able = [names[process] for process in run.enabled()]
-    run.drop()
     if failure is not None:
-        failure.granularity = program.granularity
-        failure.options = dict(program.options)
-        if failure.kind == "race":
-            failure.options["races"] = True
-        failure._trace, failure._events = steps, trace
+        failure.run_with(program)
+        failure.trace = steps
+        failure.frames = crashing.get(failure.step) or run.frames()
+        failure.token = token_of(failure, trace, program.front_end)
+    run.drop()
     same = None if recipe is None else failure is not None and recipe.expects(failure)
     return Replayed(failure, steps, able, same, _difference(steps, trace, recipe, recorded))
 
@@ -85,44 +89,45 @@ def follow(
     schedule: Schedule,
     *,
     detail: bool,
-    trace: Trace | None = None,
+    trace: Trace,
     records: list[StepRecord] | None = None,
+    on_step: Callable[[Run, int], None] | None = None,
 ) -> Run:
     """Start the program and take the steps of a schedule; raise `ScheduleMismatch` if it cannot.
 
     The steps are added to `trace` and, with `detail`, to `records`, if they are given: those that
-    could be taken, if not all.
+    could be taken, if not all. `on_step` is called after each, with its index.
     """
     try:
-        return _follow(program, schedule, detail, trace, records)
+        program.know(schedule.knowledge)
+        run = program.start(detail=detail)
+        try:
+            _take(program, run, schedule, trace, on_step)
+        finally:
+            if records is not None:
+                records += steps_of(run, trace)
     except CannotStepError as error:
         raise ScheduleMismatch(
             f"the program is not deterministic: {program.vocabulary.process_names[error.process]} "
             f"does not always begin alike; remove state that outlives an execution"
         ) from error
-
-
-def _follow(
-    program: Program,
-    schedule: Schedule,
-    detail: bool,
-    trace: Trace | None,
-    records: list[StepRecord] | None,
-) -> Run:
-    program.know(schedule.knowledge)
-    run = program.start(detail=detail)
-    try:
-        for index, name in enumerate(schedule):
-            process = program.vocabulary.process_number(name)
-            if process is None or not run.is_enabled(process):
-                raise ScheduleMismatch(_cannot(program, run, index, name))
-            codes = run.step(process)
-            if trace is not None:
-                trace.append(process, codes)
-    finally:
-        if records is not None:
-            records += run.records()
     return run
+
+
+def _take(
+    program: Program,
+    run: Run,
+    schedule: Schedule,
+    trace: Trace,
+    on_step: Callable[[Run, int], None] | None,
+) -> None:
+    for index, name in enumerate(schedule):
+        process = program.vocabulary.process_number(name)
+        if process is None or not run.is_enabled(process):
+            raise ScheduleMismatch(_cannot(program, run, index, name))
+        trace.append(process, run.step(process))
+        if on_step is not None:
+            on_step(run, index)
 
 
 def _cannot(program: Program, run: Run, index: int, name: str) -> str:
@@ -136,36 +141,6 @@ def _cannot(program: Program, run: Run, index: int, name: str) -> str:
         f"the schedule does not fit the program: step {index + 1} is for {name!r}, but {reason} "
         f"(enabled: {able}); explore again to get a new schedule"
     )
-
-
-@contextmanager
-def for_report(program: Program) -> Iterator[None]:
-    """Take control of a program to find out more; it prints nothing, and stops nowhere."""
-    with (
-        Path(os.devnull).open("w") as nowhere,
-        redirect_stdout(nowhere),
-        redirect_stderr(nowhere),
-        no_breakpoints(),
-        program.controlled(),
-    ):
-        yield
-
-
-def record(program: Program, schedule: Schedule, trace: Trace | None = None) -> list[StepRecord]:
-    """Return the steps of a schedule in words; add them to `trace` too, if one is given."""
-    steps: list[StepRecord] = []
-    with for_report(program):
-        follow(program, schedule, detail=True, trace=trace, records=steps).drop()
-    return steps
-
-
-def record_frames(program: Program, schedule: Schedule) -> list[FrameRecord]:
-    """Return the functions that the processes are in at the end of a schedule."""
-    with for_report(program):
-        run = follow(program, schedule, detail=True)
-        frames = run.frames()
-        run.drop()
-    return frames
 
 
 # What it shows
@@ -186,7 +161,7 @@ def _failure_of(
     """
     found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
     if not found and not run.enabled() and (waits := run.ending().waits):
-        found.append(Failure.of_deadlock(program, waits, schedule))
+        found.append(Failure.of_deadlock(waits, schedule))
     if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))
     if races and (not found or (recipe is not None and recipe.kind == "race")):

@@ -1,14 +1,16 @@
 """A failing schedule as one short word, to paste into a command.
 
-`t1_` (the version of the format) and, in url-safe base64, these bytes:
+`t2_` (the version of the format) and, in url-safe base64, these bytes:
 
-    checksum            4 bytes, of all that follows; the next byte says what follows, and how
-    kind, granularity   3 and 2 bits; the other bits: whether there are options, whether packed
-    digest              3 bytes, of the kind and the message of the failure
-    options             what else a replay needs, and what the program had learned, if anything
-    names               of the processes; those of threads are numbers: `main.2` is child 2 of main
-    runs                process and number of steps in a row, together one number
-    prints              a byte each for some or all steps: what was done up to and including it
+    checksum    4 bytes, of all that follows; the next byte says whether the rest is packed
+    digest      3 bytes, of the kind and the message of the failure
+    words       the front end, the kind, the granularity: places in a list, or written out
+    options     what else a replay needs, and what the program had learned, if anything
+    names       of the processes; those of threads are numbers: `main.2` is child 2 of main
+    runs        process and number of steps in a row, together one number
+    prints      a byte each for some or all steps: what was done up to and including it
+
+Format 1, which had room for two front ends only, is still read.
 
 The prints tell which step is the first that is not what was recorded, without saying what that was:
 the database knows it in words (see `treadle.findings.database`).
@@ -23,20 +25,23 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import NamedTuple
 
-from treadle.core.errors import ScheduleMismatch, TreadleError
+from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, location_of, mode_of
+from treadle.core.failure import KINDS, Failure, without_addresses
 from treadle.core.happens_before import Trace
-from treadle.core.result import Failure, Kind, Schedule, without_addresses
+from treadle.core.schedule import Schedule
+from treadle.findings.token_bytes import Reader, Writer, names_in
 
 _SHAPE = re.compile(r"t(\d+)_([A-Za-z0-9_-]*)")
-_VERSION = 1
-_KINDS: tuple[Kind, ...] = get_args(Kind)
-_GRANULARITIES = ("", "access", "gil")
-_HAS_OPTIONS, _IS_PACKED = 0x20, 0x40
+_VERSION = 2
+_WORDS = ("", "model", "threads", "access", "gil", *KINDS)
+"""Words that tokens abbreviate. Add at the end only: old tokens count places."""
+_KINDS_OF_FORMAT_1 = KINDS
+_HAS_OPTIONS_IN_FORMAT_1, _IS_PACKED = 0x20, 0x40
 _CHECKSUM = 4
 _DIGEST = 3
 _PRINTS = 32
@@ -44,15 +49,13 @@ _PRINTS = 32
 _LONGEST = 10_000_000
 """Steps that a token may stand for."""
 _NO_ACCESS = frozenset({Mode.WATCH, Mode.OPEN, Mode.SWAP})
-_LITERAL, _MAIN, _CHILD = 0, 1, 2
-"""How a name is written: as text; `main`; from here on, as the child of an earlier name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """What a token says: how to run a failing interleaving again, and what it should show."""
 
-    kind: Kind
+    kind: str
     digest: bytes
     """Of the failure, see `digest_of`."""
     schedule: Schedule
@@ -61,6 +64,8 @@ class Recipe:
     """As in `Failure.options`."""
     prints: bytes = b""
     """One for each stretch of steps: what was done up to its end."""
+    front_end: str = ""
+    """The name of the front end."""
 
     def expects(self, failure: Failure) -> bool:
         """Tell whether a failure is the recorded one."""
@@ -80,17 +85,17 @@ class Recipe:
 def is_token(text: str) -> bool:
     """Tell whether a text is meant as a token, not as a written schedule.
 
-    >>> is_token("t1_5f4w"), is_token("p*2 q")
+    >>> is_token("t2_5f4w"), is_token("p*2 q")
     (True, False)
     """
     return _SHAPE.fullmatch(text.strip()) is not None
 
 
-def token_of(failure: Failure) -> str:
-    """Return the token of a failure.
+def token_of(failure: Failure, trace: Trace | None = None, front_end: str = "") -> str:
+    """Return the token of a failure; `trace` is what its schedule did, if that is known.
 
-    >>> token_of(Failure("assertion", "x is 1", Schedule(["p", "q"]), 1))
-    't1_iMFYWgDe904CAAFwAAFxAgAB'
+    >>> token_of(Failure("assertion", "x is 1", Schedule(["p", "q"]), 1), front_end="model")
+    't2_6zeYDADe904CBgEAAgABcAABcQIAAQ'
     """
     schedule = failure.schedule.upto(failure.step + 1)
     return write_token(
@@ -100,16 +105,10 @@ def token_of(failure: Failure) -> str:
             schedule,
             failure.granularity,
             failure.options,
-            _prints(_events_of(failure), len(schedule)),
+            _prints(trace, len(schedule)),
+            front_end,
         )
     )
-
-
-def _events_of(failure: Failure) -> Trace | None:
-    try:
-        return failure._events if failure.trace else None
-    except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-        return None
 
 
 def digest_of(failure: Failure) -> bytes:
@@ -178,83 +177,34 @@ def _deeds(trace: Trace | None) -> Iterator[str]:
 
 def write_token(recipe: Recipe) -> str:
     """Return the token that says what a recipe says."""
-    flags = _KINDS.index(recipe.kind) | _GRANULARITIES.index(recipe.granularity) << 3
-    body = bytearray()
-    if options := _options_as_text(recipe):
-        flags |= _HAS_OPTIONS
-        _write_text(body, options)
-    names = _names_in(recipe.schedule)
-    _write_number(body, len(names))
+    writer = Writer()
+    for word in (recipe.front_end, recipe.kind, recipe.granularity):
+        writer.word(word, _WORDS)
+    writer.text(_options_as_text(recipe))
+    names = names_in(recipe.schedule)
+    writer.number(len(names))
     for at, name in enumerate(names):
-        _write_name(body, name, names[:at])
+        writer.name(name, names[:at])
     runs = [
         (names.index(name), len(list(steps))) for name, steps in itertools.groupby(recipe.schedule)
     ]
-    _write_number(body, len(runs))
+    writer.number(len(runs))
     for process, count in runs:
-        _write_number(body, process + len(names) * (count - 1))
-    body += recipe.prints
-    content = bytes(body)
+        writer.number(process + len(names) * (count - 1))
+    content = bytes(writer.content) + recipe.prints
     packed = zlib.compress(content, 9)
+    flags = 0
     if len(packed) < len(content):
-        flags, content = flags | _IS_PACKED, packed
+        flags, content = _IS_PACKED, packed
     content = bytes([flags]) + recipe.digest + content
     checked = zlib.crc32(content).to_bytes(_CHECKSUM, "big") + content
     return f"t{_VERSION}_{base64.urlsafe_b64encode(checked).decode().rstrip('=')}"
 
 
 def _options_as_text(recipe: Recipe) -> str:
-    """Return what a replay needs besides the granularity, which has its own place."""
     said = {"knowledge": recipe.schedule.knowledge, **recipe.options}
-    said = {name: value for name, value in said.items() if value != () and name != "granularity"}
+    said = {name: value for name, value in said.items() if value != ()}
     return json.dumps(said, separators=(",", ":"), sort_keys=True) if said else ""
-
-
-def _names_in(schedule: Schedule) -> list[str]:
-    """Return the names that a schedule needs, each after the one that it is a child of."""
-    names: dict[str, None] = {}
-    for name in dict.fromkeys(schedule):
-        parts = name.split(".")
-        if _is_path(name):
-            names.update((".".join(parts[:upto]), None) for upto in range(1, len(parts)))
-        names[name] = None
-    return list(names)
-
-
-def _is_path(name: str) -> bool:
-    """Tell whether a name is `main`, or `main.` and numbers written in the usual way."""
-    first, *numbers = name.split(".")
-    return first == "main" and all(_is_number(number) for number in numbers)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and str(int(text)) == text
-
-
-def _write_name(body: bytearray, name: str, earlier: Sequence[str]) -> None:
-    if not _is_path(name):
-        _write_number(body, _LITERAL)
-        _write_text(body, name)
-    elif name == "main":
-        _write_number(body, _MAIN)
-    else:
-        parent, _, number = name.rpartition(".")
-        _write_number(body, _CHILD + earlier.index(parent))
-        _write_number(body, int(number))
-
-
-def _write_text(body: bytearray, text: str) -> None:
-    encoded = text.encode("utf-8", "surrogatepass")
-    _write_number(body, len(encoded))
-    body += encoded
-
-
-def _write_number(body: bytearray, number: int) -> None:
-    """Write a number, seven bits per byte, the lowest first."""
-    while number > 0x7F:
-        body.append(number & 0x7F | 0x80)
-        number >>= 7
-    body.append(number)
 
 
 # Reading
@@ -263,27 +213,30 @@ def _write_number(body: bytearray, number: int) -> None:
 def read_token(text: str) -> Recipe:
     """Read what `token_of` wrote; raise a `TreadleError` that says what is wrong with it.
 
-    >>> str(read_token("t1_iMFYWgDe904CAAFwAAFxAgAB").schedule)
+    >>> str(read_token("t2_6zeYDADe904CBgEAAgABcAABcQIAAQ").schedule)
     'p q'
     """
-    content = _checked(text.strip())
+    version, content = _checked(text.strip())
     flags, digest, content = content[0], content[1 : 1 + _DIGEST], content[1 + _DIGEST :]
     try:
         if flags & _IS_PACKED:
             content = zlib.decompress(content)
-        return _recipe(flags, digest, _Reader(content))
+        reader = Reader(content)
+        head = _head(reader) if version > 1 else _head_of_format_1(flags, reader)
+        return _recipe(head, digest, reader)
     except (zlib.error, IndexError, ValueError, AttributeError) as error:
         raise TreadleError(f"cannot read this token, although it is whole: {error}") from error
 
 
-def _checked(text: str) -> bytes:
-    """Return the bytes of a token after its checksum."""
+def _checked(text: str) -> tuple[int, bytes]:
+    """Return the format of a token, and its bytes after the checksum."""
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise TreadleError(f"{text!r} is no token: one begins with t{_VERSION}_, copy it whole")
-    if int(shape[1]) != _VERSION:
+    version = int(shape[1])
+    if not 1 <= version <= _VERSION:
         raise TreadleError(
-            f"this token has format {shape[1]}, and this version of Treadle reads format "
+            f"this token has format {version}, and this version of Treadle reads formats up to "
             f"{_VERSION}: replay it with the version that printed it, or explore again"
         )
     encoded = shape[2]
@@ -302,17 +255,54 @@ def _checked(text: str) -> bytes:
             "this token is damaged, its checksum is wrong: a character was changed, or its end "
             "is missing; copy it whole"
         )
-    return content
+    return version, content
 
 
-def _recipe(flags: int, digest: bytes, reader: _Reader) -> Recipe:
-    granularity = _GRANULARITIES[flags >> 3 & 3]
-    options: dict[str, object] = {"granularity": "gil"} if granularity == "gil" else {}
-    if flags & _HAS_OPTIONS:
-        for name, value in json.loads(reader.text()).items():
-            options[name] = tuple(value) if isinstance(value, list) else value
+class _Head(NamedTuple):
+    """What a token says before the schedule."""
+
+    front_end: str
+    kind: str
+    granularity: str
+    options: str
+
+
+def _head(reader: Reader) -> _Head:
+    front_end, kind, granularity = (reader.word(_WORDS) for _ in range(3))
+    return _Head(front_end, kind, granularity, reader.text())
+
+
+def _head_of_format_1(flags: int, reader: Reader) -> _Head:
+    """Read what format 1 had in eight bits: 3 for the kind, 2 for the granularity."""
+    kind = _KINDS_OF_FORMAT_1[flags & 7]
+    granularity = ("", "access", "gil")[flags >> 3 & 3]
+    said = json.loads(reader.text()) if flags & _HAS_OPTIONS_IN_FORMAT_1 else {}
+    if granularity == "gil":
+        said["granularity"] = granularity
+    options = json.dumps(said) if said else ""
+    return _Head("threads" if granularity else "model", kind, granularity, options)
+
+
+def _recipe(head: _Head, digest: bytes, reader: Reader) -> Recipe:
+    options: dict[str, object] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in json.loads(head.options or "{}").items()
+    }
     knowledge = options.pop("knowledge", ())
     assert isinstance(knowledge, tuple)
+    return Recipe(
+        head.kind,
+        digest,
+        Schedule(_steps(reader), knowledge),
+        head.granularity,
+        options,
+        reader.rest(),
+        head.front_end,
+    )
+
+
+def _steps(reader: Reader) -> list[str]:
+    """Read the names, and who took how many steps in a row."""
     names: list[str] = []
     for _ in range(reader.number()):
         names.append(reader.name(names))
@@ -322,48 +312,4 @@ def _recipe(flags: int, digest: bytes, reader: _Reader) -> Recipe:
         if len(steps) + count >= _LONGEST:
             raise ValueError(f"it stands for more than {_LONGEST:,} steps")
         steps += [names[process]] * (count + 1)
-    return Recipe(
-        _KINDS[flags & 7],
-        digest,
-        Schedule(steps, knowledge),
-        granularity,
-        options,
-        reader.rest(),
-    )
-
-
-class _Reader:
-    """Takes one value after the other from bytes."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._at = 0
-
-    def number(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self._content[self._at]
-            self._at += 1
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number
-
-    def text(self) -> str:
-        end = self.number() + self._at
-        if end > len(self._content):
-            raise ValueError("a text is longer than the token")
-        text = self._content[self._at : end].decode("utf-8", "surrogatepass")
-        self._at = end
-        return text
-
-    def name(self, earlier: Sequence[str]) -> str:
-        way = self.number()
-        if way == _LITERAL:
-            return self.text()
-        if way == _MAIN:
-            return "main"
-        return f"{earlier[way - _CHILD]}.{self.number()}"
-
-    def rest(self) -> bytes:
-        return self._content[self._at :]
+    return steps

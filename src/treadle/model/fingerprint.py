@@ -13,6 +13,8 @@ import types
 from collections import deque
 from typing import Any
 
+from treadle.core.program import Incomparable
+
 _Seen = dict[int, tuple[int, Any]]
 """Objects met so far, by address, with their number; kept alive so that addresses stay unique."""
 
@@ -70,16 +72,6 @@ def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
     if isinstance(value, set | frozenset):
         return (name, frozenset(freeze(item) for item in value))
     return None
-
-
-class Incomparable:
-    """Stands for a value that cannot be looked into: equal to nothing, not even to itself."""
-
-    def __eq__(self, other: object) -> bool:
-        return False
-
-    def __hash__(self) -> int:
-        return 0
 
 
 def _freeze_object(value: Any, seen: _Seen) -> object:

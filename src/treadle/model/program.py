@@ -19,7 +19,7 @@ import inspect
 import types
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from treadle.analyses.decisive_reads import (
     EVERYWHERE,
@@ -29,6 +29,7 @@ from treadle.analyses.decisive_reads import (
     foresee,
     open_steps,
 )
+from treadle.core import program as programs
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.model.detail import DetailedRun
@@ -43,7 +44,7 @@ PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenStep
 """Number, function, arguments, whether it starts at its first yield, and its open steps if any."""
 
 
-class Program:
+class Program(programs.Program):
     """A concurrent program as a model.
 
     Keyword arguments declare what the processes share: a list becomes an array and a dictionary a
@@ -175,26 +176,7 @@ class Program:
 
     # Running
 
-    granularity = ""
-    """Steps are what the model says they are."""
-    options: ClassVar[dict[str, object]] = {}
-    """There are none."""
-
-    def knowledge(self) -> tuple[str, ...]:
-        """Return nothing: a model has nothing to learn about itself."""
-        return ()
-
-    def know(self, knowledge: Sequence[str]) -> None:
-        """Take nothing over."""
-
-    def notes(self, *, has_ended: bool) -> list[str]:
-        """Return nothing: a model has no surprises."""
-        del has_ended
-        return []
-
-    def not_repeated(self) -> str:
-        """Return nothing: each execution has a state of its own."""
-        return ""
+    front_end = "model"
 
     def foresee_less(self) -> bool:
         """Trust no operation not to raise any more, next time not even the source's analysis.
@@ -207,10 +189,6 @@ class Program:
         trusted, self._trusts_analysis = self._trusts_analysis, False
         self._foresight_of_declared.clear()
         return trusted
-
-    def controlled(self) -> contextlib.nullcontext[None]:
-        """Return the context in which executions can be started: any."""
-        return contextlib.nullcontext()
 
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution from the initial state; with `detail`, recorded in words."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from treadle.analyses.decisive_reads import Foresight, OpenSteps
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
-from treadle.core.program import CannotStepError, Crash, Ending, Foreseen
-from treadle.core.records import FrameRecord, StepRecord, Wait
+from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable, Run
+from treadle.core.records import Wait
 from treadle.core.words import place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.fingerprint import Incomparable, freeze
+from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
 from treadle.model.state import Array, Dict, Handle
 
@@ -34,7 +34,7 @@ TOUCHED_OUTSIDE = (
 )
 
 
-class ModelRun:
+class ModelRun(Run):
     """An execution of a `treadle.model.Program`; implements `treadle.core.program.Run`."""
 
     def __init__(self, program: Program) -> None:
@@ -477,14 +477,6 @@ class ModelRun:
             stack.append(generator.gi_frame)
             generator = generator.gi_yieldfrom
         return stack
-
-    def records(self) -> list[StepRecord]:
-        """Refuse: only a `DetailedRun` records its steps in words."""
-        raise TreadleBug("records() of a run that was started without detail")
-
-    def frames(self) -> list[FrameRecord]:
-        """Refuse: only a `DetailedRun` does that."""
-        raise TreadleBug("frames() of a run that was started without detail")
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""

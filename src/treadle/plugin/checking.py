@@ -13,19 +13,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from treadle.api import as_program, called_plainly, explore, options_of, rerun
+from treadle.core.decorated import called_plainly
 from treadle.core.errors import ScheduleMismatch
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
 from treadle.explore.progress import Listener
-from treadle.findings.memory import Memory
 from treadle.findings.replay import Replayed
-from treadle.findings.shrink.shrinking import shrink
-from treadle.findings.tokens import read_token
+from treadle.findings.tokens import Recipe, read_token
 from treadle.plugin.executions import Executions, Left
 from treadle.plugin.layout import Layout
 from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
 from treadle.plugin.verdict import Verdict
 from treadle.report.line import Line, joined
+from treadle.session.memory import Memory
+from treadle.session.recipes import options_of
+from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 
 Done = TypeVar("Done")
@@ -69,7 +71,7 @@ class Check:
 
     def check(self) -> Checked:
         """Try what failed before; if nothing of it fails any more, explore."""
-        return self._guarded(lambda: self._recorded() or self._explored())
+        return self._guarded(self._checked)
 
     def replay(self, token: str) -> Checked:
         """Run exactly the interleaving of a token."""
@@ -93,39 +95,46 @@ class Check:
 
     # Three ways to a verdict
 
-    def _recorded(self) -> Checked | None:
-        """Try the failing interleavings of earlier runs."""
-        memory = self._memory
-        if memory is None or memory.is_empty:
-            return None
-        program = as_program(self._executions, **self._settings.for_threads())
-        failure = memory.failure_of(program, races=self._settings.races)
-        return None if failure is None else self._shown(Verdict.of_recorded(failure), failure)
+    def _checked(self) -> Checked:
+        with opened(self._executions, self._settings) as session:
+            return self._recorded(session) or self._explored(session)
 
-    def _explored(self) -> Checked:
-        result = explore(
-            self._executions, **self._settings.for_exploring(), listener=self._listener
-        )
+    def _recorded(self, session: Session) -> Checked | None:
+        """Try the failing interleavings of earlier runs."""
+        if self._memory is None or self._memory.is_empty:
+            return None
+        failure = self._memory.failure_of(session)
+        if failure is None:
+            return None
+        return self._shown(session, Verdict.of_recorded(failure), failure)
+
+    def _explored(self, session: Session) -> Checked:
+        result = session.explore(listener=self._listener)
         verdict = Verdict.of_result(result)
         if not result.failures:
             return Checked(verdict, skipped=self._skipped(result))
         failure, remark = result.failures[0], ""
         if self._settings.shrink:
-            shrunk = shrink(failure)
+            shrunk = session.shrink(failure)
             failure = shrunk.failure
             if shrunk.after < shrunk.before:
                 remark = f"This interleaving was {shrunk}."
-        shown = self._shown(verdict, failure, remark)
+        session.record(failure)
+        shown = self._shown(session, verdict, failure, remark)
         if self._memory is not None:
             self._memory.keep(failure)
         return shown
 
     def _replayed(self, token: str) -> Checked:
-        replayed = self._run(token)
-        if replayed.failure is not None:
-            verdict = Verdict.of_replay(replayed.failure)
-            return self._shown(verdict, replayed.failure, str(replayed))
-        self._run(token, shown=True)
+        recipe = read_token(token)
+        settings = self._settings.changed(options_of(recipe), for_this_test=True)
+        with opened(self._executions, settings) as session:
+            replayed = self._run(session, recipe, token)
+            if replayed.failure is not None:
+                session.record(replayed.failure)
+                verdict = Verdict.of_replay(replayed.failure)
+                return self._shown(session, verdict, replayed.failure, str(replayed))
+            self._run(session, recipe, token, shown=True)
         return Checked(Verdict.of_replay(None, str(replayed)))
 
     def _skipped(self, result: Result) -> BaseException | None:
@@ -133,7 +142,9 @@ class Check:
 
     # The failing execution
 
-    def _shown(self, verdict: Verdict, failure: Failure, remark: str = "") -> Checked:
+    def _shown(
+        self, session: Session, verdict: Verdict, failure: Failure, remark: str = ""
+    ) -> Checked:
         """Lay a failure out; then run it once more with its output shown."""
         token, report = failure.token, self._layout.remark(remark)
         if failure.schedule or failure.exception is None:  # else interleavings do not matter
@@ -141,7 +152,7 @@ class Check:
         again = None
         # A nondeterministic program may go elsewhere this time.
         with contextlib.suppress(ScheduleMismatch):
-            again = self._run(token, shown=True).failure
+            again = self._run(session, read_token(token), token, shown=True).failure
         if again is None or again.kind != failure.kind:
             again = failure
         return Checked(verdict, again, report, token, self._phase(again))
@@ -151,13 +162,10 @@ class Check:
         in_test = failure.exception is not None and failure.process == "main"
         return self._repeated.failed_in if in_test else "call"
 
-    def _run(self, token: str, *, shown: bool = False) -> Replayed:
-        """Run one interleaving; what it takes to learn about the program is never shown."""
+    def _run(
+        self, session: Session, recipe: Recipe, token: str, *, shown: bool = False
+    ) -> Replayed:
+        """Run one interleaving."""
         recorded = () if self._memory is None else self._memory.steps(token)
-        options = options_of(read_token(token))
-        options = {
-            name: value for name, value in options.items() if value is not None and name != "races"
-        }
-        program = as_program(self._executions, **options, watchdog=self._settings.watchdog)
         with self._executions.shown() if shown else contextlib.nullcontext():
-            return rerun(program, token, recorded=recorded)
+            return session.rerun(recipe, recorded=recorded)

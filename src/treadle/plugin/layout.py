@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from treadle.core.result import Failure
+from treadle.core.failure import Failure
 from treadle.report.failure import lines_of
 from treadle.report.line import WIDEST, WIDTH, Line, Marks, marks_for, wrapped
 

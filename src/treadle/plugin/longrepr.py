@@ -17,7 +17,7 @@ from _pytest._code.code import (
 from _pytest._io import TerminalWriter
 
 from treadle.core.errors import TreadleError
-from treadle.core.result import Failure
+from treadle.core.failure import Failure
 from treadle.plugin.checking import Checked
 from treadle.plugin.verdict import Verdict
 from treadle.report.cast import Cast

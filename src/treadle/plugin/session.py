@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from treadle.api import DECORATED, refuse_what_does_not_run
+from treadle.core.decorated import ASKS_FOR
 from treadle.core.errors import TreadleError
+from treadle.core.failure import Failure
 from treadle.core.frames import users_part
-from treadle.core.result import Failure
 from treadle.findings.database import Database
-from treadle.findings.memory import Memory
 from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
@@ -24,16 +23,14 @@ from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
+from treadle.session.front_ends import front_end_of
+from treadle.session.memory import Memory
+from treadle.session.options import everything
 from treadle.session.settings import Settings, project_of
 
 _NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()
 _CHECKED = pytest.StashKey[Checked]()
-_ON_COMMAND_LINE = (
-    "algorithm", "max_executions", "timeout", "granularity", "max_rounds", "seed", "strict",
-    "shrink", "database",
-)  # fmt: skip
-"""Settings that can be given as `--treadle-...`."""
 
 
 def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
@@ -60,7 +57,7 @@ class Session:
         self._project = project_of(config.rootpath)
         self._given = {
             name: value
-            for name in _ON_COMMAND_LINE
+            for name in everything()
             if (value := config.getoption(f"treadle_{name}")) is not None
         }
         self._profile: str | None = config.getoption("treadle_profile")
@@ -83,9 +80,8 @@ class Session:
         if profile is not None and not isinstance(profile, str):
             raise TreadleError(f"the test's options: profile must be a name, not {profile!r}")
         settings = self._project.settings(self._profile or profile)
-        return settings.changed(asked_for, "the test's options").changed(
-            self._given, "the command line"
-        )
+        asked = settings.changed(asked_for, "the test's options", for_this_test=True)
+        return asked.changed(self._given, "the command line")
 
     # Running
 
@@ -114,7 +110,7 @@ class Session:
     def _check(self, repeated: RepeatedItem, settings: Settings) -> Checked:
         __tracebackhide__ = True
         item: pytest.Function = repeated.item
-        refuse_what_does_not_run(item.function)
+        front_end_of(item.function).refuse(item.function)
         if getattr(item.obj, "is_hypothesis_test", False):
             raise TreadleError(
                 "Hypothesis draws new values in each execution: leave out the mark or decorator of "
@@ -200,5 +196,5 @@ def marked_options(item: pytest.Function) -> dict[str, object]:
                 f"@pytest.mark.treadle takes options by name only, not {mark.args[0]!r}"
             )
         options.update(mark.kwargs)
-    options.update(getattr(item.obj, DECORATED, {}))
+    options.update(getattr(item.obj, ASKS_FOR, {}))
     return options

@@ -6,8 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treadle.api import ALGORITHMS
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
+from treadle.explore.registry import ALGORITHMS
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
 

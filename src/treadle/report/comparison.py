@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.core.result import Failure, Result, without_addresses
+from treadle.core.failure import Failure, without_addresses
+from treadle.core.result import Result
 from treadle.report.json import result_as_dict
 
 COMPARISON_SCHEMA = "treadle.comparison/1"

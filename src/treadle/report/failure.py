@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from treadle.core.errors import ScheduleMismatch
+from treadle.core.failure import Cause, Failure
 from treadle.core.frames import Place, is_of_the_user, place_of_exception
 from treadle.core.records import StepRecord
-from treadle.core.result import Failure
 from treadle.core.words import place_in_words
-from treadle.findings.cause import Cause
 from treadle.report.cast import Cast
 from treadle.report.columns import Emphasis, columns
 from treadle.report.line import (
@@ -46,8 +44,6 @@ _GRANULARITY = {
     "allows and free-threaded Python does.",
     "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
 }
-_RACED = frozenset({"assertion", "exception", "deadlock", "livelock", "race"})
-"""Kinds of failures that the order of two steps may be the cause of."""
 
 
 def render(
@@ -79,7 +75,7 @@ def lines_of(
     execution may be to be shown in full, None for any; `marks` are the characters to draw with, by
     default what the output can express.
     """
-    steps = _steps(failure)
+    steps = failure.trace[: failure.step + 1]
     cast = Cast(steps, failure.waits)
     cause = _cause(failure)
     drawn = columns(
@@ -99,13 +95,6 @@ def lines_of(
         _traceback_in_lines(failure) if traceback else [],
     ]
     return joined(parts)
-
-
-def _steps(failure: Failure) -> Sequence[StepRecord]:
-    try:
-        return failure.trace[: failure.step + 1]
-    except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-        return []
 
 
 def _emphasis(failure: Failure, cause: Cause | None, steps: Sequence[StepRecord]) -> Emphasis:
@@ -160,9 +149,7 @@ def _first_line(message: str) -> str:
 
 def _cause(failure: Failure) -> Cause | None:
     """Return the racing pair, unless something else explains the failure."""
-    if failure.kind not in _RACED or waiting_cycle(failure.waits):
-        return None
-    return failure.cause
+    return None if waiting_cycle(failure.waits) else failure.cause
 
 
 def _cause_in_lines(failure: Failure, cause: Cause, cast: Cast, width: int) -> list[Line]:
@@ -217,10 +204,7 @@ def _deed(step: StepRecord, location: str) -> str:
 
 def _locals_in_lines(failure: Failure, cast: Cast, width: int) -> list[Line]:
     """Return the local variables of the user's functions, process by process."""
-    try:
-        frames = failure.frames()
-    except ScheduleMismatch:
-        return []
+    frames = failure.frames
     lines = wrapped("Local variables at that point:" if frames else "", "bold", width=width)
     for process, group in groupby(frames, key=lambda frame: frame.process):
         lines.append(((f"  {cast.name(process)}", cast.colour(process)),))

@@ -7,12 +7,13 @@ keys mean. Keys may be added within a version; a change of meaning or a removal 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from treadle.core.errors import ScheduleMismatch
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
 from treadle.findings.replay import Replayed
 from treadle.findings.shrink.shrinking import Shrunk
 from treadle.report.text import verdict
@@ -43,6 +44,7 @@ def result_as_dict(
         "events": result.events,
         "replayed": result.replayed,
         "probes": result.probes,
+        "states": result.states,
         "seconds": result.seconds,
         "stopped_by": result.stopped_by or None,
         "estimate": result.estimate,
@@ -53,6 +55,14 @@ def result_as_dict(
             for failure, saving in zip(result.failures, savings, strict=False)
         ],
     }
+
+
+def report_in_json(result: Result, target: str, replays: Sequence[str]) -> str:
+    """Return a result as a file."""
+    shown = result_as_dict(result, target=target)
+    for failure, command in zip(shown["failures"], replays, strict=True):
+        failure["replay"] = command
+    return json.dumps(shown, indent=2) + "\n"
 
 
 def _saving(shrunk: Shrunk) -> dict[str, Any]:
@@ -92,12 +102,5 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "options": failure.options,
         "pair": failure.pair,
         "waits": [asdict(wait) for wait in failure.waits],
-        "trace": _trace_of(failure),
+        "trace": [asdict(step) for step in failure.trace],
     }
-
-
-def _trace_of(failure: Failure) -> list[dict[str, Any]]:
-    try:
-        return [asdict(record) for record in failure.trace]
-    except ScheduleMismatch:  # of a nondeterministic program: it went elsewhere this time
-        return []

@@ -9,7 +9,8 @@ import platform
 import re
 from collections.abc import Sequence
 
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
 from treadle.report.failure import lines_of
 from treadle.report.line import ASCII, plain
 from treadle.report.text import result_in_words, verdict_in_words

@@ -6,11 +6,12 @@ Only the line with the command that replays a failure may be longer, so that it 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from treadle.core.result import Failure, Result
+from treadle.core.failure import Failure
+from treadle.core.result import Result
 from treadle.report.failure import ROWS, lines_of
-from treadle.report.line import WIDTH, plain, wrapped
+from treadle.report.line import ASCII, WIDTH, plain, wrapped
 
 # Results
 
@@ -60,6 +61,14 @@ def result_in_words(result: Result, *, target: str = "") -> str:
     return "\n".join([verdict_in_words(result, target=target), *figures, *notes])
 
 
+def report_in_text(result: Result, target: str, replays: Sequence[str]) -> str:
+    """Return the summary and all failures, each with the command that replays it."""
+    parts = [result_in_words(result, target=target)]
+    for failure, command in zip(result.failures, replays, strict=True):
+        parts.append(f"{plain(lines_of(failure, marks=ASCII))}\n\nReplay: {command}")
+    return "\n\n".join(parts) + "\n"
+
+
 def _rate(result: Result) -> str:
     runs = result.executions + result.blocked
     if not runs or not result.seconds:
@@ -88,7 +97,7 @@ def replay_command(failure: Failure, target: str = "") -> str:
     if target:
         flags = "".join(f" {flag}" for flag in _flags(failure.options))
         return f"treadle replay {shlex.quote(target)} {shlex.quote(schedule)}{flags}"
-    called = "test" if failure.granularity else "program"
+    called = "test" if callable(failure.test) else "program"
     options = "".join(f", {name}={value!r}" for name, value in failure.options.items())
     return f"treadle.replay({called}, {schedule!r}{options})"
 

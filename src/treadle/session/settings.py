@@ -15,20 +15,19 @@ The profile is the one named on the command line, else by the test, else by the 
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from treadle.api import ALGORITHMS
 from treadle.core.errors import TreadleError
-from treadle.explore.budget import MAX_STEPS
-from treadle.explore.choosers import SCHEDULES
-from treadle.python.host.host import WATCHDOG
+from treadle.core.front_end import FrontEnd
+from treadle.core.options import Option, find_option
+from treadle.core.program import Program
+from treadle.session.front_ends import FRONT_ENDS
+from treadle.session.options import everything, front_end_options
 
 PROFILE_VARIABLE = "TREADLE_PROFILE"
 """The environment variable that names a profile."""
@@ -41,61 +40,62 @@ BUILT_IN: dict[str, dict[str, object]] = {
 """What the profiles say that every project has."""
 
 
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """How tests are explored, and what becomes of the outcome.
+    """How tests are explored, and what becomes of the outcome; each option is an attribute.
 
     >>> Settings().changed({"timeout": 5}, "the mark").timeout
     5
     """
 
-    algorithm: str = "optimal"
-    """Which interleavings are run: a name from `treadle.ALGORITHMS`."""
-    schedule: str = "stay"
-    """Who runs where the algorithm leaves it open: `stay`, `oldest`, `newest`, `round-robin`."""
-    max_executions: int | None = None
-    """Stop after so many executions; None for no limit."""
-    max_steps: int = MAX_STEPS
-    """Steps that one execution may take; more is a finding."""
-    timeout: float | None = None
-    """Stop after so many seconds; None for no limit."""
-    granularity: str = "access"
-    """Where threads may switch: `access`, or `gil` for what a global lock allows."""
-    instrument: tuple[str, ...] = ()
-    """Packages whose code is under test besides the project's own."""
-    races: bool = False
-    """Whether a data race is a finding."""
-    thread_exceptions: bool = True
-    """Whether an exception that ends a thread is a finding."""
-    max_rounds: int | None = None
-    """Times in a row that a thread may sleep or wait in vain at one line; more are left out."""
-    watchdog: float | None = WATCHDOG
-    """Seconds after which a step is said to block outside of Treadle's control; None for never."""
-    seed: int = 0
-    """Seed of `random` and `pct`."""
-    depth: int = 3
-    """The bug depth that `pct` aims at."""
-    stop_on_failure: bool = True
-    """Whether the first failure ends the search."""
-    strict: bool = False
-    """Whether a space that was not covered within the budget is a failure."""
-    shrink: bool = True
-    """Whether a failing interleaving is made simpler before it is shown."""
-    database: str | None = ".treadle"
-    """Directory of failing schedules, relative to the project's; None for none."""
+    def __init__(
+        self, values: Mapping[str, Any] | None = None, asked: frozenset[str] = frozenset()
+    ) -> None:
+        self._values = (
+            {name: option.default for name, option in everything().items()}
+            if values is None
+            else dict(values)
+        )
+        self.asked = asked
+        """What was asked for this very test, so that it makes no sense if it is not for it."""
 
-    def changed(self, values: Mapping[str, object], where: str = "") -> Settings:
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def changed(
+        self, values: Mapping[str, object], where: str = "", *, for_this_test: bool = False
+    ) -> Settings:
         """Return these settings with other values; `where` names their origin in errors."""
-        read: dict[str, Any] = {name: _read(name, value, where) for name, value in values.items()}
-        return dataclasses.replace(self, **read)
+        where = f"{where}: " if where else ""
+        known = everything()
+        read = {
+            name: find_option(known, name, where).read(value, where)
+            for name, value in values.items()
+        }
+        asked = self.asked.union(read) if for_this_test else self.asked
+        return Settings({**self._values, **read}, asked)
 
-    def for_exploring(self) -> dict[str, Any]:
-        """Return the arguments of `treadle.explore` that they stand for."""
-        return {name: getattr(self, name) for name in _CHECKS if name not in _NOT_FOR_EXPLORING}
+    def taken_by(self, front_end: FrontEnd) -> dict[str, Any]:
+        """Return the options that are only for a front end; refuse what was asked of another."""
+        self._refuse_others(front_end.options, front_end.targets)
+        return {name: option.read(self._values[name]) for name, option in front_end.options.items()}
 
-    def for_threads(self) -> dict[str, Any]:
-        """Return those of them that decide how a test with threads is run."""
-        return {name: getattr(self, name) for name in _FOR_THREADS}
+    def refuse_what_is_not_for(self, program: Program) -> None:
+        """Refuse options that were asked for this test, and that such a program does not take."""
+        if program.front_end in FRONT_ENDS:
+            front_end = FRONT_ENDS[program.front_end]
+            self._refuse_others(front_end.options, front_end.targets)
+        else:
+            self._refuse_others({}, f"a {type(program).__name__}")
+
+    def _refuse_others(self, taken: Mapping[str, Option], targets: str) -> None:
+        for name in sorted(self.asked.intersection(front_end_options()).difference(taken)):
+            others = [one.targets for one in FRONT_ENDS.values() if name in one.options]
+            raise TreadleError(
+                f"{name} is for {' or '.join(others)}, and this is {targets}: leave {name} out"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,89 +176,3 @@ def _table(value: object, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise TreadleError(f"{where} must be a table, not {value!r}")
     return value
-
-
-# One value
-
-
-def _read(name: str, value: object, where: str) -> object:
-    """Return a value as `Settings` holds it; `false` stands for none where there may be none."""
-    where = f"{where}: " if where else ""
-    if name not in _CHECKS:
-        close = difflib.get_close_matches(name, _CHECKS, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(_CHECKS)}"
-        raise TreadleError(f"{where}unknown setting {name!r}: {hint}")
-    expected, is_right = _CHECKS[name]
-    if not is_right(value):
-        raise TreadleError(f"{where}{name} must be {expected}, not {value!r}")
-    if name == "instrument":
-        assert isinstance(value, Iterable)
-        return tuple(value)
-    return None if name in _CAN_BE_NONE and value is False else value
-
-
-_Check = tuple[str, Callable[[object], bool]]
-
-
-def _is_number(value: object, kinds: type[Any] | Any = int | float) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool)
-
-
-def _above_zero(value: object) -> bool:
-    return _is_number(value) and value > 0  # type: ignore[operator]
-
-
-def _whole_above_zero(value: object) -> bool:
-    return _is_number(value, int) and value > 0  # type: ignore[operator]
-
-
-def _none(value: object) -> bool:
-    return value is None or value is False
-
-
-def _one_of(names: Iterable[str]) -> _Check:
-    known = list(names)
-    return f"one of {', '.join(known)}", lambda value: value in known
-
-
-def _are_names(value: object) -> bool:
-    return isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(name, str) for name in value
-    )
-
-
-_FLAG: _Check = ("true or false", lambda value: isinstance(value, bool))
-_SECONDS: _Check = (
-    "a number of seconds above 0, or false for none",
-    lambda value: _none(value) or _above_zero(value),
-)
-_COUNT: _Check = (
-    "a whole number above 0, or false for none",
-    lambda value: _none(value) or _whole_above_zero(value),
-)
-_CHECKS: dict[str, _Check] = {
-    "algorithm": _one_of(ALGORITHMS),
-    "schedule": _one_of(SCHEDULES),
-    "max_executions": _COUNT,
-    "max_steps": ("a whole number above 0", _whole_above_zero),
-    "timeout": _SECONDS,
-    "granularity": _one_of(["access", "gil"]),
-    "instrument": ("a list of packages", _are_names),
-    "races": _FLAG,
-    "thread_exceptions": _FLAG,
-    "max_rounds": _COUNT,
-    "watchdog": _SECONDS,
-    "seed": ("a whole number", lambda value: _is_number(value, int)),
-    "depth": ("a whole number above 0", _whole_above_zero),
-    "stop_on_failure": _FLAG,
-    "strict": _FLAG,
-    "shrink": _FLAG,
-    "database": (
-        "a directory, or false for none",
-        lambda value: _none(value) or (isinstance(value, str) and bool(value)),
-    ),
-}
-"""What each setting must be, in words and as a predicate."""
-_CAN_BE_NONE = frozenset({"max_executions", "max_rounds", "timeout", "watchdog", "database"})
-_FOR_THREADS = ("granularity", "instrument", "thread_exceptions", "max_rounds", "watchdog")
-_NOT_FOR_EXPLORING = frozenset({"strict", "shrink", "database"})

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, location_of, mode_of
-from treadle.core.result import error_in_words
+from treadle.core.failure import error_in_words
+from treadle.core.program import Incomparable
 from treadle.python.instrument.scope import Variable
 from treadle.python.sharing.tables import CellTable, ObjectTable, Table
 
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun
 
 _PLAIN = frozenset({int, str, bytes, bool, type(None)})
-
-
-class Incomparable:
-    """Equal to nothing, not even to itself."""
-
-    def __eq__(self, other: object) -> bool:
-        return False
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def seen_by(run: ThreadRun, codes: Codes) -> object:

@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Vocabulary
-from treadle.core.program import Restart
+from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
 from treadle.findings.debugging import no_breakpoints
@@ -32,7 +32,7 @@ _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
 
 
-class ThreadProgram:
+class ThreadProgram(Program):
     """A test that uses threads; implements `treadle.core.program.Program`.
 
     It can be started only inside `with program.controlled():`, which instruments the code under
@@ -58,13 +58,10 @@ class ThreadProgram:
         self.shared = Shared(self.vocabulary, hooks.published)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
-        self.granularity = "gil" if is_coarse else "access"
         self.branches = False
         """Whether some execution had more than one thread, or a choice."""
         self.is_cut = False
         """Whether `treadle.assume` did not hold in this execution."""
-        self.returned: object = None
-        """What the test returned in the last execution."""
         self._run: ThreadRun | None = None
         self._installer = Installer()
         self._interrupts = Interrupts()
@@ -80,11 +77,9 @@ class ThreadProgram:
         """The exception that a trial execution ended with."""
         self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
 
-    # In control, or not
+    front_end = "threads"
 
-    def foresee_less(self) -> bool:
-        """Return False: nothing was guessed."""
-        return False
+    # In control, or not
 
     def not_repeated(self) -> str:
         """Return what the first executions of all did and none has done since."""
@@ -126,6 +121,11 @@ class ThreadProgram:
                 self._instrumentation.undo()
                 self.shared.clear()
                 control.program = None
+
+    @property
+    def granularity(self) -> str:
+        """Where threads may switch."""
+        return "gil" if self.is_coarse else "access"
 
     @property
     def options(self) -> dict[str, object]:

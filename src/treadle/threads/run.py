@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Codes
+from treadle.core.failure import error_in_words, without_addresses
 from treadle.core.frames import place_of_frame
-from treadle.core.program import CannotStepError, Crash, Ending
+from treadle.core.program import CannotStepError, Crash, Ending, Incomparable, Run
 from treadle.core.records import FrameRecord, StepRecord, Wait
-from treadle.core.result import error_in_words, without_addresses
 from treadle.core.words import place_in_words
 from treadle.python.recording.detail import RecordingScheduler, label_of
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.rounds import LeftOut
 from treadle.python.runtime.scheduler import is_ready
 from treadle.python.runtime.task import Task
-from treadle.threads.effect import Incomparable, effect, seen_by, values_at
+from treadle.threads.effect import effect, seen_by, values_at
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -49,7 +49,7 @@ def _stuck(tasks: list[Task]) -> list[Task]:
             del held[task]
 
 
-class ThreadRun:
+class ThreadRun(Run):
     """An execution of a test; its processes are the controlled threads."""
 
     def __init__(self, program: ThreadProgram) -> None:
@@ -132,10 +132,6 @@ class ThreadRun:
         if task is None or task.fiber is None:
             return ""
         return place_in_words(place_of_frame(task.fiber.gr_frame))
-
-    def foresee(self, process: int) -> None:
-        """Foresee nothing: the code of threads is not analysed."""
-        del process
 
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""

@@ -21,11 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from treadle.core.errors import TreadleError
+from treadle.core.failure import BY_SCHEDULE, Failure
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Run
-from treadle.core.result import Failure
 from treadle.explore.choosers import stay
-from treadle.findings.replay import for_report, run_again
+from treadle.findings.recording import for_report
+from treadle.findings.replay import run_again
 from treadle.findings.shrink.levels import Levels
 from treadle.findings.shrink.order import fewest_switches
 from treadle.findings.shrink.trials import Exactly, Shown, Trials, cost_of
@@ -36,7 +37,6 @@ SECONDS = 5.0
 _MOST_STEPS = 1_000_000
 """Steps that all replays together may take, as far as that leaves `_FEWEST_ATTEMPTS`."""
 _FEWEST_ATTEMPTS = 20
-_SHRINKABLE = frozenset({"assertion", "exception", "deadlock", "livelock", "race"})
 
 _Block = tuple[int, int | None]
 """A process and how many steps it takes; None: as far as it can."""
@@ -68,38 +68,15 @@ class Shrunk:
         return f"nothing smaller was found than its {size}, {cost}"
 
 
-def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS) -> Shrunk:
+def shrink(
+    program: Program, failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS
+) -> Shrunk:
     """Look for the same failure with fewer context switches, then with fewer steps.
 
-    It is the same if it is of the same kind and in the same process, with the same message from the
-    same line; a deadlock, if the same processes wait for the same things; a data race, if it is
-    between the same accesses. `attempts` bounds the replays; `seconds` is only for programs
-    whose replays take very long.
-
-    >>> import treadle
-    >>> program = treadle.model.Program(x=0, y=0)
-    >>> @program.process
-    ... def p(s):
-    ...     s.y = 1
-    ...     yield
-    ...     s.x = 1
-    >>> @program.process
-    ... def q(s):
-    ...     s.y = 2
-    ...     yield
-    ...     assert s.x == 0
-    >>> failure = treadle.replay(program, "p q p q")
-    >>> shrunk = shrink(failure)
-    >>> print(shrunk)
-    shrunk from 3 switches and 4 steps to 1 and 4, 17 replays
-    >>> str(shrunk.failure.schedule), shrunk.is_smallest
-    ('p*2 q*2', True)
+    `attempts` bounds the replays; `seconds` is only for programs whose replays take very long.
     """
-    program = failure._program
-    if program is None:
-        raise TreadleError("only a failure that an exploration or a replay found can be shrunk")
     before = cost_of(failure.schedule.upto(failure.step + 1))
-    if failure.kind not in _SHRINKABLE or not failure.schedule:
+    if failure.kind not in BY_SCHEDULE or not failure.schedule:
         return Shrunk(failure, before, before, 0, is_smallest=not failure.schedule)
     limit = 2 * before[1] + 100
     attempts = min(attempts, max(_FEWEST_ATTEMPTS, _MOST_STEPS // limit))
@@ -107,8 +84,8 @@ def shrink(failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMP
     with for_report(program):
         shrinker = _Shrinker(trials)
         best = shrinker.smallest()
-    if best is None or best.cost >= before or not _replays(program, best):
-        return Shrunk(failure, before, before, trials.replays, shrinker.is_smallest)
+        if best is None or best.cost >= before or not _replays(program, best):
+            return Shrunk(failure, before, before, trials.replays, shrinker.is_smallest)
     found = best.failure
     found.schedule = found.schedule.upto(found.step + 1)
     found.granularity, found.options = failure.granularity, failure.options
@@ -120,8 +97,7 @@ def _replays(program: Program, best: Shown) -> bool:
     failure = best.failure
     schedule = failure.schedule.upto(failure.step + 1)
     try:
-        with for_report(program):
-            again = run_again(program, schedule, races=failure.kind == "race").failure
+        again = run_again(program, schedule, races=failure.kind == "race").failure
     except TreadleError:
         return False
     return again is not None and again.kind == failure.kind

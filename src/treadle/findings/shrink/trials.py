@@ -13,9 +13,10 @@ from time import perf_counter
 from typing import Protocol
 
 from treadle.core.errors import TreadleError
+from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Program, Restart, Run
-from treadle.core.result import Failure, Schedule, without_addresses
+from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
 
 
@@ -161,7 +162,7 @@ class Trials:
         ending = run.ending()
         if not ending.waits or ending.is_cut:
             return None
-        found = Failure.of_deadlock(self._program, ending.waits, self._schedule(trace))
+        found = Failure.of_deadlock(ending.waits, self._schedule(trace))
         return found if self._is_wanted(found, trace) else None
 
     def _schedule(self, trace: Trace) -> Schedule:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treadle.api import differing_options, rerun
 from treadle.core.errors import ScheduleMismatch, TreadleError
-from treadle.core.program import Program
-from treadle.core.result import Failure, Result
+from treadle.core.failure import BY_SCHEDULE, Failure
+from treadle.core.result import Result
 from treadle.findings.database import Database, RecordedStep
 from treadle.findings.replay import Replayed
-from treadle.findings.tokens import read_token
+from treadle.findings.tokens import Recipe, read_token
+from treadle.session.recipes import differing_options
+from treadle.session.session import Session
 
 REPLAYED = "replayed a failure of an earlier run; nothing else was explored"
-_REPLAYABLE = frozenset({"assertion", "exception", "deadlock", "livelock", "race"})
-"""Kinds of failures that a schedule shows again, whatever the budgets are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,13 @@ class Memory:
         """Return what the steps of a kept failure did."""
         return self.database.steps(self.test, token)
 
-    def result_of(self, program: Program, algorithm: str, *, races: bool) -> Result | None:
+    def result_of(self, session: Session) -> Result | None:
         """Return the first recorded failure that still shows, as a result; see `failure_of`."""
-        failure = self.failure_of(program, races=races)
-        return None if failure is None else _as_result(program, algorithm, failure)
+        failure = self.failure_of(session)
+        return None if failure is None else _as_result(session, failure)
 
-    def failure_of(self, program: Program, *, races: bool) -> Failure | None:
-        """Replay what failed before; return the first failure that shows.
+    def failure_of(self, session: Session) -> Failure | None:
+        """Replay what failed before; return the first failure that shows, recorded.
 
         What does not fail any more is forgotten. What was found with other options is passed over.
         """
@@ -49,38 +48,41 @@ class Memory:
             except TreadleError:  # of another version
                 self.database.discard(self.test, token)
                 continue
-            if differing_options(program, recipe) or (recipe.kind == "race" and not races):
+            is_race = recipe.kind == "race"
+            if differing_options(session.program, recipe):
                 continue
-            replayed = self._replayed(program, token) if recipe.kind in _REPLAYABLE else None
+            if is_race and not session.settings.races:
+                continue
+            replayed = self._replayed(session, recipe, token)
             if replayed is None or not replayed.is_same:
                 self.database.discard(self.test, token)
             if replayed is not None and replayed.failure is not None:
+                session.record(replayed.failure)
                 return replayed.failure
-        program.know(())
+        session.program.know(())
         return None
 
-    def _replayed(self, program: Program, token: str) -> Replayed | None:
-        """Run a recorded schedule; None if the test has changed so much that it does not fit."""
+    def _replayed(self, session: Session, recipe: Recipe, token: str) -> Replayed | None:
+        """Run a recorded schedule; None if it shows nothing, or the test has changed too much."""
+        if recipe.kind not in BY_SCHEDULE:
+            return None
         try:
-            return rerun(program, token, recorded=self.steps(token))
+            return session.rerun(recipe, recorded=self.steps(token))
         except ScheduleMismatch:
             return None
 
     def keep(self, failure: Failure) -> bool:
         """Keep a failure for the next run; tell whether that was possible."""
-        if failure.kind not in _REPLAYABLE:
+        is_repeatable = bool(failure.trace) or not failure.schedule
+        if failure.kind not in BY_SCHEDULE or not is_repeatable:  # it will not be shown again
             return True
-        try:
-            steps = failure.trace[: failure.step + 1]
-        except ScheduleMismatch:  # not deterministic: it will not be shown again
-            return True
-        return self.database.save(self.test, failure.token, steps)
+        return self.database.save(self.test, failure.token, failure.trace[: failure.step + 1])
 
 
-def _as_result(program: Program, algorithm: str, failure: Failure) -> Result:
+def _as_result(session: Session, failure: Failure) -> Result:
     return Result(
-        program.name,
-        algorithm,
+        session.program.name,
+        session.settings.algorithm,
         failures=[failure],
         failing=1,
         events=len(failure.schedule),

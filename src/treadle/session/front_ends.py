@@ -1,0 +1,70 @@
+"""The front ends there are, and which one is for what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from treadle.core.errors import TreadleError
+from treadle.core.failure import KINDS
+from treadle.core.front_end import FrontEnd
+from treadle.core.registry import Registry
+
+FRONT_ENDS: Registry[FrontEnd] = Registry("front end")
+"""All front ends by name."""
+
+FRONT_ENDS.add("model", "treadle.model.front_end:MODELS", "protocols and algorithms as models")
+FRONT_ENDS.add("threads", "treadle.threads.front_end:THREADS", "unmodified code with threads")
+
+
+def _in_order() -> Iterator[FrontEnd]:
+    """Yield the front ends, those last that take any function."""
+    yield from sorted(FRONT_ENDS.values(), key=lambda front_end: front_end.takes_any_function)
+
+
+def front_end_of(target: object) -> FrontEnd:
+    """Return the front end for something to explore; refuse what none is for."""
+    for front_end in _in_order():
+        if front_end.recognises(target):
+            return front_end
+    accepted = ", or ".join(front_end.targets for front_end in reversed([*_in_order()]))
+    raise TreadleError(f"cannot explore {type(target).__name__} objects: give {accepted}")
+
+
+def made_by_a_function(returned: object) -> bool:
+    """Tell whether what a function returned is a program, so that the function only makes it."""
+    return any(
+        front_end.recognises(returned)
+        for front_end in _in_order()
+        if not front_end.takes_any_function
+    )
+
+
+def meant_in(variables: dict[str, object], module: str) -> list[str]:
+    """Return the names of a module's programs; if it has none, of functions that may be tests."""
+    for is_last in (False, True):
+        found = {
+            id(value): name
+            for name, value in variables.items()
+            for front_end in _in_order()
+            if front_end.takes_any_function is is_last and front_end.is_meant(name, value, module)
+        }
+        if found:
+            return list(found.values())
+    return []
+
+
+def front_end_of_file(suffix: str) -> FrontEnd | None:
+    """Return the front end that reads files with a suffix, if there is one."""
+    return next((one for one in _in_order() if suffix in one.suffixes), None)
+
+
+def kinds() -> tuple[str, ...]:
+    """Return all kinds of failures: the search's, and those of front ends."""
+    declared = [kind for front_end in FRONT_ENDS.values() for kind in front_end.kinds]
+    return tuple(dict.fromkeys([*KINDS, *declared]))
+
+
+def granularities() -> tuple[str, ...]:
+    """Return all granularities that front ends know."""
+    known = [name for front_end in FRONT_ENDS.values() for name in front_end.granularities]
+    return tuple(dict.fromkeys(known))

@@ -1,0 +1,126 @@
+"""All options: those of every search, those of front ends, and those of what is around a search."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypedDict
+
+from treadle.core.options import (
+    COUNT,
+    COUNT_OR_NONE,
+    FLAG,
+    SECONDS_OR_NONE,
+    Directory,
+    Number,
+    OneOf,
+    Option,
+    declared_in,
+    merged,
+)
+from treadle.explore.budget import MAX_STEPS
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.registry import ALGORITHMS
+from treadle.session.front_ends import FRONT_ENDS
+from treadle.threads.options import ThreadOptions
+
+
+class SearchOptions(TypedDict, total=False):
+    """What can be asked of every exploration."""
+
+    schedule: Annotated[
+        str,
+        Option(OneOf(SCHEDULES), "stay", "Which process runs where the algorithm leaves it open."),
+    ]
+    max_executions: Annotated[int | None, Option(COUNT_OR_NONE, None, "Stop after N executions.")]
+    max_steps: Annotated[
+        int, Option(COUNT, MAX_STEPS, "Steps that one execution may take; more is a failure.")
+    ]
+    timeout: Annotated[float | None, Option(SECONDS_OR_NONE, None, "Stop after this time.")]
+    seed: Annotated[int, Option(Number(), 0, "Seed of `random` and `pct`.")]
+    depth: Annotated[int, Option(COUNT, 3, "Bug depth that `pct` aims at.")]
+    stop_on_failure: Annotated[
+        bool,
+        Option(FLAG, True, "Whether the first failure ends the search.", off="keep-going"),
+    ]
+    learn: Annotated[
+        bool,
+        Option(
+            FLAG,
+            True,
+            "Whether the eager algorithms leave out what was seen to be impossible, which their "
+            "paper does not.",
+        ),
+    ]
+    refined: Annotated[
+        bool,
+        Option(
+            FLAG,
+            True,
+            "Whether the context-sensitive algorithms compare only what a race can change, not "
+            "whole states.",
+        ),
+    ]
+
+
+class ProgramOptions(ThreadOptions, total=False):
+    """What decides how a program runs: the options of front ends."""
+
+
+class Options(SearchOptions, ProgramOptions, total=False):
+    """The options of `treadle.explore`."""
+
+
+class AlgorithmOption(TypedDict, total=False):
+    """Which algorithm; apart, as `explore` takes it in second place, too."""
+
+    algorithm: Annotated[str, Option(OneOf(ALGORITHMS), "optimal", "Which interleavings are run.")]
+
+
+class SurroundingOptions(TypedDict, total=False):
+    """What can be asked of `check`, settings and commands: what becomes of an exploration."""
+
+    strict: Annotated[
+        bool,
+        Option(FLAG, False, "Whether a space that was not covered within its budget is a failure."),
+    ]
+    shrink: Annotated[
+        bool, Option(FLAG, True, "Look for the same failure with fewer context switches.")
+    ]
+    database: Annotated[
+        str | None,
+        Option(
+            Directory(),
+            ".treadle",
+            "Directory of failing schedules, which the next run tries first.",
+        ),
+    ]
+
+
+class CheckOptions(Options, AlgorithmOption, SurroundingOptions, total=False):
+    """The options of `treadle.check`."""
+
+    profile: str
+
+
+ALGORITHM = declared_in(AlgorithmOption)["algorithm"]
+SEARCH = declared_in(SearchOptions)
+SURROUNDING = declared_in(SurroundingOptions)
+
+
+def front_end_options() -> dict[str, list[Option]]:
+    """Return the options of front ends by name: one name may mean something else to another."""
+    found: dict[str, list[Option]] = {}
+    for front_end in FRONT_ENDS.values():
+        for name, option in front_end.options.items():
+            found.setdefault(name, []).append(option)
+    return found
+
+
+def exploring() -> dict[str, Option]:
+    """Return the options of `treadle.explore`, the algorithm first."""
+    special = {name: merged(options) for name, options in front_end_options().items()}
+    return {"algorithm": ALGORITHM, **SEARCH, **special}
+
+
+def everything() -> dict[str, Option]:
+    """Return all options that can be set for a test."""
+    return {**exploring(), **SURROUNDING}

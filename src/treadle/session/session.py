@@ -1,0 +1,155 @@
+"""A session: one test under control, from its first execution to the last word of its report.
+
+A guided tour. `opened` finds the front end for a test, takes control once, and yields a `Session`.
+That explores (`explore`), makes failures simpler (`shrink`), runs recorded ones again (`rerun`),
+and adds to a failure what only another run can tell (`record`): all under the same control. What
+comes out is data; control is given back when the session is left, whatever happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from treadle.core.decorated import called_plainly
+from treadle.core.errors import ScheduleMismatch, TreadleError
+from treadle.core.failure import Failure
+from treadle.core.program import Program, Restart
+from treadle.core.result import Result
+from treadle.core.schedule import Schedule
+from treadle.explore.budget import Budget
+from treadle.explore.choosers import SCHEDULES
+from treadle.explore.progress import Listener
+from treadle.explore.registry import ALGORITHMS
+from treadle.explore.search import Search
+from treadle.findings import recording
+from treadle.findings.database import RecordedStep
+from treadle.findings.replay import Replayed, run_again
+from treadle.findings.shrink import shrinking
+from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
+from treadle.findings.tokens import Recipe
+from treadle.session.front_ends import front_end_of, made_by_a_function
+from treadle.session.recipes import differing_options
+from treadle.session.settings import Settings
+
+SAMPLES = 1000
+"""Executions of a sampling algorithm that was given no budget."""
+
+
+@contextmanager
+def opened(test: object, settings: Settings) -> Iterator[Session]:
+    """Make a program of a test and take control of it; a function may return a program instead."""
+    _refuse_combination(settings.algorithm, settings)
+    if isinstance(test, Program):
+        settings.refuse_what_is_not_for(test)
+        with test.controlled():
+            yield Session(test, settings, test)
+        return
+    front_end = front_end_of(test)
+    with front_end.opened(test, settings.taken_by(front_end)) as program:
+        if not made_by_a_function(program.returned):
+            yield Session(program, settings, test)
+            return
+    assert callable(test)
+    with called_plainly():
+        made = test()  # not under control this time
+    with opened(made, settings) as session:
+        yield session
+
+
+def _refuse_combination(algorithm: str, settings: Settings) -> None:
+    """Refuse options that make no sense together."""
+    if settings.races and not ALGORITHMS[algorithm].sees_every_order:
+        raise TreadleError(
+            f"races=True needs an algorithm that sees every order, which {algorithm} leaves out "
+            f"where nobody can tell: use optimal"
+        )
+
+
+class Session:
+    """One test under control."""
+
+    def __init__(self, program: Program, settings: Settings, test: object) -> None:
+        self.program = program
+        self.settings = settings
+        self.test = test
+        """What is explored, as it was given."""
+
+    def with_settings(self, settings: Settings) -> Session:
+        """Return the same test under the same control, explored in another way."""
+        return Session(self.program, settings, self.test)
+
+    def explore(self, algorithm: str = "", listener: Listener | None = None) -> Result:
+        """Explore, with the algorithm of the settings unless another one is named.
+
+        Begin anew as often as the program learns something about itself. Failures are not recorded
+        yet: whoever shows them asks for that.
+        """
+        name = algorithm or self.settings.algorithm
+        _refuse_combination(name, self.settings)
+        while True:
+            search = self._search(name, listener)
+            try:
+                result = search.explore()
+            except Restart:
+                continue
+            result.peak_nodes = getattr(search.algorithm, "peak_nodes", 0)
+            for failure in result.failures:
+                failure.test = self.test
+            return result
+
+    def _search(self, algorithm: str, listener: Listener | None) -> Search:
+        settings = self.settings
+        chosen = ALGORITHMS[algorithm]
+        budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
+        if not chosen.covers and budget.max_executions is None and budget.timeout is None:
+            budget = replace(budget, max_executions=SAMPLES)
+        return Search(
+            self.program,
+            chosen,
+            algorithm,
+            budget=budget,
+            choose=SCHEDULES[settings.schedule],
+            stop_on_failure=settings.stop_on_failure,
+            seed=settings.seed,
+            depth=settings.depth,
+            races=settings.races,
+            learn=settings.learn,
+            refined=settings.refined,
+            listener=listener,
+        )
+
+    def shrink(
+        self, failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS
+    ) -> Shrunk:
+        """Make a failure as simple as it gets; it has to be recorded afterwards."""
+        shrunk = shrinking.shrink(self.program, failure, seconds=seconds, attempts=attempts)
+        shrunk.failure.test = self.test
+        return shrunk
+
+    def record(self, *failures: Failure, explained: bool = True) -> None:
+        """Add to failures what only other runs can tell: their cause, only if it is asked for."""
+        for failure in failures:
+            if not failure.token:  # else a replay found it, and took it down
+                recording.record(self.program, failure)
+            if explained:
+                recording.explain(self.program, failure)
+
+    def rerun(
+        self,
+        what: Schedule | Recipe,
+        *,
+        races: bool = False,
+        recorded: Sequence[RecordedStep] = (),
+    ) -> Replayed:
+        """Run exactly one interleaving, once, and say how it differs from what was recorded."""
+        recipe = what if isinstance(what, Recipe) else None
+        if recipe is not None and (differing := differing_options(self.program, recipe)):
+            raise ScheduleMismatch(differing)
+        schedule = what.schedule if isinstance(what, Recipe) else what
+        races = races or (recipe is not None and bool(recipe.options.get("races")))
+        replayed = run_again(self.program, schedule, races=races, recipe=recipe, recorded=recorded)
+        if replayed.failure is not None:
+            replayed.failure.test = self.test
+        return replayed

@@ -1,0 +1,63 @@
+"""The options of tests that use threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, TypedDict
+
+from treadle.core.options import COUNT_OR_NONE, FLAG, SECONDS_OR_NONE, Names, OneOf, Option
+
+GRANULARITIES = ("access", "gil")
+
+WATCHDOG = 10.0
+"""Seconds that a step may take, unless told otherwise."""
+
+
+class ThreadOptions(TypedDict, total=False):
+    """What can be asked of a test that uses threads."""
+
+    granularity: Annotated[
+        str,
+        Option(
+            OneOf(GRANULARITIES),
+            "access",
+            "Where threads may switch: between any two accesses, or only where a global "
+            "interpreter lock is handed over.",
+        ),
+    ]
+    instrument: Annotated[
+        Iterable[str],
+        Option(
+            Names("packages", '["json"]', "PACKAGE"),
+            (),
+            "A package whose code is under test besides the project's own.",
+        ),
+    ]
+    races: Annotated[bool, Option(FLAG, False, "Whether a data race is a failure.")]
+    thread_exceptions: Annotated[
+        bool,
+        Option(
+            FLAG,
+            True,
+            "Whether an exception that ends a thread is a failure; else it is left to "
+            "`threading.excepthook`.",
+        ),
+    ]
+    max_rounds: Annotated[
+        int | None,
+        Option(
+            COUNT_OR_NONE,
+            None,
+            "Leave out what comes after a thread slept, or waited in vain, more than N times in a "
+            "row at one line.",
+        ),
+    ]
+    watchdog: Annotated[
+        float | None,
+        Option(
+            SECONDS_OR_NONE,
+            WATCHDOG,
+            "Seconds after which a step is said to block outside of Treadle's control.",
+            in_tokens=False,
+        ),
+    ]
