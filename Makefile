@@ -42,6 +42,7 @@ test: $(SITE_TOOLS)  ## everything that CI checks
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python scripts/layers.py --report-only
 	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%)
 	@for part in $(APART); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
 	@$(BIN)/pytest -n 2 -m "slow and not minutes"
