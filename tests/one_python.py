@@ -10,6 +10,8 @@ ONE_IS_ENOUGH = {
     "tests/threads/test_litmus.py": "counts of the core's algorithms",
     "tests/threads/test_papers.py": "the same",
     "tests/threads/test_shrinking.py": "shrinks schedules, which are numbers",
+    "::test_fewer_executions_find_the_same": "the core's coarser algorithms, on examples",
+    "::test_idempotent_writes": "the same",
     "::test_random_schedules": "CPython's own tests run there on the natural schedule",
     "against_brute_force": "the core's algorithms, on primitives",
     "::test_random_programs": "the same; random programs of accesses stay, fewer",
