@@ -119,7 +119,7 @@ def main() -> int:
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    parser.add_argument("-j", "--processes", type=int, default=2)
+    parser.add_argument("-j", "--processes", type=int, default=os.cpu_count())
     options = parser.parse_args(sys.argv[1:at])
     import_beforehand()
     tally = run(files_in(options.paths), sys.argv[at + 1 :], options.processes)

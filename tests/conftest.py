@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from treadle import cli
-
 sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
 
 from one_python import one_is_enough
@@ -54,6 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def command_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
     """Run the command in this process; return status, stdout and stderr."""
+    from treadle import cli  # not for all tests: what is loaded slows explorations down
 
     def run(*arguments: str) -> tuple[Any, str, str]:
         with pytest.raises(SystemExit) as ended:
