@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 INSTALLED := $(VENV)/.installed
+TIMES := $(VENV)/.times
+TIMED := $(BIN)/python scripts/timed.py $(TIMES)
 SITE_TOOLS := $(VENV)/.site-tools
 CORE := core explore findings model
 THREADS := tests/threads tests/cpython tests/test_thread_examples.py
@@ -39,16 +41,17 @@ demo: $(RUNS)  ## find a bug, then prove that it is gone
 	@BIN=$(BIN) sh scripts/demo.sh
 
 test: $(SITE_TOOLS)  ## everything that CI checks
-	@$(BIN)/ruff check --quiet
-	@$(BIN)/ruff format --check --quiet
-	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%)
-	@for part in $(APART); do $(BIN)/pytest -n 2 -m "not slow" $$part || exit 1; done
-	@$(BIN)/pytest -n 2 -m "slow and not minutes"
-	@TESTS="$(ELSEWHERE)" sh scripts/other-pythons.sh
+	@rm -f $(TIMES)
+	@$(TIMED) style $(BIN)/ruff check --quiet
+	@$(TIMED) format $(BIN)/ruff format --check --quiet
+	@$(TIMED) types $(BIN)/mypy --no-error-summary
+	@$(TIMED) layers $(BIN)/python scripts/layers.py --report-only
+	@$(TIMED) tests $(BIN)/python scripts/run_tests.py tests src -- -m "not minutes"
+	@TIMED="$(TIMED)" TESTS="$(ELSEWHERE)" sh scripts/other-pythons.sh
+	@$(TIMED)
 
 fast: $(INSTALLED)  ## the tests that take seconds
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/python scripts/run_tests.py tests src -- -m "not slow"
 
 coverage: $(INSTALLED)  ## what the tests run of the core: 95 % at least (minutes; slows tests down four times)
 	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%) \
@@ -70,7 +73,7 @@ compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure
 	@rm -rf build  # what an earlier list had compiled would be installed as well
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
-	@.venv-compiled/bin/pytest -n 2 -m "not slow" $(IF_COMPILED)
+	@.venv-compiled/bin/python scripts/run_tests.py $(IF_COMPILED) -- -m "not slow"
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
 	@.venv-compiled/bin/python benchmarks/compiled_speed.py
 

@@ -1,5 +1,8 @@
 #!/bin/sh
-# Run the tests of threads under every other supported Python that this machine has, each in a venv.
+# Run the tests that depend on the interpreter under every other supported Python that this machine
+# has, each in a venv, and under those that TREADLE_PYTHONS names: a list of folders, each with
+# `python`, which starts one, and `install`, which puts packages beside it (no venv is needed).
+# Environment: TESTS, what to run; TIMED, what to run each Python's tests with.
 set -eu
 main=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
@@ -11,11 +14,26 @@ find_python() { # the first candidate that really is this version
     done
 }
 
-LEFT_OUT="test_random_schedules or test_shrinking or test_papers or test_litmus"
-LEFT_OUT="$LEFT_OUT or against_brute_force or test_random_programs"
+needs() { # what the tests need, as pyproject.toml says it
+    .venv/bin/python - <<'READ'
+import tomllib
+
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+tools = ("mypy", "ruff", "types-")  # not for tests
+wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+print(*(name for name in wanted if not name.startswith(tools)))
+READ
+}
 
 failed=0
-for version in 3.11 3.12 3.13; do
+check() { # NAME PYTHON: run the tests
+    echo "$1:"
+    # Random programs are fewer: one Python has them all.
+    TREADLE_EXAMPLES=5 ${TIMED:-env} ${TIMED:+"$1"} "$2" scripts/run_tests.py ${TESTS:-tests} -- \
+        -m "not slow and not minutes and not one_python" || failed=1
+}
+
+for version in 3.11 3.12 3.13 3.14 3.15; do
     [ "$version" = "$main" ] && continue
     python=$(find_python "$version")
     if [ -z "$python" ]; then
@@ -29,13 +47,16 @@ for version in 3.11 3.12 3.13; do
         "$venv/bin/python" -m pip install -qq --disable-pip-version-check -e '.[dev]'
         touch "$venv/.installed"
     fi
-    echo "Python $version:"
-    for part in ${TESTS:-tests}; do # together they are slower: each loads modules of its own
-        # CPython's own tests run there on the natural schedule; random ones take minutes. Shrinking,
-        # papers and brute force over primitives are the core's business, and random programs of
-        # accesses are fewer: one Python has them all.
-        TREADLE_EXAMPLES=5 "$venv/bin/pytest" -n 2 -m "not slow" -p no:cacheprovider \
-            -k "not ($LEFT_OUT)" "$part" || failed=1
-    done
+    check "Python $version" "$venv/bin/python"
+done
+
+for prefix in ${TREADLE_PYTHONS:-}; do
+    if [ ! -e "$prefix/.treadle" ] || [ pyproject.toml -nt "$prefix/.treadle" ]; then
+        "$prefix/install" $(needs)
+        touch "$prefix/.treadle"
+    fi
+    export PYTHONPATH="$PWD/src" # Treadle itself, with its entry points from the main installation
+    check "$("$prefix/python" --version) in $prefix" "$prefix/python"
+    unset PYTHONPATH
 done
 exit $failed

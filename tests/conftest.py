@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from treadle import cli
-
 sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`, for the tests
 
+from one_python import one_is_enough
 from surroundings import forget_surroundings
 
 forget_surroundings()
@@ -33,10 +32,15 @@ settings.load_profile("steady")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "minutes: takes minutes; only runs with `-m slow`")
+    config.addinivalue_line("markers", "one_python: does not depend on the interpreter")
 
 
+@pytest.hookimpl(tryfirst=True)  # before marks are selected by `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes minutes, unless marks were asked for."""
+    """Mark what one Python is enough for; leave out what takes minutes, unless marks are chosen."""
+    for item in items:
+        if one_is_enough(item.nodeid):
+            item.add_marker("one_python")
     if config.getoption("-m"):
         return
     left_out = [item for item in items if item.get_closest_marker("minutes")]
@@ -48,6 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def command_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
     """Run the command in this process; return status, stdout and stderr."""
+    from treadle import cli  # not for all tests: what is loaded slows explorations down
 
     def run(*arguments: str) -> tuple[Any, str, str]:
         with pytest.raises(SystemExit) as ended:

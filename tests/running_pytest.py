@@ -34,6 +34,9 @@ def run(*targets):
 """
 """What every test file begins with; two increments have 4 interleavings that differ."""
 
+WITHOUT_HYPOTHESIS = "-p no:hypothesispytest"
+"""Hypothesis' own plugin imports all of it when a run ends: half of what a short run takes."""
+
 Run = Callable[..., pytest.RunResult]
 
 

@@ -18,6 +18,7 @@ from treadle.explore.choosers import SCHEDULES
 
 COARSER = ("observers", "context", "optimal-context", "optimal-context-observers")
 
+# Whoever wants these families as well takes `FAMILIES` from here, whatever is imported first.
 FAMILIES["values"] = ("write", "write", "store", "check", "increment")
 FAMILIES["blocks"] = ("atomic", "write", "read", "check", "locked")
 

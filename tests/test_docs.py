@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from running_pytest import WITHOUT_HYPOTHESIS
 from surroundings import forget_surroundings
 
 ROOT = Path(__file__).parents[1]
@@ -135,7 +136,7 @@ def environment(directory: Path) -> dict[str, str]:
         **ours,
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
-        "PYTEST_ADDOPTS": "--no-header -p no:hypothesispytest",  # which costs a second
+        "PYTEST_ADDOPTS": f"--no-header {WITHOUT_HYPOTHESIS}",
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }

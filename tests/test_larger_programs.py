@@ -14,7 +14,8 @@ import pytest
 import treadle
 from brute import Explored, explored
 from random_programs import build_from_source, compile_process, draw_program
-from test_properties import EAGER, FAMILIES
+from test_coarser import FAMILIES
+from test_properties import EAGER
 from treadle.explore.choosers import SCHEDULES
 from treadle.model import Program
 

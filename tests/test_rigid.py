@@ -14,7 +14,8 @@ from hypothesis import assume, given, seed, settings
 import treadle
 from brute import TooMany
 from random_programs import Body, build_from_source
-from test_properties import FAMILIES, programs
+from test_coarser import FAMILIES
+from test_properties import programs
 from treadle.core.events import OPEN, Codes, Mode, mode_of
 from treadle.model import Counter, Lock, Mailbox, Program, RLock, Semaphore
 

@@ -9,12 +9,16 @@ import pytest
 
 import treadle.plugin.session
 import treadle.plugin.summary  # noqa: F401 - once, or every run in this process imports it anew
-from running_pytest import Run, write
+from running_pytest import WITHOUT_HYPOTHESIS, Run, write
 
 
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain_environment(
+    pytester: pytest.Pytester,  # noqa: ARG001 - forgets PYTEST_ADDOPTS, so it comes first
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PYTEST_ADDOPTS", WITHOUT_HYPOTHESIS)
     monkeypatch.setattr(sys, "__stdout__", SimpleNamespace(encoding="utf-8"))
 
 

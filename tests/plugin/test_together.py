@@ -110,7 +110,8 @@ def test_properties_in_junit_are_those_of_one_execution(
     ]
 
 
-def test_with_hypothesis(run: Run) -> None:
+def test_with_hypothesis(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     result = run(
         """
         from hypothesis import given, settings, strategies

@@ -1,0 +1,24 @@
+"""Which tests run under one Python only, because what they check does not depend on it.
+
+Under other Pythons runs what does: rewriting, accesses, primitives beside CPython's own, what
+starts and ends threads. These are marked `one_python` (`-m "not one_python"`).
+"""
+
+from __future__ import annotations
+
+ONE_IS_ENOUGH = {
+    "tests/threads/test_litmus.py": "counts of the core's algorithms",
+    "tests/threads/test_papers.py": "the same",
+    "tests/threads/test_shrinking.py": "shrinks schedules, which are numbers",
+    "::test_fewer_executions_find_the_same": "the core's coarser algorithms, on examples",
+    "::test_idempotent_writes": "the same",
+    "::test_random_schedules": "CPython's own tests run there on the natural schedule",
+    "against_brute_force": "the core's algorithms, on primitives",
+    "::test_random_programs": "the same; random programs of accesses stay, fewer",
+}
+"""What the name of a test has in it, and why."""
+
+
+def one_is_enough(name: str) -> bool:
+    """Tell whether a test checks the same under every Python."""
+    return any(part in name for part in ONE_IS_ENOUGH)
