@@ -133,6 +133,7 @@ def test_a_failure_as_json():
                 "where": "bank.py:6",
                 "spins": False,
                 "label": "",
+                "kind": "lock",
             },
             {
                 "process": "right",
@@ -141,6 +142,7 @@ def test_a_failure_as_json():
                 "where": "bank.py:11",
                 "spins": False,
                 "label": "",
+                "kind": "lock",
             },
         ],
         "trace": [

@@ -50,7 +50,7 @@ class Observed:
 
     def __enter__(self) -> Observed:
         self._before = hooks.announce, hooks.hand_out
-        hooks.announce = self.codes.extend
+        hooks.announce = lambda codes, *_: self.codes.extend(codes)
         hooks.hand_out = lambda value, label: self.shared.publish(value, label, label)
         return self
 

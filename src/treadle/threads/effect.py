@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, location_of, mode_of
 from treadle.core.result import error_in_words
-from treadle.python.instrument.scope import Variable
 from treadle.python.sharing.tables import CellTable, ObjectTable, Table
+from treadle.python.sharing.variable import Variable
 
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun

@@ -16,7 +16,7 @@ from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.host.host import WATCHDOG, Host
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.instrument.modules import Instrumentation
-from treadle.python.recording.detail import RecordingScheduler
+from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime import control
 from treadle.python.runtime.rounds import Patience
 from treadle.python.runtime.scheduler import Scheduler
@@ -24,6 +24,7 @@ from treadle.python.runtime.spin import visit
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
 from treadle.python.sharing.children import ATOMS
 from treadle.python.sharing.shared import Feature, Shared
+from treadle.threads.labels import label_of
 from treadle.threads.primitives.patches import Installer
 from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
@@ -54,7 +55,11 @@ class ThreadProgram:
         self.name = name
         self.vocabulary = Vocabulary()
         self._path = Path(self.vocabulary, "main", MAIN_IDENT)
-        self.scheduler = self._plain_scheduler = Scheduler()
+        self.scheduler = Scheduler()
+        self.recorder: Recorder | None = None
+        """Writes the present execution down, if it was started with detail."""
+        self.announce: Callable[..., None] = self.scheduler.announce
+        """How steps are announced in the present execution."""
         self.shared = Shared(self.vocabulary, hooks.published)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
@@ -191,13 +196,10 @@ class ThreadProgram:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
         self._interrupts.raise_pending()
-        self.scheduler = self._plain_scheduler
-        if detail:
-            self.scheduler = RecordingScheduler(self.vocabulary, self.scheduler.fibers)
         self.scheduler.on_crash = self._is_finding
-        if self.is_coarse:
-            self.scheduler.on_end = control.close_coarse_step
+        self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
         self.scheduler.reset()
+        self._record(detail)
         self.shared.reset()
         self._instrumentation.publish()
         self._run = run = ThreadRun(self)
@@ -207,6 +209,23 @@ class ThreadProgram:
         self.host.begin(main)
         self.scheduler.begin(main, None)
         return run
+
+    def _record(self, detail: bool) -> None:
+        """Write the execution that begins down, or do not."""
+        self.recorder = None
+        self.announce = self.scheduler.announce
+        hooks.on_return = None
+        if detail:
+            self.recorder = Recorder(self.scheduler, self.vocabulary, label_of)
+            self.announce = self.recorder.announce
+            hooks.on_return = self.recorder.returned
+
+    def _close_last_step(self, task: Task) -> None:
+        """Close the last step of a task that has ended."""
+        if self.is_coarse:
+            control.close_coarse_step(task)
+        if self.recorder is not None:
+            self.recorder.end(task)
 
     def _main(self) -> None:
         self.returned = self.test()
@@ -246,13 +265,11 @@ class ThreadProgram:
         self.shared.publish(value, label, (me.number, me.published))
 
     @property
-    def announce_access(self) -> Callable[[Any], None]:
+    def announce_access(self) -> Callable[..., None]:
         """How hooks announce an access, once threads have been started."""
         if not self.is_coarse:
-            return self.scheduler.announce
-        if isinstance(self.scheduler, RecordingScheduler):
-            return self.scheduler.collect
-        return control.collect
+            return self.announce
+        return control.collect if self.recorder is None else self.recorder.collect
 
 
 def _in_words(feature: Feature) -> str:

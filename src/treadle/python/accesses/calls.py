@@ -18,7 +18,7 @@ import sys
 import types
 import weakref
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -50,6 +50,7 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
+from treadle.python.accesses.said_of_accesses import METHOD
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -91,6 +92,8 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
+"""Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
     [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
@@ -346,11 +349,14 @@ def _on_container(
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
     is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
+    call = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
-        hooks.look_into((owner, *args), codes)
+        hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     else:
-        say(codes)
+        say(codes, METHOD, table.label, call)
     result = function(*args, **kwargs)
+    if hooks.on_return is not None and result is not None and not isinstance(result, _VIEWS):
+        hooks.on_return(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result

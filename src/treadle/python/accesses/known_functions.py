@@ -18,6 +18,7 @@ from treadle.core.events import Codes
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses import iterate
 from treadle.python.accesses.instruction_hooks import published
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
@@ -29,10 +30,10 @@ from treadle.python.sharing.tables import ClassTable, ObjectTable
 Function = Callable[..., Any]
 
 
-def say(codes: Codes) -> None:
+def say(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
     """Announce an access, if there is one."""
     if codes:
-        hooks.announce(tuple(dict.fromkeys(codes)))
+        hooks.announce(tuple(dict.fromkeys(codes)), deed, about, detail)
 
 
 def published_among(values: Any) -> list[Any]:

@@ -27,11 +27,12 @@ from treadle.python.host.collector import referrers
 from treadle.python.instrument import lru_cache_steps
 from treadle.python.instrument.rewritten_code import RewrittenCode
 from treadle.python.instrument.scan import Facts, facts_of
-from treadle.python.instrument.scope import Scope, Variable
+from treadle.python.instrument.scope import Scope
 from treadle.python.sharing.children import ATOMS, Children
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import CellTable, Table
+from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})

@@ -36,8 +36,9 @@ from treadle.python.accesses import (
 from treadle.python.instrument import emit, stack_origins, variables
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
-from treadle.python.instrument.scope import Scope, Variable
+from treadle.python.instrument.scope import Scope
 from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.variable import Variable
 
 _MARK = "\0treadle"
 _MOST_ENTRIES = 2000

@@ -78,7 +78,7 @@ def _toss(me: Task, sides: int) -> int:
     def coin() -> None:
         nonlocal outcome
         for _ in range(sides - 1):
-            program.scheduler.announce((code(location, Mode.WRITE),))
+            program.announce((code(location, Mode.WRITE),))
             outcome += 1
 
     task = Task(path, coin)

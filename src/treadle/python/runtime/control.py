@@ -3,9 +3,11 @@
 A primitive operation is one event. It announces itself, may have to wait, and acts when it is
 scheduled:
 
-    task = control.announce(operation)     # returns when it is this task's turn
-    self._owner = task                     # the operation itself
-    task.doing = (code(location, Mode.TAKE),)   # what the step accessed
+    task = control.announce(operation, ACQUIRE, self)   # returns when it is this task's turn
+    self._owner = task                                  # the operation itself
+    task.doing = (code(location, Mode.TAKE),)           # what the step accessed
+
+`ACQUIRE` says what the step is in words, and `self` what it is about (`deeds`).
 
 While nobody else can reach a primitive (`facets.table_of` is None) the operation is no event,
 unless it has to wait.
@@ -14,13 +16,15 @@ unless it has to wait.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from greenlet import getcurrent
 
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, mode_of
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 
@@ -71,7 +75,9 @@ def pass_time(me: Task, seconds: float) -> None:
         the_program().patience.spend(me)
 
 
-def announce(doing: Operation | Codes) -> Task:
+def announce(
+    doing: Operation | Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
+) -> Task:
     """End the current step; return the current task when it is to perform what it announced.
 
     As long as the test has started no thread, what need not wait is no event.
@@ -86,7 +92,7 @@ def announce(doing: Operation | Codes) -> Task:
         return me
     if running.is_coarse:
         close_coarse_step(me)
-    scheduler.announce(doing)
+    running.announce(doing, deed, about, detail)
     return me
 
 
@@ -95,7 +101,13 @@ def step(doing: Operation | Codes) -> None:
     running = the_program()
     if running.is_coarse:
         close_coarse_step(running.scheduler.me)
-    running.scheduler.announce(doing)
+    running.announce(doing)
+
+
+def told_as(deed: Deed, about: Any, detail: Any = None) -> AbstractContextManager[None]:
+    """Call all steps by one name that the code under test takes by one call of a library."""
+    recorder = the_program().recorder
+    return nullcontext() if recorder is None else recorder.call(deed, about, detail)
 
 
 def label_of(obj: Any, otherwise: str) -> str:
@@ -104,16 +116,31 @@ def label_of(obj: Any, otherwise: str) -> str:
     return otherwise if table is None else table.label
 
 
+def name_of(obj: Any) -> str:
+    """Return the name of an object for people, or what it is if it is nobody else's."""
+    return label_of(obj, f"a {type(obj).__name__} of its own")
+
+
 def publish(value: Any, label: str) -> None:
     """Make a value known as reachable for others, on behalf of the current task."""
     the_program().hand_out(value, label)
 
 
-def spawn(me: Task, task: Task, codes: Codes, started: Callable[[Task], None]) -> None:
-    """Start a task in a step of its own, and run it up to its first announcement.
+class Spawned(NamedTuple):
+    """A task that is to be started."""
 
-    `started` is told in the same step, before the task runs.
-    """
+    task: Task
+    codes: Codes
+    """What starting it accesses."""
+    started: Callable[[Task], None]
+    """Told in the same step, before the task runs."""
+
+
+def spawn(
+    me: Task, spawned: Spawned, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
+) -> None:
+    """Start a task in a step of its own, and run it up to its first announcement."""
+    task, codes, started = spawned
     global collected
     running = the_program()
     if hooks.announce is hooks.nothing:
@@ -121,7 +148,7 @@ def spawn(me: Task, task: Task, codes: Codes, started: Callable[[Task], None]) -
     if collected is None:
         if running.is_coarse:
             close_coarse_step(me)
-        running.scheduler.announce(codes)
+        running.announce(codes, deed, about, detail)
         started(task)
         running.scheduler.begin(task, me)
         return
@@ -165,11 +192,12 @@ def end_collecting() -> None:
         me.doing = (*codes, OPEN)
 
 
-def collect(codes: Codes) -> None:
+def collect(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
     """Add an access to the current task's step."""
+    del deed, about, detail
     me = task()
     if me.doing is None:  # it has just begun: nothing of it belongs to the step that started it
-        the_program().scheduler.announce(())
+        the_program().announce(())
     me.doing = (*(me.doing or ()), *codes)  # type: ignore[misc]
 
 
@@ -201,7 +229,7 @@ def point() -> None:
     if me is None or not me.doing or hooks.announce is hooks.nothing:
         return
     close_coarse_step(me)
-    running.scheduler.announce(())
+    running.announce(())
 
 
 def close_coarse_step(me: Task) -> None:

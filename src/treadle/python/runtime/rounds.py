@@ -6,6 +6,7 @@ import sys
 
 from treadle.core.events import Codes
 from treadle.core.frames import Place, place_of_frame
+from treadle.core.records import WaitKind
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control
 from treadle.python.runtime.operation import Operation
@@ -19,6 +20,8 @@ class LeftOut(Operation):
     """Never go on: what comes of it is not explored."""
 
     __slots__ = ()
+
+    kind = WaitKind.NOTHING
 
     def ready(self, task: Task) -> bool:
         """Tell that it cannot go on."""

@@ -110,8 +110,13 @@ class Scheduler:
 
     # Called by threads
 
-    def announce(self, doing: Codes | Operation) -> None:
-        """End the current task's step; return when the task is to perform what it announced."""
+    def announce(
+        self, doing: Codes | Operation, deed: Any = None, about: Any = None, detail: Any = None
+    ) -> None:
+        """End the current task's step; return when the task is to perform what it announced.
+
+        What that is in words, only a recorder wants to know (`treadle.python.recording`).
+        """
         me: Task = self.me
         if me.callers and not self.aborting:
             for caller in me.callers:

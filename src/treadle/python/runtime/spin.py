@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.core.records import WaitKind
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
 from treadle.python.runtime.operation import Operation
@@ -36,6 +37,7 @@ class Spin(Operation):
 
     __slots__ = ("_from", "_locations", "_trail")
 
+    kind = WaitKind.CHANGE
     spins = True
 
     def __init__(self, trail: Trail, locations: list[int], start: int) -> None:

@@ -17,8 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.core.records import WaitKind
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 from treadle.threads.primitives.patches import Patches
@@ -33,10 +35,15 @@ _PATIENCE = 16
 _LONGEST_SLEEP = 2.0**63 / 1e9
 
 
+SLEEP = Deed("sleep", lambda seconds: f"{seconds} s")
+
+
 class Sleep(Operation):
     """Let time pass: always possible, but the natural schedule lets others go first."""
 
     __slots__ = ("_until",)
+
+    kind = WaitKind.SLEEP
 
     def __init__(self, until: float) -> None:
         self._until = until
@@ -57,6 +64,10 @@ class Sleep(Operation):
         """Say that it sleeps."""
         return "the end of its sleep"
 
+    def failure(self, task: Task) -> str:
+        """Return nothing: time that passes is what it wants."""
+        return ""
+
 
 def sleep(seconds: Any, /) -> None:
     """`time.sleep`."""
@@ -68,7 +79,7 @@ def sleep(seconds: Any, /) -> None:
     if not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
     operation = Sleep(me.now + duration)
-    control.announce(operation)
+    control.announce(operation, SLEEP, seconds)
     if me.doing is operation:
         me.doing = ()
     control.pass_time(me, duration)

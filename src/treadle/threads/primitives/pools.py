@@ -26,9 +26,12 @@ from typing import Any
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
+from treadle.core.records import WaitKind
+from treadle.core.words import Said
 from treadle.python.accesses import calls
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import Task
@@ -44,13 +47,19 @@ from treadle.threads.primitives.futures import (
     table_of,
 )
 from treadle.threads.primitives.patches import Patches
-from treadle.threads.primitives.thread import task_of
+from treadle.threads.primitives.thread import start_thread, task_of
 
 Executor = thread.ThreadPoolExecutor
 
 _NOT_FOR_FUTURES = (Abort, TreadleError, TreadleBug, CannotStepError, KeyboardInterrupt)
 """Exceptions that are no outcome of a job."""
 _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
+
+
+SUBMIT = Deed("submit to", control.name_of, lambda _, job: Said(job.called))
+SHUT_DOWN = Deed("shut down", control.name_of)
+JOIN_WORKERS = Deed("wait for workers of", control.name_of)
+TAKE_JOB = Deed("take job from", control.name_of, lambda _, worker: worker.next_in_words())
 
 
 def _is_new(value: Any) -> bool:
@@ -61,7 +70,7 @@ def _is_new(value: Any) -> bool:
 class _Job:
     """A call to be made by a worker."""
 
-    __slots__ = ("args", "fn", "future", "kwargs", "name", "number", "submitter")
+    __slots__ = ("args", "called", "fn", "future", "kwargs", "name", "number", "submitter")
 
     def __init__(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.fn = fn
@@ -70,6 +79,7 @@ class _Job:
         self.future: Any = _base.Future()
         self.submitter = control.task()
         self.number = self.submitter.scratch["jobs"] = self.submitter.scratch.get("jobs", 0) + 1
+        self.called: str = getattr(fn, "__name__", "a job")
         self.name = f"{getattr(fn, '__name__', 'job')}()"
 
     def parts(self) -> Iterator[tuple[Any, str]]:
@@ -124,6 +134,11 @@ class _Worker:
         table = table_of(self.last.future)
         return table is not None and me.number in table.seen
 
+    def next_in_words(self) -> Said:
+        """Name the job that it takes next."""
+        jobs = self.inbox or self.pool.backlog
+        return Said(jobs[0].name if jobs else "none left")
+
     def work(self) -> None:
         """Do one job after the other."""
         me = control.task()
@@ -154,7 +169,7 @@ class _Worker:
         is_daemon = me.daemon
         while True:
             me.daemon = True  # while it is idle, nobody waits for it
-            control.announce(_NextJob(self))
+            control.announce(_NextJob(self), TAKE_JOB, pool.executor, self)
             me.daemon = is_daemon
             table = pool.table()
             assert table is not None
@@ -178,6 +193,8 @@ class _NextJob(Operation):
     """Wait for a job, or for the end of the pool."""
 
     __slots__ = ("_worker",)
+
+    kind = WaitKind.JOB
 
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
@@ -203,6 +220,8 @@ class _JoinWorker(Operation):
     """Wait for the end of a worker, which may not even be started yet."""
 
     __slots__ = ("_alive", "_worker")
+
+    kind = WaitKind.END
 
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
@@ -330,7 +349,8 @@ class _Pool:
             worker = self._choose(me)
             is_event = worker is None or worker in self.workers
         if is_event:
-            control.announce((table.order(Mode.WRITE), table.job(job, Mode.WRITE)))
+            codes = (table.order(Mode.WRITE), table.job(job, Mode.WRITE))
+            control.announce(codes, SUBMIT, self.executor, job)
             self._refuse()
             worker = self._choose(me)
         self.jobs.append(job)
@@ -344,7 +364,7 @@ class _Pool:
         if worker not in self.workers:
             self.workers.append(worker)
             self._show()
-            worker.thread.start()
+            start_thread(me, worker.thread, SUBMIT, self.executor, job)
 
     def _refuse(self) -> None:
         """Refuse jobs that will never be done."""
@@ -382,7 +402,7 @@ class _Pool:
                 table.shared.note("future", "start")
             order = (table.order(Mode.WRITE),) if is_shared else ()
             codes: Codes = (*order, table.end(Mode.WRITE))
-            control.announce(codes)
+            control.announce(codes, SHUT_DOWN, self.executor)
             if self.is_shut:
                 codes = (OPEN, *order)
             if drain:
@@ -435,7 +455,7 @@ class _Pool:
         """Wait for the end of all workers."""
         for worker in self.workers:
             operation = _JoinWorker(worker)
-            me = control.announce(operation)
+            me = control.announce(operation, JOIN_WORKERS, self.executor)
             act(me, operation.pending(me))
             for ended in operation.holders():
                 me.now = max(me.now, ended.now)

@@ -25,9 +25,12 @@ from typing import Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, location_of
+from treadle.core.records import WaitKind
+from treadle.core.words import UNKNOWN
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
-from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.deeds import Deed, given, method
+from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.shared import Shared
@@ -265,15 +268,19 @@ class _Transfer(Operation):
             return None
         return task.now + self.patience
 
-    def begin(self) -> tuple[Task, bool]:
+    def failure(self, task: Task) -> str:
+        """Say whether it gives up now."""
+        return super().failure(task) or ("" if self.possible() else IN_VAIN)
+
+    def begin(self, deed: Deed, item: Any = None) -> tuple[Task, bool]:
         """Announce it; tell who acts, and whether there is a slot or an item then."""
         if self.table is None:
             me = control.task()
             if self.patience == _FOREVER and not self.possible():
-                control.announce(self)
+                control.announce(self, deed, self.owner, item)
                 act(me, ())
         else:
-            me = control.announce(self)
+            me = control.announce(self, deed, self.owner, item)
         possible = self.possible()
         if not possible:
             if self.table is not None:
@@ -286,6 +293,8 @@ class _Put(_Transfer):
     """Put an item into a queue."""
 
     __slots__ = ()
+
+    kind = WaitKind.SLOT
 
     def possible(self) -> bool:
         """Tell whether there is a free slot, or the queue is shut down."""
@@ -306,6 +315,8 @@ class _Get(_Transfer):
 
     __slots__ = ()
 
+    kind = WaitKind.ITEM
+
     def possible(self) -> bool:
         """Tell whether there is an item, or the queue is shut down."""
         return bool(self.owner._qsize()) or _is_shut_down(self.owner)
@@ -323,6 +334,8 @@ class _Join(Operation):
     """Wait until every item is done."""
 
     __slots__ = ("_codes", "_owner")
+
+    kind = WaitKind.DONE
 
     def __init__(self, owner: Any, codes: Codes) -> None:
         self._owner = owner
@@ -349,10 +362,11 @@ def _put(self: Any, item: Any, block: Any = True, timeout: float | None = None) 
     if table is not None:
         control.publish(item, f"item of {table.label}")
     if _runs_library_code(self, table):
-        return _ORIGINALS["put"](self, item, block, timeout)
+        with control.told_as(PUT, self, item):
+            return _ORIGINALS["put"](self, item, block, timeout)
     bounded = self.maxsize > 0
     operation = _Put(self, table, _patience(block, timeout) if bounded else _FOREVER)
-    me, possible = operation.begin()
+    me, possible = operation.begin(PUT, item)
     if not possible:
         raise queue.Full
     if table is not None:
@@ -386,9 +400,10 @@ def _get(self: Any, block: Any = True, timeout: float | None = None) -> Any:
         return _ORIGINALS["get"](self, block, timeout)
     table = _table_of(self)
     if _runs_library_code(self, table):
-        return _ORIGINALS["get"](self, block, timeout)
+        with control.told_as(GET, self):
+            return _ORIGINALS["get"](self, block, timeout)
     operation = _Get(self, table, _patience(block, timeout))
-    me, possible = operation.begin()
+    me, possible = operation.begin(GET)
     if not possible:
         raise queue.Empty
     if table is not None:
@@ -400,32 +415,41 @@ def _get(self: Any, block: Any = True, timeout: float | None = None) -> Any:
     return _within_one_step(me, self._get)
 
 
+def _call_library(name: str, deed: Deed, owner: Any, *args: Any) -> Any:
+    """Run the standard library's code of a method; its steps go by the method's name."""
+    with control.told_as(deed, owner):
+        return _ORIGINALS[name](owner, *args)
+
+
 def _reads(name: str) -> Callable[[Any], Any]:
     """Return a method that only reads the number of items: `qsize`, `empty`, `full`."""
 
     def read(self: Any) -> Any:
         table = _table_of(self) if control.current() is not None else None
-        if control.current() is None or _runs_library_code(self, table):
+        if control.current() is None:
             return _ORIGINALS[name](self)
+        if _runs_library_code(self, table):
+            return _call_library(name, _LOOKS[name], self)
         if table is not None and (name != "full" or self.maxsize > 0):
-            control.announce((*table.size(), *table.limit(Mode.READ)))
+            control.announce((*table.size(), *table.limit(Mode.READ)), _LOOKS[name], self)
         size = self._qsize()
         if name == "qsize":
             return size
         return not size if name == "empty" else 0 < self.maxsize <= size
 
-    read.__code__ = read.__code__.replace(co_name=name)  # so that reports can tell them apart
     read.__doc__ = f"`Queue.{name}`."
     return read
 
 
 def _task_done(self: Any) -> Any:
     """`Queue.task_done`."""
-    table = _table_of(self) if control.current() is not None else None
-    if control.current() is None or _runs_library_code(self, table):
+    if control.current() is None:
         return _ORIGINALS["task_done"](self)
+    table = _table_of(self)
+    if _runs_library_code(self, table):
+        return _call_library("task_done", TASK_DONE, self)
     if table is not None:
-        control.announce(table.task_done(control.task()))
+        control.announce(table.task_done(control.task()), TASK_DONE, self)
     if self.unfinished_tasks <= 0:
         raise ValueError("task_done() called too many times")
     self.unfinished_tasks -= 1
@@ -434,27 +458,31 @@ def _task_done(self: Any) -> Any:
 
 def _join(self: Any) -> Any:
     """`Queue.join`."""
-    table = _table_of(self) if control.current() is not None else None
-    if control.current() is None or _runs_library_code(self, table):
+    if control.current() is None:
         return _ORIGINALS["join"](self)
+    table = _table_of(self)
+    if _runs_library_code(self, table):
+        return _call_library("join", JOIN, self)
     codes: Codes = ()
     if table is not None:
         table.note("counted")
         codes = (code(table.unfinished, Mode.AWAIT),)
     if codes or self.unfinished_tasks:
-        act(control.announce(_Join(self, codes)), codes)
+        act(control.announce(_Join(self, codes), JOIN, self), codes)
     return None
 
 
 def _shutdown(self: Any, immediate: Any = False) -> Any:
     """`Queue.shutdown`."""
-    table = _table_of(self) if control.current() is not None else None
-    if control.current() is None or _runs_library_code(self, table):
+    if control.current() is None:
         return _ORIGINALS["shutdown"](self, immediate)
+    table = _table_of(self)
+    if _runs_library_code(self, table):
+        return _call_library("shutdown", SHUT_DOWN, self, immediate)
     if table is not None:
         table.note("shut down")
         count = (code(table.unfinished, Mode.WRITE),) if immediate and table.counted else ()
-        control.announce((code(table.order, Mode.WRITE), *count))
+        control.announce((code(table.order, Mode.WRITE), *count), SHUT_DOWN, self)
     self.is_shutdown = True
     if immediate:
         while self._qsize():
@@ -482,7 +510,7 @@ class SimpleQueue:
         table = _table_of(self) if control.current() is not None else None
         if table is not None:
             control.publish(item, f"item of {table.label}")
-            me = control.announce(_Put(self, table, _FOREVER))
+            me = control.announce(_Put(self, table, _FOREVER), PUT, self, item)
             act(me, table.put_codes(me, bounded=False, waits=True))
         self._items.append(item)
 
@@ -496,7 +524,7 @@ class SimpleQueue:
         if control.current() is None:
             return self._get_outside(patience)
         table = _table_of(self)
-        me, possible = _Get(self, table, patience).begin()
+        me, possible = _Get(self, table, patience).begin(GET)
         if not possible:
             raise queue.Empty
         if table is not None:
@@ -516,15 +544,54 @@ class SimpleQueue:
 
     def qsize(self) -> int:
         """Return the number of items."""
-        table = _table_of(self) if control.current() is not None else None
-        if table is not None:
-            control.announce(table.size())
-        return len(self._items)
+        return self._look(_LOOKS["qsize"])
 
     def empty(self) -> bool:
         """Tell whether there is no item."""
-        return not self.qsize()
+        return not self._look(_LOOKS["empty"])
 
+    def _look(self, deed: Deed) -> int:
+        table = _table_of(self) if control.current() is not None else None
+        if table is not None:
+            control.announce(table.size(), deed, self)
+        return len(self._items)
+
+
+# What operations are in words
+
+_PLAIN_QUEUES = (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue)
+"""Classes whose size and order of items are not up to code of the user's."""
+
+
+def _next_item(owner: Any, _: Any) -> object:
+    """Return what the next `get` of a queue will return."""
+    if owner.__class__ not in _PLAIN_QUEUES:
+        return UNKNOWN
+    items = owner._items if isinstance(owner, SimpleQueue) else owner.queue
+    if not items:
+        return UNKNOWN
+    return items[-1] if isinstance(owner, queue.LifoQueue) else items[0]
+
+
+def _looks(name: str, answer: Callable[[Any], object]) -> Deed:
+    """Return the deed of a method that only reads the number of items."""
+
+    def value(owner: Any, _: Any) -> object:
+        return answer(owner) if owner.__class__ in _PLAIN_QUEUES else UNKNOWN
+
+    return method(control.name_of, name, value)
+
+
+PUT = Deed("put to", control.name_of, given)
+GET = Deed("get from", control.name_of, _next_item)
+TASK_DONE = Deed("task done in", control.name_of)
+JOIN = Deed("wait for tasks of", control.name_of)
+SHUT_DOWN = Deed("shut down", control.name_of)
+_LOOKS = {
+    "qsize": _looks("qsize", lambda owner: owner._qsize()),
+    "empty": _looks("empty", lambda owner: not owner._qsize()),
+    "full": _looks("full", lambda owner: 0 < owner.maxsize <= owner._qsize()),
+}
 
 _OWN_ATTRIBUTES = frozenset(vars(queue.Queue()))
 

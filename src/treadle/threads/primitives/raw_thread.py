@@ -67,7 +67,10 @@ def _start(given: tuple[Any, ...], body: Callable[[], Any]) -> Task:
             return
         thread.end_task()
 
-    return thread.start_task(control.task(), run, _note_started)
+    me = control.task()
+    spawned = thread.new_task(me, run, _note_started)
+    control.spawn(me, spawned)
+    return spawned.task
 
 
 def _handle_exception(function: Any, error: BaseException) -> None:

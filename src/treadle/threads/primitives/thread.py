@@ -15,9 +15,11 @@ from typing import Any
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
+from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
@@ -144,10 +146,23 @@ def put_back_attributes(attributes: dict[str, Any]) -> None:
 # Threads that start, end and are waited for
 
 
+def _label_of(thread: Any) -> str:
+    """Name a thread for people."""
+    task = task_of(thread)
+    return control.name_of(thread) if task is None else task.label
+
+
+START = Deed("start", _label_of)
+JOIN = Deed("join", _label_of)
+IS_ALIVE = method(_label_of, "is_alive")
+
+
 class Join(Operation):
     """Wait for the end of a thread."""
 
     __slots__ = ("_alive", "_target", "codes")
+
+    kind = WaitKind.END
 
     def __init__(self, target: Task, alive: dict[int, Task]) -> None:
         self._target = target
@@ -195,18 +210,17 @@ class TimedJoin(Join):
         return None if self.has_ended else task.now + self._timeout
 
 
-def start_task(
+def new_task(
     me: Task, body: Callable[[], Any], started: Callable[[Task], None], codes: Codes = ()
-) -> Task:
-    """Start a controlled thread; `started` is told in the same step, before it runs."""
+) -> control.Spawned:
+    """Return a controlled thread to start; `started` is told in the same step, before it runs."""
     me.children += 1
     path = me.path.child(me.children)
     task = Task(path, body)
     task.now = me.now
     counted = _count_codes(Mode.ADD, looks=False)
     codes = (*path.spawn, *codes, *counted) if codes or counted else path.spawn
-    control.spawn(me, task, codes, started)
-    return task
+    return control.Spawned(task, codes, started)
 
 
 def end_task(thread: Any = None) -> None:
@@ -305,7 +319,12 @@ def _start(self: Any) -> None:
     me = control.current()
     if me is None:
         _thread_start(self)
-        return
+    else:
+        start_thread(me, self, START, self)
+
+
+def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None) -> None:
+    """Start a thread; for what, reports say."""
     if not self._initialized:
         raise RuntimeError("thread.__init__() not called")
     codes: Codes = ()
@@ -317,7 +336,9 @@ def _start(self: Any) -> None:
         control.the_program().hand_out(self, "thread")
     if threading.excepthook is not ambient_excepthook:  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    start_task(me, functools.partial(_run, self), functools.partial(_note_started, self), codes)
+    started = functools.partial(_note_started, self)
+    spawned = new_task(me, functools.partial(_run, self), started, codes)
+    control.spawn(me, spawned, deed, about, detail)
 
 
 def _note_started(self: Any, task: Task) -> None:
@@ -408,22 +429,28 @@ def _join(self: Any, timeout: float | None = None) -> None:
     if target is None:  # a real thread, started before the exploration
         _thread_join(self, timeout)
         return
-    join_task(target, timeout, lambda: _look_codes(self, "end", Mode.READ, looks=True))
+    join_task(target, timeout, lambda: _look_codes(self, "end", Mode.READ, looks=True), JOIN, self)
 
 
-def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) -> None:
+def join_task(
+    target: Task,
+    timeout: float | None,
+    look: Callable[[], Codes],
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+) -> None:
     """Wait for the end of a task; with a time-out, `look` gives the access of whether it ended."""
     alive = control.the_program().scheduler.alive
     if timeout is None:
         codes = target.path.join
         if target.number in alive:
-            control.announce(Join(target, alive)).doing = codes
+            control.announce(Join(target, alive), deed, about).doing = codes
         else:  # it cannot begin anew: there is nothing to wait for
-            control.announce(codes)
+            control.announce(codes, deed, about)
     else:
         timeout = max(timeout, 0)
         timed = TimedJoin(target, alive, timeout, look())
-        me = control.announce(timed)
+        me = control.announce(timed, deed, about)
         me.doing = timed.codes
         if not timed.has_ended:
             control.pass_time(me, timeout)
@@ -438,7 +465,7 @@ def _look_whether_started(self: Any) -> None:
         return
     codes = _look_codes(self, "start", Mode.READ, looks=False)
     if codes:
-        control.announce(codes)
+        control.announce(codes, JOIN, self)
 
 
 def _is_alive(self: Any) -> bool:
@@ -458,7 +485,7 @@ def _is_alive(self: Any) -> bool:
         *_look_codes(self, "end", Mode.READ, looks=True),
     )
     if codes:
-        control.announce(codes)
+        control.announce(codes, IS_ALIVE, self)
     target = task_of(self)
     return target is not None and target.number in control.the_program().scheduler.alive
 
