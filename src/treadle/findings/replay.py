@@ -15,8 +15,8 @@ from treadle.core.records import FrameRecord, StepRecord
 from treadle.core.result import Failure, Schedule
 from treadle.explore.data_races import data_races
 from treadle.findings.database import RecordedStep
-from treadle.findings.debugging import no_breakpoints
 from treadle.findings.tokens import Recipe
+from treadle.python.host.debugging import no_breakpoints
 
 
 @dataclass(slots=True)

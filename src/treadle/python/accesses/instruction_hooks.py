@@ -13,7 +13,7 @@ import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
 from treadle.core.frames import place_of_frame, room_of
@@ -36,52 +36,26 @@ from treadle.python.accesses.uninstrumented import (
     behind_attribute,
     has_plain_attributes,
 )
+from treadle.python.runtime import control, slots, spin
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
-from treadle.python.sharing.children import ATOMS
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, holds
-from treadle.python.sharing.tables import Table
+from treadle.python.sharing.published import published
 from treadle.python.sharing.weak import WeakProxyTable
 
 
-def nothing(codes: Any, deed: Any = None, about: Any = None, detail: Any = None) -> None:
-    """Stand in for `announce` where nothing is shared with anybody yet."""
+class Unobserved(NamedTuple):
+    """A function that touched shared objects unobserved."""
+
+    name: str
+    where: str
+    """Where it was called first, in words."""
 
 
-def nobody(value: Any, label: str) -> None:
-    """Stand in for `hand_out` outside of an exploration."""
-
-
-def _no_loop(site: object) -> None:
-    """Stand in for `on_loop` where nobody looks for loops that only wait."""
-
-
-def _no_point() -> None:
-    """Stand in for `on_point` where threads may be switched at every access."""
-
-
-published: dict[int, Table] = {}
-"""Tables of the published objects, by `id`."""
-announce: Callable[..., None] = nothing
-"""Ends the current task's step; returns when the next one begins, with some codes.
-
-A deed, what it is about and a detail may follow (`treadle.python.runtime.deeds`).
-"""
-hand_out: Callable[[Any, str], None] = nobody
-"""Publishes a value under a name, on behalf of the current task."""
-revise: Callable[[Codes], None] = nothing
-"""Adds accesses to the current step that only showed when it was taken."""
-on_loop: Callable[[object], None] = _no_loop
-"""Called before the backward jump of a `while` loop."""
-on_point: Callable[[], None] = _no_point
-"""Called where an interpreter with a global lock may switch threads."""
-on_return: Callable[[Any, object], None] | None = None
-"""Told what a method of a container returned, in an execution that is recorded; with its detail."""
-effects: list[bool] = [False]
-"""Whether code under test has changed anything, shared or not, since this was last set to False."""
-unobserved: list[tuple[str, str]] = []
-"""Functions that touched shared objects unobserved: name, and where they were called first."""
+unobserved: list[Unobserved] = []
+"""What ran unobserved in this exploration."""
 
 
 _PLAIN = instrumented.plain_classes
@@ -91,18 +65,18 @@ _DEEDS = {"get": ATTRIBUTE, "set": STORED, "delete": DELETED}
 def say(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
     """Announce an access, if there is one; hooks that run often do that themselves."""
     if codes:
-        announce(codes, deed, about, detail)
+        slots.announce(codes, deed, about, detail)
 
 
 def loop(site: object) -> None:
     """Before the backward jump of a `while` loop."""
-    if announce is not nothing:
-        on_loop(site)
+    if slots.announce is not slots.nothing:
+        spin.visit(site)
 
 
 def point() -> None:
     """Where an interpreter with a global lock may switch threads."""
-    on_point()
+    control.point()
 
 
 # Code that is not instrumented
@@ -115,14 +89,14 @@ def perform(
     codes = find().codes
     if not codes:
         return
-    announce(codes, deed, about, detail)
+    slots.announce(codes, deed, about, detail)
     reach = find()
     if reach.missing:
         for value, label in reach.missing:
-            hand_out(value, label)
+            slots.hand_out(value, label)
         reach = find()
     if reach.codes != codes:
-        revise(reach.codes)
+        control.revise(reach.codes)
     for function in reach.notes:
         note(function)
 
@@ -132,7 +106,7 @@ def note(function: str) -> None:
     if all(function != known for known, _ in unobserved):
         place = place_of_frame(sys._getframe(1), lambda file: room_of(file) is not None)
         where = f"at {place_in_words(place)}" if place else "as a thread's function"
-        unobserved.append((function, where))
+        unobserved.append(Unobserved(function, where))
 
 
 def run_foreign(
@@ -147,7 +121,7 @@ def run_foreign(
     label = published[id(obj)].label
     for other in others:
         if type(other) not in ATOMS:
-            hand_out(other, f"{label}[...]")
+            slots.hand_out(other, f"{label}[...]")
 
     def find() -> Reach:
         reach = Reach(published)
@@ -179,7 +153,7 @@ def load_attr(obj: Any, name: str) -> None:
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "get")):
         codes = table[name]
         if codes:
-            announce(codes, ATTRIBUTE, obj, name)
+            slots.announce(codes, ATTRIBUTE, obj, name)
 
 
 def load_class_attr(obj: Any, name: str) -> None:
@@ -192,7 +166,7 @@ def load_class_attr(obj: Any, name: str) -> None:
     if table is not None:
         codes = table[name]
         if codes:
-            announce(codes, ATTRIBUTE, obj, name)
+            slots.announce(codes, ATTRIBUTE, obj, name)
 
 
 def store_attr(value: Any, obj: Any, name: str) -> None:
@@ -200,10 +174,10 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
     table = published.get(id(obj))
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
         if type(value) not in ATOMS:
-            hand_out(value, f"{table.label}.{name}")
+            slots.hand_out(value, f"{table.label}.{name}")
         codes = table.stores[name]
         if codes:
-            announce(codes, STORED, obj, value)
+            slots.announce(codes, STORED, obj, value)
 
 
 def delete_attr(obj: Any, name: str) -> None:
@@ -212,7 +186,7 @@ def delete_attr(obj: Any, name: str) -> None:
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "delete")):
         codes = table.writes[name]
         if codes:
-            announce(codes, DELETED, obj)
+            slots.announce(codes, DELETED, obj)
 
 
 # Variables of enclosing functions, and globals
@@ -224,7 +198,7 @@ def load_cell(cell: Any) -> None:
     if table is not None:
         codes = table["cell"]
         if codes:
-            announce(codes, CELL, cell)
+            slots.announce(codes, CELL, cell)
 
 
 def store_cell(value: Any, cell: Any) -> None:
@@ -232,10 +206,10 @@ def store_cell(value: Any, cell: Any) -> None:
     table = published.get(id(cell))
     if table is not None:
         if type(value) not in ATOMS:
-            hand_out(value, table.label)
+            slots.hand_out(value, table.label)
         codes = table.stores["cell"]
         if codes:
-            announce(codes, STORED, cell, value)
+            slots.announce(codes, STORED, cell, value)
 
 
 def delete_cell(cell: Any) -> None:
@@ -244,7 +218,7 @@ def delete_cell(cell: Any) -> None:
     if table is not None:
         codes = table.writes["cell"]
         if codes:
-            announce(codes, DELETED, cell)
+            slots.announce(codes, DELETED, cell)
 
 
 load_global = load_cell
@@ -286,7 +260,7 @@ def load_item(obj: Any, key: Any) -> None:
     if table is not None:
         codes = table.item(key)
         if codes:
-            announce(codes, ITEM, obj, key)
+            slots.announce(codes, ITEM, obj, key)
         if issubclass(type(obj), defaultdict) and isinstance(
             obj.default_factory, types.FunctionType
         ):
@@ -297,11 +271,11 @@ def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
     """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
     if not dict.__contains__(obj, key):
         value = obj.default_factory()
-        table.hand_out(key, hand_out)
-        table.hand_out(value, hand_out, key)
+        table.hand_out(key, slots.hand_out)
+        table.hand_out(value, slots.hand_out, key)
         codes = table.item_write(key)
         if codes:
-            announce(codes, STORED, obj, value)
+            slots.announce(codes, STORED, obj, value)
         dict.__setitem__(obj, key, value)
 
 
@@ -312,11 +286,11 @@ def store_item(value: Any, obj: Any, key: Any) -> None:
         return
     table = container(obj, "__setitem__", key, value)
     if table is not None:
-        table.hand_out(key, hand_out)
-        table.hand_out(value, hand_out, key)
+        table.hand_out(key, slots.hand_out)
+        table.hand_out(value, slots.hand_out, key)
         codes = table.item_write(key)
         if codes:
-            announce(codes, STORED, obj, value)
+            slots.announce(codes, STORED, obj, value)
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -325,7 +299,7 @@ def delete_item(obj: Any, key: Any) -> None:
     if table is not None:
         codes = table.item_delete(key)
         if codes:
-            announce(codes, DELETED, obj)
+            slots.announce(codes, DELETED, obj)
 
 
 def load_slice(obj: Any) -> None:
@@ -339,10 +313,10 @@ def store_slice(value: Any, obj: Any) -> None:
     """Before `obj[i:j] = value`."""
     table = container(obj, "__setitem__", value)
     if table is not None:
-        table.hand_out_all(value, hand_out)
+        table.hand_out_all(value, slots.hand_out)
         codes = (*table.whole_write(), *_whole(value))
         if codes:
-            announce(codes, STORED, obj, value)
+            slots.announce(codes, STORED, obj, value)
     elif type(obj) in EXACT:
         say(_whole(value), STORED, obj, value)
 
@@ -497,10 +471,10 @@ def update_in_place(obj: Any, value: Any, method: str) -> None:
         return
     table = container(obj, method, value)
     if table is not None:
-        table.hand_out_all(value, hand_out)
+        table.hand_out_all(value, slots.hand_out)
         codes = (*table.extend(value), *_whole(value))
         if codes:
-            announce(codes, STORED, obj, value)
+            slots.announce(codes, STORED, obj, value)
 
 
 # Patterns

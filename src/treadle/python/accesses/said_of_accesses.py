@@ -11,9 +11,9 @@ from collections import deque
 from typing import Any
 
 from treadle.core.words import UNKNOWN
-from treadle.python.runtime import control
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import Deed, Say, given
-from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.published import label_of
 from treadle.python.sharing.variable import Variable
 
 _CONTAINERS = (list, dict, set, deque, bytearray)
@@ -72,7 +72,7 @@ class _Search(Deed):
 
     def subject(self, about: Any, detail: Any, say: Say) -> str:
         """Return what is looked for, and where."""
-        return f"{say(detail)} in {control.label_of(about, 'it')}"
+        return f"{say(detail)} in {label_of(about, 'it')}"
 
 
 class _MethodCall(Deed):

@@ -33,11 +33,11 @@ from treadle.python.accesses.known_builtins import (
     HARMLESS_CALLS,
     IN_WORDS,
     READING,
+    Hook,
 )
 from treadle.python.instrument.emit import (
     JUMP_IF_TRUE,
     VERSION,
-    Hook,
     Item,
     callable_depth,
     guard,
@@ -54,6 +54,7 @@ from treadle.python.instrument.emit import (
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
+from treadle.python.runtime.spin import effects
 
 _METHODS = {
     "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
@@ -516,7 +517,7 @@ class _Rewriter:
         self._emit(
             [
                 Instr("LOAD_CONST", True, location=at),
-                Instr("LOAD_CONST", hooks.effects, location=at),
+                Instr("LOAD_CONST", effects, location=at),
                 Instr("LOAD_CONST", 0, location=at),
                 Instr("STORE_SUBSCR", location=at),
             ]

@@ -37,15 +37,17 @@ from treadle.python.instrument import emit, stack_origins, variables
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
-from treadle.python.sharing.children import ATOMS
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
+from treadle.python.sharing.published import published
 from treadle.python.sharing.variable import Variable
 
 _MARK = "\0treadle"
 _MOST_ENTRIES = 2000
 
 _HOOKS: dict[str, Any] = {
-    "published": hooks.published,
-    "effects": hooks.effects,
+    "published": published,
+    "effects": effects,
     "id": id,
     "type": type,
     "atoms": ATOMS,

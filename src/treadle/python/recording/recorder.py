@@ -32,8 +32,7 @@ from treadle.core.words import (
     place_in_words,
     value_in_words,
 )
-from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Scheduler
@@ -243,14 +242,14 @@ class Recorder:
     @contextmanager
     def _silence(self) -> Iterator[None]:
         """Let code of the user's put values into words without taking steps."""
-        announce, hand_out = hooks.announce, hooks.hand_out
-        hooks.announce, hooks.hand_out = hooks.nothing, hooks.nobody
+        announce, hand_out = slots.announce, slots.hand_out
+        slots.announce, slots.hand_out = slots.nothing, slots.nobody
         self._quiet = True
         try:
             yield
         finally:
             self._quiet = False
-            hooks.announce, hooks.hand_out = announce, hand_out
+            slots.announce, slots.hand_out = announce, hand_out
 
     def frames(self) -> list[FrameRecord]:
         """Return the functions of the code under test that the tasks are in."""

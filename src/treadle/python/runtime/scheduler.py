@@ -28,7 +28,7 @@ from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 
-_PATIENCE = 1000
+_MOST_ABORTS = 1000
 """Aborts that a task may swallow before it is abandoned."""
 
 
@@ -52,6 +52,7 @@ class Scheduler:
 
     __slots__ = (
         "aborting",
+        "aborts_left",
         "alive",
         "codes",
         "crashes",
@@ -67,7 +68,6 @@ class Scheduler:
         "on_crash",
         "on_end",
         "on_switch",
-        "patience",
         "position",
         "processes",
         "scratch",
@@ -95,7 +95,7 @@ class Scheduler:
         self.crashes: list[Crash] = []
         self.fatal: BaseException | None = None
         self.aborting = False
-        self.patience = _PATIENCE
+        self.aborts_left = _MOST_ABORTS
         self.earlier = 0
         """Steps that were done before the present record began."""
         self.trail: Trail | None = None
@@ -167,8 +167,8 @@ class Scheduler:
 
     def _go_on_unwinding(self, me: Task) -> None:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
-        self.patience -= 1
-        if self.patience <= 0:
+        self.aborts_left -= 1
+        if self.aborts_left <= 0:
             self.fibers.abandon(me, me.fiber)
             while True:
                 self.hub.switch()
@@ -194,14 +194,14 @@ class Scheduler:
         """Return who goes on: the last one, else the oldest; those who wait for a time-out last."""
         if last is not None and last.number in self.alive and is_eager(last):
             return last
-        patient: list[tuple[float, int, Task]] = []
+        timed: list[tuple[float, int, Task]] = []
         for task in self.alive.values():
             if task is not last and is_eager(task):
                 return task
             if is_ready(task):
                 assert isinstance(task.doing, Operation)
-                patient.append((task.doing.deadline(task) or 0.0, task.number, task))
-        return min(patient)[2] if patient else None
+                timed.append((task.doing.deadline(task) or 0.0, task.number, task))
+        return min(timed)[2] if timed else None
 
     def _switch_to(self, task: Task) -> None:
         me = self.me

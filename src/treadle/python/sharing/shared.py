@@ -20,7 +20,8 @@ from collections.abc import Callable, Hashable, Set
 from typing import Any
 
 from treadle.core.events import Vocabulary
-from treadle.python.sharing.children import ATOMS, attributes_of
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.tables import Table
 from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
 

@@ -16,16 +16,17 @@ from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
 
 _FILLING, _DRAINING, _RESETTING, _BROKEN = 0, 1, -1, -2
 
-WAIT = Deed("wait at", control.name_of)
-RESET = Deed("reset", control.name_of)
-ABORT = Deed("abort", control.name_of)
-WAITING = Deed("read", control.name_of, suffix=".n_waiting")
-BROKEN = Deed("read", control.name_of, suffix=".broken")
+WAIT = Deed("wait at", label_or_kind)
+RESET = Deed("reset", label_or_kind)
+ABORT = Deed("abort", label_or_kind)
+WAITING = Deed("read", label_or_kind, suffix=".n_waiting")
+BROKEN = Deed("read", label_or_kind, suffix=".broken")
 
 _COUNTED = "somebody looks how many are there"
 """Then the moment matters when all are there and the barrier is not open yet."""
@@ -142,7 +143,7 @@ class _LeaveInTime(_Leave):
 
 
 def _label(barrier: Any) -> str:
-    return control.label_of(barrier, "a barrier of its own")
+    return label_of(barrier, "a barrier of its own")
 
 
 def _wait(self: Any, timeout: float | None = None) -> int:

@@ -18,10 +18,10 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.records import WaitKind
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.threads.primitives.patches import Patches
 
@@ -30,7 +30,7 @@ EPOCH = 1_000_000_000.0
 MONOTONIC = 1000.0
 """What `time.monotonic` and `time.perf_counter` return at the beginning."""
 _TICK = 1e-6
-_PATIENCE = 16
+_EVEN_TICKS = 16
 """Readings in a row after which each tick is twice as long as the one before."""
 _LONGEST_SLEEP = 2.0**63 / 1e9
 
@@ -89,8 +89,8 @@ def _ticked(me: Task) -> float:
     """Return what a task's clock shows, and let it tick."""
     readings, shown = me.scratch.get("clock", (0, me.now))
     readings = readings + 1 if shown == me.now else 1
-    me.now += _TICK * 2 ** max(0, readings - _PATIENCE)
-    hooks.effects[0] = True  # what a loop does may depend on it
+    me.now += _TICK * 2 ** max(0, readings - _EVEN_TICKS)
+    effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
     return me.now
 

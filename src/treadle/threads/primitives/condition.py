@@ -20,6 +20,7 @@ from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.primitives.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
@@ -27,13 +28,13 @@ from treadle.threads.primitives.patches import Patches
 
 _EVERYBODY = -1
 
-ENTER = Deed("acquire", control.name_of)
-EXIT = Deed("release", control.name_of)
-WAIT = Deed("wait on", control.name_of)
-WAKE_UP = Deed("wake up on", control.name_of)
-REACQUIRE = Deed("reacquire lock of", control.name_of)
-NOTIFY = Deed("notify", control.name_of)
-NOTIFY_ALL = Deed("notify all on", control.name_of)
+ENTER = Deed("acquire", label_or_kind)
+EXIT = Deed("release", label_or_kind)
+WAIT = Deed("wait on", label_or_kind)
+WAKE_UP = Deed("wake up on", label_or_kind)
+REACQUIRE = Deed("reacquire lock of", label_or_kind)
+NOTIFY = Deed("notify", label_or_kind)
+NOTIFY_ALL = Deed("notify all on", label_or_kind)
 
 
 class _Waiter:
@@ -161,7 +162,7 @@ class _Retake(Operation):
 
 
 def _label(condition: Any) -> str:
-    return control.label_of(condition, "a condition variable of its own")
+    return label_of(condition, "a condition variable of its own")
 
 
 def _line(table: FacetTable | None, mode: Mode) -> Codes:

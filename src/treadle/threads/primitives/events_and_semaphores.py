@@ -11,6 +11,7 @@ from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed, method
 from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
 
@@ -30,10 +31,10 @@ def _access(primitive: Any, mode: Mode, deed: Deed) -> None:
 
 # Events
 
-WAIT = Deed("wait for", control.name_of)
-IS_SET = method(control.name_of, "is_set", lambda event, _: event._flag)
-SET = Deed("set", control.name_of)
-CLEAR = Deed("clear", control.name_of)
+WAIT = Deed("wait for", label_or_kind)
+IS_SET = method(label_or_kind, "is_set", lambda event, _: event._flag)
+SET = Deed("set", label_or_kind)
+CLEAR = Deed("clear", label_or_kind)
 
 
 class _Wait(Operation):
@@ -60,7 +61,7 @@ class _Wait(Operation):
 
     def describe(self) -> str:
         """Name the event."""
-        return f"{control.label_of(self._event, 'an event of its own')} to be set"
+        return f"{label_of(self._event, 'an event of its own')} to be set"
 
 
 class _TimedWait(_Wait):
@@ -123,8 +124,8 @@ def _event_clear(self: Any) -> None:
 
 # Semaphores
 
-ACQUIRE = Deed("acquire", control.name_of)
-RELEASE = Deed("release", control.name_of)
+ACQUIRE = Deed("acquire", label_or_kind)
+RELEASE = Deed("release", label_or_kind)
 
 _SEVERAL = "several units released at once"
 """Then a release just before an acquisition may be needed although a unit remains."""
@@ -165,7 +166,7 @@ class _Unit(Operation):
 
     def held(self) -> str:
         """Name the semaphore."""
-        return control.label_of(self._semaphore, "a semaphore of its own")
+        return label_of(self._semaphore, "a semaphore of its own")
 
 
 class _UnitInTime(_Unit):

@@ -19,12 +19,12 @@ from typing import Any
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, given, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act
@@ -39,15 +39,15 @@ _COMPLETED = (_base.CANCELLED_AND_NOTIFIED, _base.FINISHED)
 """The states in which `wait` and `as_completed` regard a future as done."""
 
 
-RESULT = Deed("result of", control.name_of, lambda future, _: future._result)
-EXCEPTION = Deed("exception of", control.name_of)
-SET_RESULT = Deed("set result of", control.name_of, given)
-SET_EXCEPTION = Deed("set exception of", control.name_of)
-CANCEL = Deed("cancel", control.name_of)
-IS_CANCELLED = method(control.name_of, "cancelled", lambda future, _: future._state in CANCELLED)
-IS_RUNNING = method(control.name_of, "running", lambda future, _: future._state == RUNNING)
-IS_DONE = method(control.name_of, "done", lambda future, _: future._state in DONE)
-ADD_CALLBACK = Deed("add callback to", control.name_of)
+RESULT = Deed("result of", label_or_kind, lambda future, _: future._result)
+EXCEPTION = Deed("exception of", label_or_kind)
+SET_RESULT = Deed("set result of", label_or_kind, given)
+SET_EXCEPTION = Deed("set exception of", label_or_kind)
+CANCEL = Deed("cancel", label_or_kind)
+IS_CANCELLED = method(label_or_kind, "cancelled", lambda future, _: future._state in CANCELLED)
+IS_RUNNING = method(label_or_kind, "running", lambda future, _: future._state == RUNNING)
+IS_DONE = method(label_or_kind, "done", lambda future, _: future._state in DONE)
+ADD_CALLBACK = Deed("add callback to", label_or_kind)
 WAIT = Deed("wait for", lambda _: "futures")
 
 
@@ -111,7 +111,7 @@ class FutureTable(FacetTable):
 
 def table_of(future: Any) -> FutureTable | None:
     """Return the locations of a future, None while nobody else can reach it."""
-    table = hooks.published.get(id(future))
+    table = published.get(id(future))
     return table if isinstance(table, FutureTable) else None
 
 
@@ -148,7 +148,7 @@ class _Outcome(Operation):
 
     def describe(self) -> str:
         """Name the future."""
-        return f"the result of {control.label_of(self._future, 'a future')}"
+        return f"the result of {label_of(self._future, 'a future')}"
 
     def holders(self) -> list[Task]:
         """Return the task that works on it."""
@@ -442,7 +442,7 @@ class _Several(Operation):
 
     def describe(self) -> str:
         """Name the futures."""
-        names = [control.label_of(future, "a future") for future in self._futures]
+        names = [label_of(future, "a future") for future in self._futures]
         waiting = [
             name
             for name, future in zip(names, self._futures, strict=True)

@@ -29,14 +29,15 @@ from treadle.core.program import CannotStepError
 from treadle.core.records import WaitKind
 from treadle.core.words import Said
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import Task
-from treadle.python.sharing.children import ATOMS, Children
+from treadle.python.sharing.children import Children
 from treadle.python.sharing.naming import name_of
+from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act
 from treadle.threads.primitives.futures import (
@@ -56,15 +57,15 @@ _NOT_FOR_FUTURES = (Abort, TreadleError, TreadleBug, CannotStepError, KeyboardIn
 _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
 
 
-SUBMIT = Deed("submit to", control.name_of, lambda _, job: Said(job.called))
-SHUT_DOWN = Deed("shut down", control.name_of)
-JOIN_WORKERS = Deed("wait for workers of", control.name_of)
-TAKE_JOB = Deed("take job from", control.name_of, lambda _, worker: worker.next_in_words())
+SUBMIT = Deed("submit to", label_or_kind, lambda _, job: Said(job.called))
+SHUT_DOWN = Deed("shut down", label_or_kind)
+JOIN_WORKERS = Deed("wait for workers of", label_or_kind)
+TAKE_JOB = Deed("take job from", label_or_kind, lambda _, worker: worker.next_in_words())
 
 
 def _is_new(value: Any) -> bool:
     """Tell whether something is to be published, so that it needs a name."""
-    return value.__class__ not in ATOMS and id(value) not in hooks.published
+    return value.__class__ not in ATOMS and id(value) not in published
 
 
 class _Job:
@@ -213,7 +214,7 @@ class _NextJob(Operation):
 
     def describe(self) -> str:
         """Name the pool."""
-        return f"a job of {control.label_of(self._worker.pool.executor, 'a pool')}"
+        return f"a job of {label_of(self._worker.pool.executor, 'a pool')}"
 
 
 class _JoinWorker(Operation):
@@ -313,7 +314,7 @@ class _Pool:
 
     def table(self) -> PoolTable | None:
         """Return its locations, None while nobody else can reach it."""
-        table = hooks.published.get(id(self.executor))
+        table = published.get(id(self.executor))
         return table if isinstance(table, PoolTable) else None
 
     def is_shared(self, me: Task) -> bool:

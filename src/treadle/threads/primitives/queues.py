@@ -27,12 +27,12 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, location_of
 from treadle.core.records import WaitKind
 from treadle.core.words import UNKNOWN
-from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import Deed, given, method
 from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -40,7 +40,7 @@ from treadle.threads.primitives.facets import act
 from treadle.threads.primitives.patches import Patches
 
 _FOREVER = -1.0
-"""The patience of an operation that waits as long as it takes; 0 is that of a `_nowait`."""
+"""How long an operation waits that waits as long as it takes; a `_nowait` waits 0 seconds."""
 _LOCKS = ("mutex", "not_empty", "not_full", "all_tasks_done")
 _STORAGE = ("_init", "_qsize", "_put", "_get")
 _ShutDown: type[Exception] = getattr(queue, "ShutDown", queue.Full)
@@ -221,7 +221,7 @@ def _has_own_storage(kind: type) -> bool:
 
 def _table_of(owner: Any) -> QueueTable | None:
     """Return the table of a queue, None while nobody else can reach it."""
-    table = hooks.published.get(id(owner))
+    table = published.get(id(owner))
     return table.current() if isinstance(table, QueueTable) else None
 
 
@@ -229,7 +229,7 @@ def _runs_library_code(owner: Any, table: QueueTable | None) -> bool:
     return table.by_mutex if table is not None else _has_own_storage(owner.__class__)
 
 
-def _patience(block: Any, timeout: float | None) -> float:
+def _seconds(block: Any, timeout: float | None) -> float:
     """Return how long an operation waits."""
     if not block:
         return 0.0
@@ -247,12 +247,12 @@ def _is_shut_down(owner: Any) -> bool:
 class _Transfer(Operation):
     """A put or a get."""
 
-    __slots__ = ("owner", "patience", "table")
+    __slots__ = ("owner", "seconds", "table")
 
-    def __init__(self, owner: Any, table: QueueTable | None, patience: float) -> None:
+    def __init__(self, owner: Any, table: QueueTable | None, seconds: float) -> None:
         self.owner = owner
         self.table = table
-        self.patience = patience
+        self.seconds = seconds
 
     def possible(self) -> bool:
         """Tell whether there is a slot, or an item."""
@@ -260,13 +260,13 @@ class _Transfer(Operation):
 
     def ready(self, task: Task) -> bool:
         """Tell whether the operation need not wait, or would not."""
-        return self.patience != _FOREVER or self.possible()
+        return self.seconds != _FOREVER or self.possible()
 
     def deadline(self, task: Task) -> float | None:
         """Return when it gives up, if it would have to wait now."""
-        if self.patience <= 0 or self.possible():
+        if self.seconds <= 0 or self.possible():
             return None
-        return task.now + self.patience
+        return task.now + self.seconds
 
     def failure(self, task: Task) -> str:
         """Say whether it gives up now."""
@@ -276,7 +276,7 @@ class _Transfer(Operation):
         """Announce it; tell who acts, and whether there is a slot or an item then."""
         if self.table is None:
             me = control.task()
-            if self.patience == _FOREVER and not self.possible():
+            if self.seconds == _FOREVER and not self.possible():
                 control.announce(self, deed, self.owner, item)
                 act(me, ())
         else:
@@ -285,7 +285,7 @@ class _Transfer(Operation):
         if not possible:
             if self.table is not None:
                 act(me, self.table.failed())
-            control.pass_time(me, self.patience)
+            control.pass_time(me, self.seconds)
         return me, possible
 
 
@@ -307,7 +307,7 @@ class _Put(_Transfer):
 
     def describe(self) -> str:
         """Name the slot."""
-        return f"a free slot in {control.label_of(self.owner, 'a queue')}"
+        return f"a free slot in {label_of(self.owner, 'a queue')}"
 
 
 class _Get(_Transfer):
@@ -327,7 +327,7 @@ class _Get(_Transfer):
 
     def describe(self) -> str:
         """Name the item."""
-        return f"an item in {control.label_of(self.owner, 'a queue')}"
+        return f"an item in {label_of(self.owner, 'a queue')}"
 
 
 class _Join(Operation):
@@ -351,7 +351,7 @@ class _Join(Operation):
 
     def describe(self) -> str:
         """Name the queue."""
-        return f"the tasks of {control.label_of(self._owner, 'a queue')}"
+        return f"the tasks of {label_of(self._owner, 'a queue')}"
 
 
 def _put(self: Any, item: Any, block: Any = True, timeout: float | None = None) -> Any:
@@ -365,12 +365,12 @@ def _put(self: Any, item: Any, block: Any = True, timeout: float | None = None) 
         with control.told_as(PUT, self, item):
             return _ORIGINALS["put"](self, item, block, timeout)
     bounded = self.maxsize > 0
-    operation = _Put(self, table, _patience(block, timeout) if bounded else _FOREVER)
+    operation = _Put(self, table, _seconds(block, timeout) if bounded else _FOREVER)
     me, possible = operation.begin(PUT, item)
     if not possible:
         raise queue.Full
     if table is not None:
-        act(me, table.put_codes(me, bounded, operation.patience == _FOREVER))
+        act(me, table.put_codes(me, bounded, operation.seconds == _FOREVER))
     if _is_shut_down(self):
         raise _ShutDown
     if table is None or not table.coarse:
@@ -383,13 +383,13 @@ def _put(self: Any, item: Any, block: Any = True, timeout: float | None = None) 
 
 def _within_one_step(me: Task, action: Callable[..., Any], *args: Any) -> Any:
     """Call something, comparing items say, whose accesses belong to the step that is under way."""
-    before, codes = hooks.announce, me.doing
-    if before is not hooks.nothing:
-        hooks.announce = control.collect
+    before, codes = slots.announce, me.doing
+    if before is not slots.nothing:
+        slots.announce = control.collect
     try:
         return action(*args)
     finally:
-        hooks.announce = before
+        slots.announce = before
         if me.doing != codes:
             me.doing = (OPEN, *me.doing)  # type: ignore[misc]
 
@@ -402,12 +402,12 @@ def _get(self: Any, block: Any = True, timeout: float | None = None) -> Any:
     if _runs_library_code(self, table):
         with control.told_as(GET, self):
             return _ORIGINALS["get"](self, block, timeout)
-    operation = _Get(self, table, _patience(block, timeout))
+    operation = _Get(self, table, _seconds(block, timeout))
     me, possible = operation.begin(GET)
     if not possible:
         raise queue.Empty
     if table is not None:
-        act(me, table.get_codes(me, self.maxsize > 0, operation.patience == _FOREVER))
+        act(me, table.get_codes(me, self.maxsize > 0, operation.seconds == _FOREVER))
     if not self._qsize():
         raise _ShutDown
     if table is None or not table.coarse:
@@ -520,21 +520,21 @@ class SimpleQueue:
 
     def get(self, block: Any = True, timeout: float | None = None) -> Any:
         """Take the oldest item."""
-        patience = _patience(block, timeout)
+        seconds = _seconds(block, timeout)
         if control.current() is None:
-            return self._get_outside(patience)
+            return self._get_outside(seconds)
         table = _table_of(self)
-        me, possible = _Get(self, table, patience).begin(GET)
+        me, possible = _Get(self, table, seconds).begin(GET)
         if not possible:
             raise queue.Empty
         if table is not None:
-            act(me, table.get_codes(me, bounded=False, waits=patience == _FOREVER))
+            act(me, table.get_codes(me, bounded=False, waits=seconds == _FOREVER))
         return self._items.popleft()
 
-    def _get_outside(self, patience: float) -> Any:
+    def _get_outside(self, seconds: float) -> Any:
         if self._items:
             return self._items.popleft()
-        if patience == _FOREVER:
+        if seconds == _FOREVER:
             raise TreadleError("a SimpleQueue made under control would wait outside of a test")
         raise queue.Empty
 
@@ -579,14 +579,14 @@ def _looks(name: str, answer: Callable[[Any], object]) -> Deed:
     def value(owner: Any, _: Any) -> object:
         return answer(owner) if owner.__class__ in _PLAIN_QUEUES else UNKNOWN
 
-    return method(control.name_of, name, value)
+    return method(label_or_kind, name, value)
 
 
-PUT = Deed("put to", control.name_of, given)
-GET = Deed("get from", control.name_of, _next_item)
-TASK_DONE = Deed("task done in", control.name_of)
-JOIN = Deed("wait for tasks of", control.name_of)
-SHUT_DOWN = Deed("shut down", control.name_of)
+PUT = Deed("put to", label_or_kind, given)
+GET = Deed("get from", label_or_kind, _next_item)
+TASK_DONE = Deed("task done in", label_or_kind)
+JOIN = Deed("wait for tasks of", label_or_kind)
+SHUT_DOWN = Deed("shut down", label_or_kind)
 _LOOKS = {
     "qsize": _looks("qsize", lambda owner: owner._qsize()),
     "empty": _looks("empty", lambda owner: not owner._qsize()),

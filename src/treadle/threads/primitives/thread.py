@@ -17,7 +17,6 @@ from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
 from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
@@ -25,8 +24,10 @@ from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.naming import name_of
+from treadle.python.sharing.published import label_or_kind, published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
+from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
@@ -126,30 +127,13 @@ def _dummy(task: Task) -> Any:
     return thread
 
 
-def begin_execution(main: Task, attributes: dict[str, Any]) -> None:
-    """Make the interpreter's main thread, with the attributes it had, the one of the test."""
-    main.thread = threading.main_thread()
-    vars(main.thread)["_treadle"] = attributes["_treadle"] = main
-    put_back_attributes(attributes)
-
-
-def put_back_attributes(attributes: dict[str, Any]) -> None:
-    """Take back what an execution did to the attributes of the main thread."""
-    current = vars(threading.main_thread())
-    if current != attributes:
-        for name in current.keys() - attributes.keys():
-            if not name.startswith("_threading_local."):  # that module removes them itself
-                del current[name]
-        current.update(attributes)
-
-
 # Threads that start, end and are waited for
 
 
 def _label_of(thread: Any) -> str:
     """Name a thread for people."""
     task = task_of(thread)
-    return control.name_of(thread) if task is None else task.label
+    return label_or_kind(thread) if task is None else task.label
 
 
 START = Deed("start", _label_of)
@@ -210,17 +194,24 @@ class TimedJoin(Join):
         return None if self.has_ended else task.now + self._timeout
 
 
-def new_task(
-    me: Task, body: Callable[[], Any], started: Callable[[Task], None], codes: Codes = ()
-) -> control.Spawned:
-    """Return a controlled thread to start; `started` is told in the same step, before it runs."""
+def start_task(
+    me: Task,
+    body: Callable[[], Any],
+    started: Callable[[Task], None],
+    codes: Codes = (),
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+    detail: Any = None,
+) -> Task:
+    """Start a controlled thread; `started` is told in the same step, before it runs."""
     me.children += 1
     path = me.path.child(me.children)
     task = Task(path, body)
     task.now = me.now
     counted = _count_codes(Mode.ADD, looks=False)
     codes = (*path.spawn, *codes, *counted) if codes or counted else path.spawn
-    return control.Spawned(task, codes, started)
+    control.spawn(me, task, codes, started, deed, about, detail)
+    return task
 
 
 def end_task(thread: Any = None) -> None:
@@ -236,7 +227,7 @@ def end_task(thread: Any = None) -> None:
 
 def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
     """Return the access of a thread's start or end, if anybody ever looks at it."""
-    table = hooks.published.get(id(thread))
+    table = published.get(id(thread))
     if table is None:
         return ()
     feature = what + _OF_THE_THREAD
@@ -328,17 +319,16 @@ def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None
     if not self._initialized:
         raise RuntimeError("thread.__init__() not called")
     codes: Codes = ()
-    if id(self) in hooks.published:  # others may look at it, or start it, at the same time
+    if id(self) in published:  # others may look at it, or start it, at the same time
         codes = _look_codes(self, "start", Mode.WRITE, looks=True)
         if codes:
             codes = (*codes, OPEN)
     else:
         control.the_program().hand_out(self, "thread")
-    if threading.excepthook is not ambient_excepthook:  # it may be called in any thread
+    if has_own_excepthook():  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    started = functools.partial(_note_started, self)
-    spawned = new_task(me, functools.partial(_run, self), started, codes)
-    control.spawn(me, spawned, deed, about, detail)
+    body, started = functools.partial(_run, self), functools.partial(_note_started, self)
+    start_task(me, body, started, codes, deed, about, detail)
 
 
 def _note_started(self: Any, task: Task) -> None:
@@ -383,9 +373,10 @@ def _run(self: Any) -> None:
 
 def _handle_exception(self: Any, error: BaseException) -> None:
     """Give an exception to the test's own hook; without one it leaves the thread."""
-    hook = threading.excepthook
-    if hook is not ambient_excepthook:
-        hook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
+    if has_own_excepthook():
+        threading.excepthook(
+            threading.ExceptHookArgs((type(error), error, error.__traceback__, self))
+        )
     elif isinstance(error, SystemExit):
         raise thread_exit(error) from None
     else:
@@ -406,10 +397,6 @@ def _end(self: Any) -> None:
         self._handle = _YES
     else:
         self._is_stopped = True
-
-
-ambient_excepthook: Any = threading.excepthook
-"""The hook that was there before the execution began: not the test's own."""
 
 
 def _join(self: Any, timeout: float | None = None) -> None:
@@ -505,13 +492,13 @@ def _watched(original: Any, name: str) -> property:
     feature = f"{name} is set"  # not the name alone: that is how attributes are known
 
     def fget(self: Any) -> Any:
-        table = hooks.published.get(id(self))
+        table = published.get(id(self))
         if table is not None and table.shared.happens(table.sort, feature):
             control.announce((table.at(feature, Mode.READ, f".{name}"),))
         return original.fget(self)
 
     def fset(self: Any, value: Any) -> None:
-        table = hooks.published.get(id(self))
+        table = published.get(id(self))
         if table is not None and table.shared.note(table.sort, feature):
             control.announce((table.at(feature, Mode.WRITE, f".{name}"),))
         original.fset(self, value)
