@@ -305,6 +305,18 @@ def _build_functions() -> dict[Any, Function]:
         "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
+    _add_operators(table)
+    function: Any
+    for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
+                     heapq.heappushpop, bisect.insort_left, bisect.insort_right):  # fmt: skip
+        table[function] = functools.partial(write_first, function)
+    for function in (bisect.bisect_left, bisect.bisect_right):
+        table[function] = _reading(function)
+    return table
+
+
+def _add_operators(table: dict[Any, Function]) -> None:
+    """Add the functions of `operator` that are not there yet."""
     for name in dir(operator):
         function = getattr(operator, name)
         if not callable(function) or function in table or isinstance(function, type):
@@ -314,12 +326,6 @@ def _build_functions() -> dict[Any, Function]:
             table.setdefault(function, _before(hook, function, (0, 1)))
         elif name not in ("is_", "is_not", "length_hint", "call"):
             table.setdefault(function, _reading(function))
-    for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
-                     heapq.heappushpop, bisect.insort_left, bisect.insort_right):  # fmt: skip
-        table[function] = functools.partial(write_first, function)
-    for function in (bisect.bisect_left, bisect.bisect_right):
-        table[function] = _reading(function)
-    return table
 
 
 def _build_classes() -> dict[Any, Function]:

@@ -33,7 +33,7 @@ from treadle.python.accesses import (
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
-from treadle.python.instrument import emit, stack_origins, variables
+from treadle.python.instrument import emit, instructions, stack_origins, variables
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
@@ -61,11 +61,17 @@ _HOOKS: dict[str, Any] = {
 _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
+_REWRITER = (
+    rewriter, emit, instructions, known_builtins, stack_origins, container_methods, variables,
+)  # fmt: skip
+"""Modules that decide what rewritten code looks like."""
+
+
 @functools.cache
 def _version() -> str:
     """Return what changes when the rewriter does: rewritten code then may look different."""
     content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
-    for module in (rewriter, emit, known_builtins, stack_origins, container_methods, variables):
+    for module in _REWRITER:
         content.update(inspect.getsource(module).encode())
     return content.hexdigest()
 
