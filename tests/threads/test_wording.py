@@ -483,3 +483,11 @@ def test_an_assertion_without_a_message_is_quoted_itself() -> None:
     headline = " ".join(failure_in_words(failure).partition("\n\n")[0].split())
     assert headline.startswith("Assertion failed in main at tests/threads/test_wording.py:")
     assert headline.endswith(": raise AssertionError # pytest gives `assert` a message")
+
+
+def test_what_a_built_in_function_reads_has_its_value() -> None:
+    def body() -> None:
+        account = Account()
+        in_thread(lambda: setattr(account, "balance", 7), lambda: getattr(account, "balance"))  # noqa: B009
+
+    assert deeds(body) == ["write account.balance = 7", "read account.balance = 7"]
