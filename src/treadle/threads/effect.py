@@ -64,8 +64,11 @@ def values_at(run: ThreadRun, locations: Iterable[int]) -> list[object]:
     holders = {table.key: value for value, table in _holders(run)}
     values: list[object] = []
     for location in wanted:
-        key, name = cells.get(location, (None, None))
-        found = _value(holders[key], name) if key in holders else [Incomparable()]
+        cell = cells.get(location)
+        if cell is None or cell.holder not in holders:
+            values.append(Incomparable())
+            continue
+        found = _value(holders[cell.holder], cell.name)
         values.append(_comparable(found[0]) if found else "unbound")
     return values
 

@@ -11,7 +11,7 @@ _DEFAULT_NAME = re.compile(r"Thread-[\d.]+(?: \((.+)\))?")
 _DEFAULT_WORKER = re.compile(r"ThreadPoolExecutor-[\d.]+_(\d+)")
 
 
-def label_of(task: Task) -> str:
+def label_of_thread(task: Task) -> str:
     """Return what the code under test calls a thread: the name it gave it, or its function."""
     thread = task.thread
     if thread is None or task.name == "main":

@@ -24,7 +24,7 @@ from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
 from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Feature, Shared
-from treadle.threads.labels import label_of
+from treadle.threads.labels import label_of_thread
 from treadle.threads.primitives.local import Locals
 from treadle.threads.primitives.main_thread import MainThread
 from treadle.threads.primitives.patches import Installer
@@ -130,7 +130,7 @@ class ThreadProgram:
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
-                slots.program = None
+                slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
 
     @property
     def options(self) -> dict[str, object]:
@@ -216,7 +216,7 @@ class ThreadProgram:
         self.announce = self.scheduler.announce
         slots.on_return = None
         if detail:
-            self.recorder = Recorder(self.scheduler, self.vocabulary, label_of)
+            self.recorder = Recorder(self.scheduler, self.vocabulary, label_of_thread)
             self.announce = self.recorder.announce
             slots.on_return = self.recorder.returned
 

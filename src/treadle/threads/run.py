@@ -19,7 +19,7 @@ from treadle.python.runtime.rounds import LeftOut
 from treadle.python.runtime.scheduler import is_ready
 from treadle.python.runtime.task import Task
 from treadle.threads.effect import Incomparable, effect, seen_by, values_at
-from treadle.threads.labels import label_of
+from treadle.threads.labels import label_of_thread
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -124,7 +124,7 @@ class ThreadRun:
             tuple(holder.name for holder in operation.holders()),
             self.where(task.number),
             operation.spins,
-            label_of(task),
+            label_of_thread(task),
             operation.kind,
             operation.held(),
         )

@@ -3,9 +3,9 @@
 A guided tour. `resolve` sees the callable of every call. Functions under test come back as they
 are: they announce what they do themselves. For a function written in C, a method of a built-in
 container or a function of a library, something comes back that announces ONE event with all that
-the function touches, and then calls it. What functions touch is in tables: `known` for functions
-and classes, `methods` for methods of containers. A function that is in no table and gets something
-published is taken to write all of it (the safe default).
+the function touches, and then calls it. What functions touch is in tables: `known_functions` for
+functions and classes, `container_methods` for methods of containers. A function that is in no table
+and gets something published is taken to write all of it (the safe default).
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from treadle.python.accesses import (
     iterate,
     known_functions,
     lru_caches,
-    models,
+    stand_ins,
     uninstrumented,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
+from treadle.python.accesses.access_deeds import METHOD, MethodCall
 from treadle.python.accesses.container_methods import (
     LOOKING,
     READING_ARGUMENTS,
@@ -51,7 +52,6 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
-from treadle.python.accesses.said_of_accesses import METHOD
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -132,8 +132,8 @@ def resolve(function: Any) -> Any:
 
 def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
-    if models.has_model(manager):
-        return models.model_of(manager)
+    if stand_ins.has_stand_in(manager):
+        return stand_ins.stand_in_for(manager)
     if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
@@ -162,8 +162,8 @@ slots.resolve = resolve
 
 def _of_object(function: Any, owner: Any) -> Any:
     """Return what to call instead of a method in C that is bound to an object."""
-    if models.has_model(owner):
-        return getattr(models.model_of(owner), function.__name__)
+    if stand_ins.has_stand_in(owner):
+        return getattr(stand_ins.stand_in_for(owner), function.__name__)
     kind = type(owner)
     table = published.get(id(owner))
     if issubclass(kind, type):
@@ -332,7 +332,7 @@ def _on_container(
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
     is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
-    call = (name, args, kwargs)
+    call: MethodCall = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     else:

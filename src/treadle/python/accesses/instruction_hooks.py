@@ -3,8 +3,8 @@
 The rewriter (`rewrite`) inserts a call to one of these functions before each instruction that reads
 or writes an attribute, item, variable of an enclosing function or global, behind a check that the
 object is published. The hook announces the access and returns when it is to happen. What calls of
-functions written in C touch is in `calls`, iteration in `iterate`, and in `foreign` whose code runs
-behind an operator or an attribute.
+functions written in C touch is in `calls`, iteration in `iterate`, in `uninstrumented` whose code
+runs behind an operator or an attribute, and in `access_deeds` what accesses are in words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from treadle.core.events import Codes
 from treadle.core.frames import place_of_frame, room_of
 from treadle.core.words import place_in_words
-from treadle.python.accesses.said_of_accesses import (
+from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
     CELL,
     DELETED,

@@ -65,6 +65,10 @@ def _is_member(obj: Any, item: Any) -> object:
     return item in obj if known else UNKNOWN
 
 
+MethodCall = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""A method by its name, and what it is given."""
+
+
 class _Search(Deed):
     """`item in obj`: the detail is the item."""
 
@@ -78,12 +82,12 @@ class _Search(Deed):
 class _MethodCall(Deed):
     """A method of a container, written as in Python; what it returns is told afterwards.
 
-    It is about the container's name, and the detail is the method with its arguments.
+    It is about the container's name, and the detail is a `MethodCall`.
     """
 
     __slots__ = ()
 
-    def subject(self, about: Any, detail: Any, say: Say) -> str:
+    def subject(self, about: Any, detail: MethodCall, say: Say) -> str:
         """Return the call."""
         name, args, kwargs = detail
         arguments = [*map(say, args), *(f"{key}={say(value)}" for key, value in kwargs.items())]
