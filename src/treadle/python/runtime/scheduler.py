@@ -250,7 +250,7 @@ class Scheduler:
             raise Abort
         self.alive[task.number] = task
         task.parent = parent
-        fiber = task.fiber = self.fibers.for_task(self, task)
+        fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:
             self.hub = getcurrent()

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.deeds import Deed
+from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
-
-if TYPE_CHECKING:
-    from treadle.python.runtime.scheduler import Scheduler
 
 
 class Knowledge(Protocol):
