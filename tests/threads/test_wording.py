@@ -491,3 +491,30 @@ def test_what_a_built_in_function_reads_has_its_value() -> None:
         in_thread(lambda: setattr(account, "balance", 7), lambda: getattr(account, "balance"))  # noqa: B009
 
     assert deeds(body) == ["write account.balance = 7", "read account.balance = 7"]
+
+
+class Picky:
+    """An object that takes a step, and fails, if it is compared."""
+
+    def __init__(self) -> None:
+        self.compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        self.compared += 1
+        raise ValueError
+
+    __hash__ = object.__hash__
+
+
+def test_looking_values_up_takes_no_steps_and_never_fails() -> None:
+    def body() -> None:
+        guests: list[Any] = []
+
+        def seek() -> None:
+            with pytest.raises(ValueError, match=r"^$"):
+                1 in guests  # noqa: B015
+
+        in_thread(lambda: guests.append(Picky()), seek)
+
+    found = deeds(body)
+    assert found[:2] == ["call guests.append(<Picky>)", "look for 1 in guests"]

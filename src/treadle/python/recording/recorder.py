@@ -10,7 +10,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -82,9 +82,10 @@ class _Note:
         if failure:
             self.value = Said(failure)
             return
-        self.value = self.deed.value(self.about, self.detail)
         if operation is not None:
             self.held = operation.held()
+        with suppress(Exception):  # of code of the user's: of `__eq__`, say
+            self.value = self.deed.value(self.about, self.detail)
 
 
 class Recorder:
@@ -130,7 +131,8 @@ class Recorder:
         self._places[me.number] = note.place
         self._notes[me.number] = [] if doing == () else [note]
         self._scheduler.announce(doing)
-        note.begin(me, operation)
+        with self._silence():
+            note.begin(me, operation)
 
     def collect(
         self, codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
@@ -140,7 +142,8 @@ class Recorder:
         control.collect(codes)
         me: Task = self._scheduler.me
         self._notes.setdefault(me.number, []).append(note)
-        note.begin(me, None)
+        with self._silence():
+            note.begin(me, None)
 
     def returned(self, detail: Any, value: object) -> None:
         """Take note of what a call returned, which was announced with some detail."""

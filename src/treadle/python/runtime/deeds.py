@@ -3,9 +3,10 @@
     announce(codes, ATTRIBUTE, obj, name)
     announce(operation, PUT, queue, item)
 
-A *deed* says what such steps are called; it is the same for all of a sort, and handing it over
-costs nothing that could be measured. Only a recorded execution looks at it, and asks the deed for
-the name of the object that the step is about, and for the value that it read, wrote or took.
+A *deed* says what such steps are called. It is the same for all of a sort, and what goes with it is
+at hand anyway: so handing them over costs next to nothing. Only a recorded execution looks at them,
+and asks the deed for the name of the object that the step is about, and for the value that it
+reads, writes or takes.
 """
 
 from __future__ import annotations
