@@ -40,7 +40,7 @@ class Cut(BaseException):
     """Ends a task of an execution that the test does not want to look at."""
 
 
-class Trail(Protocol):
+class StepListener(Protocol):
     """Somebody who wants to know of each step."""
 
     def add(self, task: Task, codes: Any) -> None:
@@ -98,7 +98,7 @@ class Scheduler:
         self.aborts_left = _MOST_ABORTS
         self.earlier = 0
         """Steps that were done before the present record began."""
-        self.trail: Trail | None = None
+        self.trail: StepListener | None = None
         """Is told of each step, once somebody asked for it."""
         self.position = self.length = 0
         self.finishing = False
