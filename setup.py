@@ -5,9 +5,8 @@ compiler, and mypy, types-greenlet and setuptools in the environment (`pip insta
 --no-build-isolation`). The source is the same, and without it everything works as well.
 
 What is compiled has no frames and binds to no object, and interpreted classes cannot derive from
-compiled ones. So all algorithms are in the list, and so is the scheduler that records for reports.
-Not in it are hooks, whose frames a report looks into, functions that are patched onto classes, and
-base classes that many derive from (`Operation`, `Table`).
+compiled ones. So all algorithms are in the list. Not in it are functions that are patched onto
+classes, and base classes that many derive from (`Operation`, `Table`).
 """
 
 import os
@@ -25,7 +24,6 @@ COMPILED = {
     "treadle/explore/observers": ("observation", "observers", "optimal_context_observers"),
     "treadle/explore/sampling": ("random_walk",),
     "treadle/explore/source_sets": ("classic", "optimal", "source", "wakeup_tree"),
-    "treadle/python/recording": ("detail",),
     "treadle/python/runtime": ("control", "scheduler", "task"),
     "treadle/python/sharing": ("children", "shared", "walks"),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from treadle.core.failure import Failure
-from treadle.core.records import Access, StepRecord, Wait
+from treadle.core.records import Access, StepRecord, Wait, WaitKind
 from treadle.core.schedule import Schedule
 
 
@@ -15,8 +15,13 @@ def step(process: str, line: int, *accesses: str, file: str = "bank.py", **more:
     for text in accesses:
         words, _, value = text.partition(" = ")
         operation, _, location = words.rpartition(" ")
-        parsed.append(Access(operation, location, value))
+        held = location if "acquire" in operation else ""
+        parsed.append(Access(operation, location, value, held))
     return StepRecord(process, tuple(parsed), f"{file}:{line}", **more)
+
+
+def waits_for_lock(process: str, lock: str, holders: tuple[str, ...], where: str) -> Wait:
+    return Wait(process, lock, holders, where, kind=WaitKind.LOCK, held=lock)
 
 
 def failure(kind: str, message: str, trace: list[StepRecord], **more) -> Failure:
@@ -50,7 +55,10 @@ EMBRACE = failure(
     "deadlock",
     "",
     [step("left", 5, "acquire a"), step("right", 10, "acquire b")],
-    waits=(Wait("left", "b", ("right",), "bank.py:6"), Wait("right", "a", ("left",), "bank.py:11")),
+    waits=(
+        waits_for_lock("left", "b", ("right",), "bank.py:6"),
+        waits_for_lock("right", "a", ("left",), "bank.py:11"),
+    ),
 )
 
 

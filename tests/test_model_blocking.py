@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import treadle
 from model_kit import Process, after, alone, enabled, executions, together
+from treadle.core.records import WaitKind
 from treadle.model import TIMEOUT, Condition, Lock, Mailbox, Program, RLock, Semaphore
 
 # Locks
@@ -405,3 +407,54 @@ def test_a_condition_on_nothing_shared() -> None:
 
     (failure,) = treadle.explore(together(p)).failures
     assert failure.message == "p waits for a condition on nothing shared"
+
+
+# What processes wait for, in reports
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        (lambda s: s.lock.acquire(), WaitKind.LOCK),
+        (lambda s: s.semaphore.acquire(), WaitKind.UNIT),
+        (lambda s: s.box.receive(), WaitKind.MESSAGE),
+        (lambda s: s.until(lambda: s.x == 1), WaitKind.CONDITION),
+        (lambda s: s.join("holder"), WaitKind.END),
+    ],
+)
+def test_each_wait_has_its_kind(operation: Callable[[Any], Any], kind: WaitKind) -> None:
+    program = Program(x=0, lock=Lock(), semaphore=Semaphore(0), box=Mailbox())
+
+    @program.process(daemon=True)
+    def holder(s: Any) -> Process:
+        yield s.lock.acquire()
+        yield s.until(lambda: s.x == 2)
+
+    @program.process
+    def p(s: Any) -> Process:
+        yield s.join("holder") if kind is WaitKind.END else s.until(lambda: s.lock.locked)
+        yield operation(s)
+
+    (failure,) = treadle.explore(program).failures
+    assert [wait.kind for wait in failure.waits] == [kind]
+
+
+def test_who_was_woken_up_holds_the_lock_since_then() -> None:
+    program = Program(changed=Condition(), x=0)
+
+    @program.process
+    def p(s: Any) -> Process:
+        yield s.changed.acquire()
+        yield s.changed.wait()
+        assert s.x == 1
+
+    @program.process
+    def q(s: Any) -> Process:
+        yield s.changed.acquire()
+        s.changed.notify()
+        s.changed.release()
+
+    failure = next(f for f in treadle.explore(program).failures if f.kind == "assertion")
+    held = [(str(access), access.held) for step in failure.trace for access in step.accesses]
+    assert ("wake up on changed", "changed lock") in held
+    assert ("wait on changed", "") in held

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from treadle.core import formats as _formats
+from treadle.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from treadle import model
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from treadle.explore.registry import ALGORITHMS
     from treadle.findings.shrink.shrinking import Shrunk
     from treadle.python.runtime.choice import assume, atomic, choose
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ALGORITHMS",

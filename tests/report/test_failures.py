@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import treadle
-from report_samples import EMBRACE, LOST_UPDATE, failure, step, text_of
+from report_samples import EMBRACE, LOST_UPDATE, failure, step, text_of, waits_for_lock
 from treadle.core.failure import Failure
-from treadle.core.records import Wait
+from treadle.core.records import Wait, WaitKind
 from treadle.core.schedule import Schedule
 from treadle.findings.recording import record
 from treadle.report.json import failure_as_dict
@@ -120,7 +120,16 @@ def test_a_wait_for_what_nobody_holds_names_who_took_it_last():
             step("q", 2, "acquire slots", then="ends", label="worker"),
             step("p", 3, "release slots", then="ends"),
         ],
-        waits=(Wait("r", "a unit of slots", (), "bank.py:4", label="late"),),
+        waits=(
+            Wait(
+                "r",
+                "a unit of slots",
+                where="bank.py:4",
+                label="late",
+                kind=WaitKind.UNIT,
+                held="slots",
+            ),
+        ),
     )
     assert failure_in_words(leaked).split("\n\n")[2] == (
         "  r (late) waits for a unit of slots at bank.py:4\n"
@@ -135,9 +144,9 @@ def test_what_others_are_stuck_for_comes_before_those_who_wait_for_their_end():
             "",
             [step("main", 1, "start w")],
             waits=(
-                Wait("main", "the end of w", ("w",), "bank.py:9"),
-                Wait("w", "the result of job()", ("pool",), "bank.py:5"),
-                Wait("pool", "lock", ("gone",), "bank.py:7"),
+                Wait("main", "the end of w", ("w",), "bank.py:9", kind=WaitKind.END),
+                Wait("w", "the result of job()", ("pool",), "bank.py:5", kind=WaitKind.RESULT),
+                waits_for_lock("pool", "lock", ("gone",), "bank.py:7"),
             ),
         )
     )
@@ -159,8 +168,8 @@ def test_a_process_that_spins_is_no_bystander():
             "",
             [step("main", 1, "start w")],
             waits=(
-                Wait("main", "the end of w", ("w",), "bank.py:9"),
-                Wait("w", loop, (), "bank.py:5", spins=True),
+                Wait("main", "the end of w", ("w",), "bank.py:9", kind=WaitKind.END),
+                Wait("w", loop, (), "bank.py:5", spins=True, kind=WaitKind.CHANGE),
             ),
         )
     )
@@ -169,7 +178,10 @@ def test_a_process_that_spins_is_no_bystander():
 
 def test_a_process_may_wait_for_itself():
     again = failure(
-        "deadlock", "", [step("p", 1, "acquire a")], waits=(Wait("p", "a", ("p",), "bank.py:2"),)
+        "deadlock",
+        "",
+        [step("p", 1, "acquire a")],
+        waits=(waits_for_lock("p", "a", ("p",), "bank.py:2"),),
     )
     assert failure_in_words(again).startswith("Deadlock after 1 step: p waits for itself\n")
 

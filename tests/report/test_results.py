@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
+import treadle.report
 from report_samples import EMBRACE, LOST_UPDATE, text_of
+from treadle.core.records import WaitKind
 from treadle.core.result import Result
 from treadle.report.json import failure_as_dict, result_as_dict
 from treadle.report.text import (
@@ -134,6 +137,7 @@ def test_a_failure_as_json():
                 "where": "bank.py:6",
                 "spins": False,
                 "label": "",
+                "kind": "lock",
             },
             {
                 "process": "right",
@@ -142,6 +146,7 @@ def test_a_failure_as_json():
                 "where": "bank.py:11",
                 "spins": False,
                 "label": "",
+                "kind": "lock",
             },
         ],
         "trace": [
@@ -165,3 +170,8 @@ def test_a_failure_as_json():
             },
         ],
     }
+
+
+def test_the_schema_lists_the_kinds_of_waits():
+    schema = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
+    assert schema["$defs"]["wait"]["properties"]["kind"]["enum"] == list(WaitKind)

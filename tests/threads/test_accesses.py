@@ -16,11 +16,12 @@ import pytest
 
 from treadle.core.events import Mode, Vocabulary, location_of, mode_of
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.instrument.rewrite import rewrite
 from treadle.python.instrument.scope import Scope
+from treadle.python.runtime import slots
 from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Shared
 
 FEATURES = (
@@ -42,20 +43,20 @@ class Observed:
     def __init__(self, obj: Any) -> None:
         self.obj = obj
         self.codes: list[int] = []
-        self.shared = Shared(Vocabulary(), hooks.published)
+        self.shared = Shared(Vocabulary(), published)
         self.shared.publish(obj, "x", "x")
-        table = hooks.published[id(obj)]
+        table = published[id(obj)]
         self.shared.features |= {(table.sort, feature) for feature in FEATURES}
         table.forget()
 
     def __enter__(self) -> Observed:
-        self._before = hooks.announce, hooks.hand_out
-        hooks.announce = self.codes.extend
-        hooks.hand_out = lambda value, label: self.shared.publish(value, label, label)
+        self._before = slots.announce, slots.hand_out
+        slots.announce = lambda codes, *_: self.codes.extend(codes)
+        slots.hand_out = lambda value, label: self.shared.publish(value, label, label)
         return self
 
     def __exit__(self, *_: object) -> None:
-        hooks.announce, hooks.hand_out = self._before
+        slots.announce, slots.hand_out = self._before
         self.shared.clear()
 
     @property

@@ -107,7 +107,9 @@ def _nothing_is_left_behind() -> Iterator[None]:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "Host", lambda owner, _: host.Host(owner, PATIENCE))
+    monkeypatch.setattr(
+        program, "Host", lambda owner, _, keepers: host.Host(owner, PATIENCE, keepers)
+    )
 
 
 def failure_of(test: Callable[[], object]) -> treadle.Failure:

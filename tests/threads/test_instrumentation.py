@@ -20,8 +20,8 @@ import pytest
 from together import together
 
 import treadle
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.published import published
 from treadle.threads.program import ThreadProgram
 
 Body = Callable[[], Any]
@@ -634,7 +634,7 @@ def test_everything_is_put_back() -> None:
     treadle.explore(lambda: together(lambda: None))
     after = {name: value.__code__ for name, value in globals().items() if _is_function(value)}
     assert all(after[name] is code for name, code in before.items())
-    assert not hooks.published
+    assert not published
     assert not instrumented
     assert importlib._bootstrap._find_and_load.__class__ is types.FunctionType
 

@@ -15,12 +15,12 @@ import pytest
 from corpus import SNIPPETS
 
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.instrument.rewrite import rewrite
 from treadle.python.instrument.scan import facts_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.variables import fixed_variables
 from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.published import published
 
 
 def run(source: str, how: str) -> Any:
@@ -63,7 +63,7 @@ def test_results_are_the_same_when_all_is_published(name: str) -> None:
         def __contains__(self, key: object) -> bool:
             return True
 
-    original = hooks.published
+    original = published
     code = compile(SNIPPETS[name], "<snippet>", "exec", dont_inherit=True)
     scope = Scope(shadowed=frozenset(code.co_names), methods=facts_of(code).functions)
     module = types.ModuleType("snippet")

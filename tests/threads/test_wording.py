@@ -483,3 +483,38 @@ def test_an_assertion_without_a_message_is_quoted_itself() -> None:
     headline = " ".join(failure_in_words(failure).partition("\n\n")[0].split())
     assert headline.startswith("Assertion failed in main at tests/threads/test_wording.py:")
     assert headline.endswith(": raise AssertionError # pytest gives `assert` a message")
+
+
+def test_what_a_built_in_function_reads_has_its_value() -> None:
+    def body() -> None:
+        account = Account()
+        in_thread(lambda: setattr(account, "balance", 7), lambda: getattr(account, "balance"))  # noqa: B009
+
+    assert deeds(body) == ["write account.balance = 7", "read account.balance = 7"]
+
+
+class Picky:
+    """An object that takes a step, and fails, if it is compared."""
+
+    def __init__(self) -> None:
+        self.compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        self.compared += 1
+        raise ValueError
+
+    __hash__ = object.__hash__
+
+
+def test_looking_values_up_takes_no_steps_and_never_fails() -> None:
+    def body() -> None:
+        guests: list[Any] = []
+
+        def seek() -> None:
+            with pytest.raises(ValueError, match=r"^$"):
+                1 in guests  # noqa: B015
+
+        in_thread(lambda: guests.append(Picky()), seek)
+
+    found = deeds(body)
+    assert found[:2] == ["call guests.append(<Picky>)", "look for 1 in guests"]

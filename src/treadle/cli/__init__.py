@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import click
 
-from treadle import __version__
 from treadle.cli.bench import bench
 from treadle.cli.compare import compare
 from treadle.cli.completion import completion
@@ -21,6 +20,7 @@ from treadle.cli.replay import replay
 from treadle.cli.run import run
 from treadle.cli.status import BUG, INTERRUPTED, MISUSE
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.version import __version__
 
 _REPORT_IT = "This is a bug of Treadle, not of your program: please report it."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,8 +11,13 @@ class Access:
     """One operation inside a step, in words for a report."""
 
     operation: str
+    """The verb."""
     location: str
+    """What it is about."""
     value: str = ""
+    """What was read, written, handed over or returned; or how it failed."""
+    held: str = ""
+    """What the process has got hold of by it: the name of a lock, or of a semaphore."""
 
     def __str__(self) -> str:
         return f"{self.operation} {self.location}{' = ' if self.value else ''}{self.value}"
@@ -48,6 +54,44 @@ class FrameRecord:
     """Names and values of its local variables."""
 
 
+class WaitKind(StrEnum):
+    """What sort of thing a process waits for."""
+
+    LOCK = "lock"
+    UNIT = "unit"
+    """Of a semaphore."""
+    NOTIFICATION = "notification"
+    """Of a condition variable."""
+    EVENT = "event"
+    """That it is set."""
+    ARRIVAL = "arrival"
+    """Of others at a barrier."""
+    ROUND = "round"
+    """The end of a barrier's last round, or of its action."""
+    ITEM = "item"
+    """In a queue."""
+    SLOT = "slot"
+    """Room for an item in a queue."""
+    DONE = "done"
+    """That all items of a queue are done."""
+    RESULT = "result"
+    """Of futures."""
+    JOB = "job"
+    """Of a pool."""
+    MESSAGE = "message"
+    """In a mailbox."""
+    END = "end"
+    """Of a process."""
+    CONDITION = "condition"
+    """On shared variables."""
+    CHANGE = "change"
+    """Of what a loop reads again and again."""
+    SLEEP = "sleep"
+    NOTHING = "nothing"
+    """What would come is left out."""
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """A process that cannot go on: what it waits for, and which processes hold that."""
@@ -55,7 +99,7 @@ class Wait:
     process: str
     """The process or thread that waits."""
     resource: str
-    """What it waits for, by name."""
+    """What it waits for, in words."""
     holders: tuple[str, ...] = ()
     """Who has that."""
     where: str = ""
@@ -64,11 +108,15 @@ class Wait:
     """Whether it loops instead of blocking."""
     label: str = ""
     """What the program calls the process, if it has a name of its own."""
+    kind: WaitKind = WaitKind.OTHER
+    """What sort of thing it waits for."""
+    held: str = ""
+    """The name of what others hold of that, as in `Access.held`."""
 
     @property
     def is_for_an_end(self) -> bool:
         """Whether it waits for the end of a process: nobody holds that, as one holds a lock."""
-        return not self.spins and self.resource.startswith("the end of ")
+        return self.kind is WaitKind.END
 
     def __str__(self) -> str:
         is_held = self.holders and not self.is_for_an_end

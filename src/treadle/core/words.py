@@ -31,6 +31,30 @@ OPERATIONS = {
 _LONGEST = 40
 
 
+class _Unknown:
+    """The class of `UNKNOWN`."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = _Unknown()
+"""A value that cannot be told."""
+
+
+class Said(str):
+    """A value that is in words already."""
+
+    __slots__ = ()
+
+
+def value_in_words(value: object, say: Callable[[object], str]) -> str:
+    """Return a value for a report: nothing if it is unknown, as it is if it is in words."""
+    if value is UNKNOWN:
+        return ""
+    return str(value) if isinstance(value, Said) else say(value)
+
+
 class _Brief(reprlib.Repr):
     """Values in few words, whatever their classes make of `__repr__`."""
 

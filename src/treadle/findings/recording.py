@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import ScheduleMismatch
 from treadle.core.failure import BY_SCHEDULE, Failure
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Run
 from treadle.core.records import StepRecord
 from treadle.findings.cause import find_cause
-from treadle.findings.debugging import no_breakpoints
 from treadle.findings.replay import follow
 from treadle.findings.tokens import token_of
 

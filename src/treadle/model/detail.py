@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import sys
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, location_of, mode_of
@@ -22,10 +22,12 @@ from treadle.core.frames import (
 from treadle.core.records import Access, FrameRecord, StepRecord
 from treadle.core.words import (
     OPERATIONS,
+    UNKNOWN,
     brief,
     exception_in_words,
     frames_in_words,
     place_in_words,
+    value_in_words,
 )
 from treadle.model.run import ModelRun
 from treadle.model.state import Array
@@ -34,19 +36,8 @@ if TYPE_CHECKING:
     from treadle.model.program import Program
 
 _SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
-_VERBS = {
-    "Lock.try_acquire": "try to acquire",
-    "RLock.try_acquire": "try to acquire",
-    "Semaphore.try_acquire": "try to acquire",
-    "Condition.notify": "notify",
-    "Condition.notify_all": "notify all on",
-    "_Wait.perform": "wait on",
-    "_Wake.perform": "wake up on",
-    "Mailbox.send": "send to",
-    "_Receive.perform": "receive from",
-    "_Timed.perform": "receive from",
-}
-"""What is more than the accesses that it makes, in words; the object follows."""
+_HELD = (Mode.TAKE, Mode.SPARE)
+"""Modes of accesses by which a process gets hold of something."""
 
 
 class _DetailedLog(list[int]):
@@ -57,23 +48,19 @@ class _DetailedLog(list[int]):
         self.run = run
         self.words: list[Access] = []
         self.where: tuple[str, int] | None = None
-        self.call: types.FrameType | None = None
-        """The kit's function that made the last access, if it is in words of its own."""
 
     def append(self, access: int) -> None:
         """Record an access; the caller has already performed it."""
         super().append(access)
         if mode_of(access) in _SILENT:
             return
-        frame = sys._getframe(1)
-        call = _kit_call(frame)
-        if call is None:
-            self.words.append(self.run.access_in_words(mode_of(access), location_of(access)))
-        elif call is not self.call:
-            self.words.append(_call_in_words(call))
-        self.call = call
+        self.note(self.run.access_in_words(mode_of(access), location_of(access)))
+
+    def note(self, words: Access) -> None:
+        """Take note of something that the model does now."""
+        self.words.append(words)
         if self.where is None:
-            self.where = place_of_frame(frame, _is_kit)
+            self.where = place_of_frame(sys._getframe(1), _is_kit)
 
 
 class DetailedRun(ModelRun):
@@ -98,7 +85,7 @@ class DetailedRun(ModelRun):
     def step(self, process: int) -> Codes:
         """Let a process take one step, record it, and return what it accessed."""
         log = self._log
-        log.words, log.where, log.call = [], None, None
+        log.words, log.where = [], None
         standing = self.place_of(process)
         if process in self._announced:
             log.where = standing  # what it announced, where it yielded
@@ -153,7 +140,20 @@ class DetailedRun(ModelRun):
             return Access(OPERATIONS[mode], self.name_of(location))
         look_up = self._values.get(location)
         value = "" if look_up is None or mode in (Mode.TAKE, Mode.GIVE) else brief(look_up())
-        return Access(OPERATIONS[mode], self.location_name(location), value)
+        name = self.location_name(location)
+        return Access(OPERATIONS[mode], name, value, name if mode in _HELD else "")
+
+    def log_call(
+        self,
+        codes: Iterable[int],
+        verb: str,
+        name: str,
+        value: object = UNKNOWN,
+        held: str = "",
+    ) -> None:
+        """Log the accesses of an operation, and take note of what it is in words."""
+        super().log_call(codes, verb, name)
+        self._log.note(Access(verb, name, value_in_words(value, brief), held))
 
     def locate(self, key: Hashable, name: str, value: Callable[[], object]) -> int:
         """Return the number of a location, and remember how to look its value up."""
@@ -175,31 +175,6 @@ class DetailedRun(ModelRun):
         del log.words[words:]
         log.where = where
         return observed
-
-
-def _kit_call(frame: types.FrameType) -> types.FrameType | None:
-    """Return the outermost function of the kit with words of its own that an access is made by."""
-    found = None
-    inner: types.FrameType | None = frame
-    while inner is not None and _is_kit(inner.f_code.co_filename):
-        if inner.f_code.co_qualname in _VERBS:
-            found = inner
-        inner = inner.f_back
-    return found
-
-
-def _call_in_words(frame: types.FrameType) -> Access:
-    """Return a call of the kit in words: on which object, and the message if there is one."""
-    name, found = frame.f_code.co_qualname, frame.f_locals
-    owner = found["self"]
-    obj = getattr(owner, "_condition", None) or getattr(owner, "_box", owner)
-    value = ""
-    if "message" in found:
-        value = brief(found["message"])
-    elif name in ("_Receive.perform", "_Timed.perform"):
-        index = obj._first(owner._match, found["process"])
-        value = brief(obj._messages[index][1]) if index >= 0 else "timed out"
-    return Access(_VERBS[name], obj._name, value)
 
 
 def _is_kit(filename: str) -> bool:

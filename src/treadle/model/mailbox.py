@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import OPEN, Codes, Mode, code
+from treadle.core.records import WaitKind
+from treadle.core.words import Said
 from treadle.model.operations import Operation, Raised, closed_over
 from treadle.model.state import is_plain
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from treadle.model.run import ModelRun
 
 Match = Callable[[Any], object]
+
+_RECEIVE = "receive from"
 
 
 class _Timeout:
@@ -87,8 +91,8 @@ class Mailbox:
         number = self._sent[run.current] = self._sent.get(run.current, 0) + 1
         location = self._message_location(run.current, number, message)
         self._messages.append((location, message))
-        run.append(code(self._tail, Mode.WRITE))
-        run.append(code(location, Mode.WRITE))
+        codes = (code(self._tail, Mode.WRITE), code(location, Mode.WRITE))
+        run.log_call(codes, "send to", self._name, message)
 
     def receive(self, match: Match | None = None, *, timeout: bool = False) -> Operation:
         """Take the first (matching) message: to be yielded."""
@@ -160,6 +164,8 @@ class _Taking(Operation):
 
     __slots__ = ("_box", "_match")
 
+    kind = WaitKind.MESSAGE
+
     def __init__(self, box: Mailbox, match: Match | None) -> None:
         self._box = box
         self._match = match
@@ -182,8 +188,9 @@ class _Receive(_Taking):
         """Take the message."""
         box = self._box
         index = box._first(self._match, process)
-        box._run.append(code(box._head, Mode.TAKE))
-        box._run.append(code(box._messages[index][0], Mode.NEED))
+        location, message = box._messages[index]
+        codes = (code(box._head, Mode.TAKE), code(location, Mode.NEED))
+        box._run.log_call(codes, _RECEIVE, box._name, message)
         return box._take(index, self._match, process)
 
     def pending(self, process: int) -> Codes:
@@ -210,15 +217,18 @@ class _Timed(_Taking):
     def perform(self, process: int) -> Any:
         """Take the message, or time out."""
         box = self._box
-        for access in self.pending(process):
-            box._run.append(access)
+        first = box._first(self._match, process)
+        value = Said("timed out") if first < 0 else box._messages[first][1]
+        box._run.log_call(self._codes(first), _RECEIVE, box._name, value)
         index = box._first(self._match, process)
         return TIMEOUT if index < 0 else box._take(index, self._match, process)
 
     def pending(self, process: int) -> Codes:
         """Return the taking, or the observation that there is nothing to take."""
+        return self._codes(self._box._first(self._match, process))
+
+    def _codes(self, index: int) -> Codes:
         box = self._box
-        index = box._first(self._match, process)
         if index >= 0:
             return (OPEN, code(box._head, Mode.WRITE), code(box._messages[index][0], Mode.READ))
         location = box._timeout_location(self._match)

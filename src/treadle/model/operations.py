@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.events import Codes, Mode, code, location_of
+from treadle.core.records import WaitKind
 from treadle.model.state import State, is_plain
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ class Operation(ABC):
     """Something that a process yields; its next step begins with it."""
 
     __slots__ = ()
+
+    kind = WaitKind.OTHER
+    """What sort of thing it waits for."""
 
     @abstractmethod
     def ready(self, process: int) -> bool:
@@ -43,11 +47,15 @@ class Operation(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Name what the process waits for."""
+        """Say what the process waits for."""
 
     def holders(self) -> list[int]:
         """Return the processes that hold what is waited for."""
         return []
+
+    def held(self) -> str:
+        """Name what the process holds once it has performed it; empty if that is nothing."""
+        return ""
 
     def asked(self) -> object:
         """Return what tells the operation from others of its class; for comparing states."""
@@ -62,6 +70,8 @@ class Join(Operation):
     """Wait for the end of a process."""
 
     __slots__ = ("_run", "_target")
+
+    kind = WaitKind.END
 
     def __init__(self, run: ModelRun, target: int) -> None:
         self._run = run
@@ -97,6 +107,8 @@ class Until(Operation):
     """
 
     __slots__ = ("_condition", "_process", "_run", "_watched")
+
+    kind = WaitKind.CONDITION
 
     def __init__(self, run: ModelRun, condition: Callable[[], object]) -> None:
         self._run = run

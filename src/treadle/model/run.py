@@ -7,7 +7,7 @@ how to resume each process, and the operation that it announced, if any.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from treadle.analyses.decisive_reads import Foresight, OpenSteps
@@ -15,7 +15,7 @@ from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable, Run
 from treadle.core.records import Wait
-from treadle.core.words import place_in_words
+from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Operation, Raised, Until
@@ -345,6 +345,18 @@ class ModelRun(Run):
 
     # What shared objects and operations need
 
+    def log_call(
+        self,
+        codes: Iterable[int],
+        verb: str,
+        name: str,
+        value: object = UNKNOWN,
+        held: str = "",
+    ) -> None:
+        """Log the accesses of an operation that is more than these, for reports: in its words."""
+        del verb, name, value, held
+        self._log.extend(codes)
+
     def locate(self, key: Hashable, name: str, value: Callable[[], object]) -> int:
         """Return the number of a location; `value` looks its present value up for reports."""
         del value
@@ -433,10 +445,19 @@ class ModelRun(Run):
             if operation is None:
                 raise TreadleBug(f"{self.name_of(process)} is enabled at the end of a run")
             if process not in self._daemons:
-                holders = tuple(self.name_of(holder) for holder in operation.holders())
-                where = self.where(process)
-                waits.append(Wait(self.name_of(process), operation.describe(), holders, where))
+                waits.append(self._wait(process, operation))
         return Ending(self.crashes, waits)
+
+    def _wait(self, process: int, operation: Operation) -> Wait:
+        """Say what a process waits for."""
+        return Wait(
+            self.name_of(process),
+            operation.describe(),
+            tuple(self.name_of(holder) for holder in operation.holders()),
+            self.where(process),
+            kind=operation.kind,
+            held=operation.held(),
+        )
 
     def foresee(self, process: int) -> Foreseen | None:
         """Say what is known of an enabled process's next step; None: every step may decide it."""

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
+from treadle.core.records import WaitKind
 from treadle.model.operations import Operation
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
 
 _FREE = -1
+_TRY = "try to acquire"
 
 
 class Lock(Operation):
     """A mutual-exclusion lock: `yield s.lock.acquire()`, then `s.lock.release()`."""
 
     __slots__ = ("_location", "_name", "_owner", "_run")
+
+    kind = WaitKind.LOCK
 
     _run: ModelRun
     _name: str
@@ -48,12 +52,12 @@ class Lock(Operation):
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free, and tell whether it was."""
-        self._run.append(OPEN)
         if self._owner != _FREE:
-            self._run.append(code(self._location, Mode.READ))
+            self._run.log_call((OPEN, code(self._location, Mode.READ)), _TRY, self._name)
             return False
         self._owner = self._run.current
-        self._run.append(code(self._location, Mode.WRITE))
+        codes = (OPEN, code(self._location, Mode.WRITE))
+        self._run.log_call(codes, _TRY, self._name, held=self._name)
         return True
 
     def release(self) -> None:
@@ -61,6 +65,10 @@ class Lock(Operation):
         self._check_owner("releases")
         self._owner = _FREE
         self._run.append(code(self._location, Mode.GIVE))
+
+    def pass_to(self, process: int) -> None:
+        """Make a process the holder, or nobody, in a step that says so itself."""
+        self._owner = process
 
     def _check_owner(self, verb: str) -> None:
         if self._owner != self._run.current:
@@ -96,6 +104,10 @@ class Lock(Operation):
     def holders(self) -> list[int]:
         """Return the lock's holder."""
         return [] if self._owner == _FREE else [self._owner]
+
+    def held(self) -> str:
+        """Name the lock."""
+        return self._name
 
     def fingerprint_of(self) -> object:
         """Return the holder, for the state's fingerprint."""
@@ -155,6 +167,8 @@ class Semaphore(Operation):
 
     __slots__ = ("_location", "_name", "_run", "_units")
 
+    kind = WaitKind.UNIT
+
     _run: ModelRun
     _name: str
     _location: int
@@ -178,10 +192,10 @@ class Semaphore(Operation):
 
     def try_acquire(self) -> bool:
         """Take a unit if one is there, and tell whether there was."""
-        self._run.append(OPEN)
         taken = self._units > 0
         self._units -= taken
-        self._run.append(code(self._location, Mode.WRITE if taken else Mode.READ))
+        codes = (OPEN, code(self._location, Mode.WRITE if taken else Mode.READ))
+        self._run.log_call(codes, _TRY, self._name, held=self._name if taken else "")
         return taken
 
     def release(self) -> None:
@@ -203,6 +217,10 @@ class Semaphore(Operation):
         return (code(self._location, Mode.SPARE if self._units > 1 else Mode.TAKE),)
 
     def describe(self) -> str:
+        """Name the semaphore."""
+        return self._name
+
+    def held(self) -> str:
         """Name the semaphore."""
         return self._name
 
@@ -254,17 +272,20 @@ class Condition:
 
     def notify(self, count: int = 1) -> None:
         """Wake up to `count` waiting processes."""
-        self._lock._check_owner("notifies with")
-        self._run.append(OPEN)
-        self._run.append(code(self._location, Mode.WRITE))
-        for _ in range(min(count, len(self._waiting))):
-            process = self._waiting.popleft()
-            self._signals.add(process)
-            self._run.append(code(self._signal(process), Mode.WRITE))
+        self._wake(count, "notify")
 
     def notify_all(self) -> None:
         """Wake all waiting processes."""
-        self.notify(len(self._waiting))
+        self._wake(len(self._waiting), "notify all on")
+
+    def _wake(self, count: int, verb: str) -> None:
+        self._lock._check_owner("notifies with")
+        codes = [OPEN, code(self._location, Mode.WRITE)]
+        for _ in range(min(count, len(self._waiting))):
+            process = self._waiting.popleft()
+            self._signals.add(process)
+            codes.append(code(self._signal(process), Mode.WRITE))
+        self._run.log_call(codes, verb, self._name)
 
     def _signal(self, process: int) -> int:
         label = f"{self._name} signal to {self._run.name_of(process)}"
@@ -292,8 +313,8 @@ class _Wait(Operation):
         condition = self._condition
         condition._lock._check_owner("waits with")
         condition._waiting.append(process)
-        condition._run.append(code(condition._location, Mode.WRITE))
-        condition._lock.release()
+        condition._lock.pass_to(_FREE)
+        condition._run.log_call(self.pending(process), "wait on", condition._name)
         return _Wake(condition)
 
     def pending(self, process: int) -> Codes:
@@ -314,6 +335,8 @@ class _Wake(Operation):
 
     __slots__ = ("_condition",)
 
+    kind = WaitKind.NOTIFICATION
+
     def __init__(self, condition: Condition) -> None:
         self._condition = condition
 
@@ -326,8 +349,9 @@ class _Wake(Operation):
         """Consume the signal and take the lock."""
         condition = self._condition
         condition._signals.discard(process)
-        condition._run.append(code(condition._signal(process), Mode.NEED))
-        condition._lock.perform(process)
+        condition._lock.pass_to(process)
+        codes, lock = self.pending(process), condition._lock.held()
+        condition._run.log_call(codes, "wake up on", condition._name, held=lock)
 
     def pending(self, process: int) -> Codes:
         """Return the consumed signal and the acquisition."""

@@ -167,9 +167,8 @@ class _Table:
 
     def fold(self, item: Fold) -> Line:
         """Return the line that stands for steps that are not shown."""
-        words = item.words.replace("steps of all", "steps of several processes")
         left = " " * (1 + self._digits + 2)
-        return ((f"{left}... {item.count:,} more {words} ...", "dim"),)
+        return ((f"{left}... {item.count:,} more {item.words} ...", "dim"),)
 
     def _line(self, left: str, style: str, process: str, cell: Span, is_first: bool) -> Line:
         if self._is_list:

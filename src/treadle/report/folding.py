@@ -92,7 +92,7 @@ def _without_turns(shown: list[int | Fold], kept: Collection[int]) -> list[int |
             count = sum(other.count if isinstance(other, Fold) else 1 for other in missing)
             first = missing[0]
             start = first.start if isinstance(first, Fold) else first
-            found.append(Fold(start, count, "steps of all"))
+            found.append(Fold(start, count, "steps of several processes"))
             missing = []
         found += [item] if item != -1 else []
     return found

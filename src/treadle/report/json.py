@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from treadle.core.failure import Failure
+from treadle.core.records import StepRecord
 from treadle.core.result import Result
 from treadle.findings.replay import Replayed
 from treadle.findings.shrink.shrinking import Shrunk
@@ -84,7 +85,7 @@ def replayed_as_dict(replayed: Replayed, *, target: str = "") -> dict[str, Any]:
         "difference": replayed.difference or None,
         "can_go_on": replayed.able,
         "failure": failure_as_dict(replayed.failure) if replayed.failure is not None else None,
-        "trace": [asdict(step) for step in replayed.steps],
+        "trace": [_step_as_dict(step) for step in replayed.steps],
     }
 
 
@@ -101,6 +102,15 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "granularity": failure.granularity,
         "options": failure.options,
         "pair": failure.pair,
-        "waits": [asdict(wait) for wait in failure.waits],
-        "trace": [asdict(step) for step in failure.trace],
+        "waits": [_without_held(asdict(wait)) for wait in failure.waits],
+        "trace": [_step_as_dict(record) for record in failure.trace],
     }
+
+
+def _step_as_dict(step: StepRecord) -> dict[str, Any]:
+    return {**asdict(step), "accesses": [_without_held(asdict(one)) for one in step.accesses]}
+
+
+def _without_held(found: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what only links waits with accesses."""
+    return {key: value for key, value in found.items() if key != "held"}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from treadle.core.failure import Failure
 from treadle.core.result import Result
+from treadle.core.version import __version__
 from treadle.report.failure import lines_of
 from treadle.report.line import ASCII, plain
 from treadle.report.text import result_in_words, verdict_in_words
@@ -33,8 +34,6 @@ def _failure(failure: Failure, command: str) -> list[str]:
 
 
 def _versions() -> str:
-    from treadle import __version__
-
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"Treadle {__version__}, {python}, {platform.system()} {platform.machine()}"
 

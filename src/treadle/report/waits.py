@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treadle.core.records import StepRecord, Wait
+from treadle.core.records import StepRecord, Wait, WaitKind
 from treadle.report.cast import Cast
 from treadle.report.line import Line, enumerated, wrapped
 
-_UNIT = "a unit of "
-"""How waits for a semaphore begin."""
-_DONE_BY_SOMEBODY = ("the result", "the last round", "the action")
-"""How waits begin for what another process is to bring about: nobody holds it."""
+_DONE_BY_SOMEBODY = (WaitKind.RESULT, WaitKind.ROUND)
+"""Waits for what another process is to bring about: nobody holds it."""
 
 
 def who_waits(waits: Sequence[Wait], cast: Cast) -> str:
@@ -46,14 +44,14 @@ def waits_in_lines(
         if wait.is_for_an_end:
             continue
         for holder in wait.holders:
-            step = acquisition(wait.resource, records, holder)  # maybe before others knew of it
-            verb = "run" if wait.resource.startswith(_DONE_BY_SOMEBODY) else "held"
+            step = acquisition(wait, records, holder)  # maybe before others knew of it
+            verb = "run" if wait.kind in _DONE_BY_SOMEBODY else "held"
             text = f"{verb} by {cast.name(holder)}"
             if step is not None:
                 text += f", which acquired it at {_place(step, records)}"
             lines += wrapped(f"    {text}", width=width, indent=6)
         if not wait.holders:
-            step = acquisition(wait.resource, records)
+            step = acquisition(wait, records)
             if step is not None:
                 who = cast.name(records[step].process)
                 text = f"    last acquired by {who} at {_place(step, records)}"
@@ -66,16 +64,13 @@ def _place(step: int, records: Sequence[StepRecord]) -> str:
 
 
 def acquisition(
-    resource: str, records: Sequence[StepRecord], process: str | None = None
+    wait: Wait, records: Sequence[StepRecord], process: str | None = None
 ) -> int | None:
-    """Return the last step in which a process, or anybody, acquired something."""
-    resource = resource.removeprefix(_UNIT)
+    """Return the last step in which a process, or anybody, got hold of what is waited for."""
     for index in range(len(records) - 1, -1, -1):
         record = records[index]
         if process in (record.process, None) and any(
-            "acquire" in access.operation
-            and resource in (access.location, f"{access.location} lock")
-            for access in record.accesses
+            access.held and access.held == wait.held for access in record.accesses
         ):
             return index
     return None
@@ -84,9 +79,7 @@ def acquisition(
 def acquisitions(waits: Sequence[Wait], records: Sequence[StepRecord]) -> set[int]:
     """Return the steps in which was acquired what somebody waits for."""
     found = {
-        acquisition(wait.resource, records, holder)
-        for wait in waits
-        for holder in wait.holders or (None,)
+        acquisition(wait, records, holder) for wait in waits for holder in wait.holders or (None,)
     }
     return {step for step in found if step is not None}
 

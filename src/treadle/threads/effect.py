@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.events import Codes, Mode, location_of, mode_of
 from treadle.core.failure import error_in_words
 from treadle.core.program import Incomparable
-from treadle.python.instrument.scope import Variable
 from treadle.python.sharing.tables import CellTable, ObjectTable, Table
+from treadle.python.sharing.variable import Variable
 
 if TYPE_CHECKING:
     from treadle.threads.run import ThreadRun
@@ -56,8 +56,11 @@ def values_at(run: ThreadRun, locations: Iterable[int]) -> list[object]:
     holders = {table.key: value for value, table in _holders(run)}
     values: list[object] = []
     for location in wanted:
-        key, name = cells.get(location, (None, None))
-        found = _value(holders[key], name) if key in holders else [Incomparable()]
+        cell = cells.get(location)
+        if cell is None or cell.holder not in holders:
+            values.append(Incomparable())
+            continue
+        found = _value(holders[cell.holder], cell.name)
         values.append(_comparable(found[0]) if found else "unbound")
     return values
 

@@ -6,24 +6,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Vocabulary
 from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
-from treadle.findings.debugging import no_breakpoints
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.host.host import WATCHDOG, Host
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.instrument.modules import Instrumentation
-from treadle.python.recording.detail import RecordingScheduler
-from treadle.python.runtime import control
-from treadle.python.runtime.rounds import Patience
+from treadle.python.recording.recorder import Recorder
+from treadle.python.runtime import control, slots
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
-from treadle.python.runtime.spin import visit
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
-from treadle.python.sharing.children import ATOMS
+from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Feature, Shared
+from treadle.threads.labels import label_of_thread
+from treadle.threads.primitives.local import Locals
+from treadle.threads.primitives.main_thread import MainThread
 from treadle.threads.primitives.patches import Installer
 from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
@@ -54,8 +57,12 @@ class ThreadProgram(Program):
         self.name = name
         self.vocabulary = Vocabulary()
         self._path = Path(self.vocabulary, "main", MAIN_IDENT)
-        self.scheduler = self._plain_scheduler = Scheduler()
-        self.shared = Shared(self.vocabulary, hooks.published)
+        self.scheduler = Scheduler()
+        self.recorder: Recorder | None = None
+        """Writes the present execution down, if it was started with detail."""
+        self.announce: Callable[..., None] = self.scheduler.announce
+        """How steps are announced in the present execution."""
+        self.shared = Shared(self.vocabulary, published)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
         self.branches = False
@@ -65,11 +72,11 @@ class ThreadProgram(Program):
         self._run: ThreadRun | None = None
         self._installer = Installer()
         self._interrupts = Interrupts()
-        self.host = Host(self, watchdog)
+        self._host = Host(self, watchdog, (MainThread(), Locals(self.scheduler)))
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
         self._max_rounds = max_rounds
-        self.patience = Patience(max_rounds)
+        self._rounds = Rounds(max_rounds)
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
@@ -92,26 +99,24 @@ class ThreadProgram(Program):
     @contextmanager
     def controlled(self) -> Iterator[None]:
         """Take control of the code under test and of the primitives; undo it whatever happens."""
-        if control.program is self:
+        if slots.program is self:
             yield
             return
-        if control.program is not None:
+        if slots.program is not None:
             raise TreadleError(
-                f"{control.program.name} is being explored: explorations cannot be nested"
+                f"{slots.program.name} is being explored: explorations cannot be nested"
             )
         with self._interrupts.remembered(), self._taken_over():
             yield
 
     @contextmanager
     def _taken_over(self) -> Iterator[None]:
-        control.program = self
-        hooks.hand_out = self.hand_out
-        hooks.on_loop = visit
-        hooks.on_point = control.point
+        slots.program = self
+        slots.hand_out = self.hand_out
         try:
             self._instrumentation.install(self.shared)
             self._installer.install(patches(), self._instrumentation.covers)
-            with self.host.guarded():
+            with self._host.guarded():
                 yield
         finally:
             try:
@@ -120,7 +125,7 @@ class ThreadProgram(Program):
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
-                control.program = None
+                slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
 
     @property
     def granularity(self) -> str:
@@ -151,7 +156,7 @@ class ThreadProgram(Program):
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far."""
-        found = self.patience.notes(has_ended=has_ended)
+        found = self._rounds.notes(has_ended=has_ended)
         if not self.branches:
             found.append("the test started no thread, so there is only one interleaving")
         found += [
@@ -187,26 +192,40 @@ class ThreadProgram(Program):
 
     def start(self, *, detail: bool = False) -> ThreadRun:
         """Begin an execution."""
-        if control.program is not self:
+        if slots.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
         self._interrupts.raise_pending()
-        self.scheduler = self._plain_scheduler
-        if detail:
-            self.scheduler = RecordingScheduler(self.vocabulary, self.scheduler.fibers)
         self.scheduler.on_crash = self._is_finding
-        if self.is_coarse:
-            self.scheduler.on_end = control.close_coarse_step
+        self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
         self.scheduler.reset()
+        self._record(detail)
         self.shared.reset()
         self._instrumentation.publish()
         self._run = run = ThreadRun(self)
         self.returned = None
         self.is_cut = False
         main = Task(self._path, self._main)
-        self.host.begin(main)
+        self._host.begin(main)
         self.scheduler.begin(main, None)
         return run
+
+    def _record(self, detail: bool) -> None:
+        """Write the execution that begins down, or do not."""
+        self.recorder = None
+        self.announce = self.scheduler.announce
+        slots.on_return = None
+        if detail:
+            self.recorder = Recorder(self.scheduler, self.vocabulary, label_of_thread)
+            self.announce = self.recorder.announce
+            slots.on_return = self.recorder.returned
+
+    def _close_last_step(self, task: Task) -> None:
+        """Close the last step of a task that has ended."""
+        if self.is_coarse:
+            control.close_coarse_step(task)
+        if self.recorder is not None:
+            self.recorder.end(task)
 
     def _main(self) -> None:
         self.returned = self.test()
@@ -218,8 +237,8 @@ class ThreadProgram(Program):
             self._run = None
             if self.scheduler.alive:
                 self.scheduler.abort()
-            self.branches = self.branches or hooks.announce is not hooks.nothing
-            hooks.announce = hooks.nothing
+            self.branches = self.branches or slots.announce is not slots.nothing
+            slots.announce = slots.nothing
 
     def end_run(self) -> None:
         """End an execution; begin anew if it showed something that matters."""
@@ -239,20 +258,22 @@ class ThreadProgram(Program):
 
     def hand_out(self, value: Any, label: str) -> None:
         """Publish a value on behalf of the current task."""
-        if value.__class__ in ATOMS or id(value) in hooks.published:
+        if value.__class__ in ATOMS or id(value) in published:
             return
         me = self.scheduler.me
         me.published += 1
         self.shared.publish(value, label, (me.number, me.published))
 
+    def wait_in_vain(self, me: Task) -> None:
+        """Take note that a task slept or waited in vain; too often, and it does not go on."""
+        self._rounds.spend(me)
+
     @property
-    def announce_access(self) -> Callable[[Any], None]:
+    def announce_access(self) -> Callable[..., None]:
         """How hooks announce an access, once threads have been started."""
         if not self.is_coarse:
-            return self.scheduler.announce
-        if isinstance(self.scheduler, RecordingScheduler):
-            return self.scheduler.collect
-        return control.collect
+            return self.announce
+        return control.collect if self.recorder is None else self.recorder.collect
 
 
 def _in_words(feature: Feature) -> str:

@@ -13,12 +13,13 @@ from treadle.core.frames import place_of_frame
 from treadle.core.program import CannotStepError, Crash, Ending, Incomparable, Run
 from treadle.core.records import FrameRecord, StepRecord, Wait
 from treadle.core.words import place_in_words
-from treadle.python.recording.detail import RecordingScheduler, label_of
+from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.rounds import LeftOut
 from treadle.python.runtime.scheduler import is_ready
 from treadle.python.runtime.task import Task
 from treadle.threads.effect import effect, seen_by, values_at
+from treadle.threads.labels import label_of_thread
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -56,6 +57,7 @@ class ThreadRun(Run):
         self.program = program
         self.scheduler = program.scheduler
         self.crashes: list[Crash] = self.scheduler.crashes
+        self._recorder = program.recorder
         self._kept: _Standing | None = None
 
     def step(self, process: int) -> Codes:
@@ -110,19 +112,22 @@ class ThreadRun(Run):
             if not isinstance(operation, Operation):
                 raise TreadleBug(f"{task.name} is enabled at the end of a run")
             if not task.daemon:
-                holders = tuple(holder.name for holder in operation.holders())
-                waits.append(
-                    Wait(
-                        task.name,
-                        operation.describe(),
-                        holders,
-                        self.where(task.number),
-                        operation.spins,
-                        label_of(task),
-                    )
-                )
+                waits.append(self._wait(task, operation))
         is_unfinished = is_unfinished and not all(task.daemon for task in alive)
         return Ending(self.crashes, waits, self.program.is_cut, is_unfinished)
+
+    def _wait(self, task: Task, operation: Operation) -> Wait:
+        """Say what a task waits for."""
+        return Wait(
+            task.name,
+            operation.describe(),
+            tuple(holder.name for holder in operation.holders()),
+            self.where(task.number),
+            operation.spins,
+            label_of_thread(task),
+            operation.kind,
+            operation.held(),
+        )
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a task stands."""
@@ -135,17 +140,16 @@ class ThreadRun(Run):
 
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""
-        return self._recorder.records
+        return self._recording().records
 
     def frames(self) -> list[FrameRecord]:
         """Return the functions of the code under test that the threads are in."""
-        return self._recorder.frames()
+        return self._recording().frames()
 
-    @property
-    def _recorder(self) -> RecordingScheduler:
-        if not isinstance(self.scheduler, RecordingScheduler):
+    def _recording(self) -> Recorder:
+        if self._recorder is None:
             raise TreadleBug("a run that was started without detail is asked for its steps")
-        return self.scheduler
+        return self._recorder
 
     def fingerprint(self) -> object:
         """Return how threads crashed; what is in memory need not be the same in every execution.

@@ -15,10 +15,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from treadle.core.events import OPEN, Codes
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import Reach
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.operation import Caller
 from treadle.python.sharing.namespaces import instrumented
 
@@ -48,9 +46,9 @@ class _Call(Caller):
         reach = self._find()
         if reach.missing:
             for value, label in reach.missing:
-                hooks.hand_out(value, label)
+                slots.hand_out(value, label)
             reach = self._find()
-        revise(reach.codes)
+        control.revise(reach.codes)
 
     def _outermost(self) -> FrameType | None:
         """Return the frame of the code under test that the function called, if it is running."""
@@ -77,10 +75,3 @@ def call(find: Find, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         me.callers = before
         if not control.the_program().scheduler.aborting:
             this.goes_on()
-
-
-def revise(codes: Codes) -> None:
-    """Add accesses to the current step; which ones, depended on what it read."""
-    me = control.task()
-    if isinstance(me.doing, tuple) and not set(codes) <= set(me.doing):
-        me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))

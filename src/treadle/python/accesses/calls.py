@@ -3,9 +3,9 @@
 A guided tour. `resolve` sees the callable of every call. Functions under test come back as they
 are: they announce what they do themselves. For a function written in C, a method of a built-in
 container or a function of a library, something comes back that announces ONE event with all that
-the function touches, and then calls it. What functions touch is in tables: `known` for functions
-and classes, `methods` for methods of containers. A function that is in no table and gets something
-published is taken to write all of it (the safe default).
+the function touches, and then calls it. What functions touch is in tables: `known_functions` for
+functions and classes, `container_methods` for methods of containers. A function that is in no table
+and gets something published is taken to write all of it (the safe default).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import types
 import weakref
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -28,18 +28,20 @@ from treadle.python.accesses import (
     generators,
     iterate,
     known_functions,
+    lru_caches,
+    stand_ins,
     uninstrumented,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
+from treadle.python.accesses.access_deeds import METHOD, MethodCall
 from treadle.python.accesses.container_methods import (
     LOOKING,
     READING_ARGUMENTS,
     codes_of_method,
     publish_arguments,
 )
-from treadle.python.accesses.instruction_hooks import published
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
     CLASSES,
@@ -63,14 +65,14 @@ from treadle.python.accesses.uninstrumented import (
     module_of,
     state_of,
 )
-from treadle.python.instrument import lru_cache_steps
-from treadle.python.runtime import control
-from treadle.python.sharing.children import ATOMS
+from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ViewTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
-from treadle.threads.primitives import locks
 
 Function = Callable[..., Any]
 
@@ -91,21 +93,13 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
+"""Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
     [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
 )  # fmt: skip
 """Functions that look at the frame that calls them, as a debugger's `set_trace` does."""
-
-
-def _take_in_nothing(module: str) -> bool:
-    """Stand in for `take_in` outside of an exploration."""
-    del module
-    return False
-
-
-take_in: Callable[[str], bool] = _take_in_nothing
-"""Asked, before code of a module is called, to instrument it; tells whether it just did so."""
 
 
 def resolve(function: Any) -> Any:
@@ -138,8 +132,8 @@ def resolve(function: Any) -> Any:
 
 def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
-    if _is_real_lock(manager):
-        return locks.model_of(manager)
+    if stand_ins.has_stand_in(manager):
+        return stand_ins.stand_in_for(manager)
     if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
@@ -160,15 +154,7 @@ class _Manager:
         return self._manager.__exit__(*error)
 
 
-def _is_real_lock(obj: Any) -> bool:
-    """Tell whether something is a lock that would block all threads at once."""
-    kind = type(obj)
-    return (kind is locks.REAL_LOCK or kind is locks.REAL_RLOCK) and control.current() is not None
-
-
-hooks.revise = callbacks.revise
-known_functions.resolve = resolve
-uninstrumented.take_in = lambda module: take_in(module)
+slots.resolve = resolve
 
 
 # What is called
@@ -176,8 +162,8 @@ uninstrumented.take_in = lambda module: take_in(module)
 
 def _of_object(function: Any, owner: Any) -> Any:
     """Return what to call instead of a method in C that is bound to an object."""
-    if _is_real_lock(owner):
-        return getattr(locks.model_of(owner), function.__name__)
+    if stand_ins.has_stand_in(owner):
+        return getattr(stand_ins.stand_in_for(owner), function.__name__)
     kind = type(owner)
     table = published.get(id(owner))
     if issubclass(kind, type):
@@ -234,7 +220,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
 
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
-    if kind.__module__ in modules_under_test or take_in(kind.__module__) or not published:
+    if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
         return kind
     stand_in = CLASSES.get(kind)
     if stand_in is None:
@@ -255,7 +241,7 @@ def _of_bound(function: Any, inner: Any) -> Any:
 
 def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
-    if take_in(inner.__module__) or not published:
+    if slots.take_in(inner.__module__) or not published:
         return function
     if inner.__name__ == "set_trace" or (inner.__module__, inner.__name__) in _ASKS_FOR_CALLER:
         return function
@@ -346,11 +332,14 @@ def _on_container(
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
     is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
+    call: MethodCall = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
-        hooks.look_into((owner, *args), codes)
+        hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     else:
-        say(codes)
+        say(codes, METHOD, table.label, call)
     result = function(*args, **kwargs)
+    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
+        slots.on_return(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
@@ -382,7 +371,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
     """Call a function with a cache."""
     _hand_out_all(args, table.label)
-    return lru_cache_steps.call(cache, table, args, kwargs)
+    return lru_caches.call(cache, table, args, kwargs)
 
 
 _PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
@@ -401,7 +390,7 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         say(_contents(args, goes_through=True))
     if "update" in name or name in ("extend", "extendleft"):
-        hooks.effects[0] = True
+        effects[0] = True
     return function(*args, **kwargs)
 
 
@@ -486,7 +475,7 @@ def _call_announced(
     hooks.perform(find)
     result = _at_home(callbacks.call(find, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
-        hooks.hand_out(result, "result")
+        slots.hand_out(result, "result")
     return result
 
 
@@ -500,7 +489,7 @@ def _is_mutable(value: Any) -> bool:
 def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
     for value in values:
         if type(value) not in ATOMS:
-            hooks.hand_out(value, f"{label}[...]")
+            slots.hand_out(value, f"{label}[...]")
 
 
 # What goes through its arguments one by one, and may call C functions

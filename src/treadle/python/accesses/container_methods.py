@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import OPEN, Codes
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime import slots
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
@@ -72,12 +73,12 @@ def publish_arguments(
     """Publish what a method is about to put into a published container."""
     if name not in _STORING:
         return
-    hooks.effects[0] = True
+    effects[0] = True
     for value in (*args, *kwargs.values()):
         if name in READING_ARGUMENTS:
-            table.hand_out_all(value, hooks.hand_out)
+            table.hand_out_all(value, slots.hand_out)
         else:
-            table.hand_out(value, hooks.hand_out)
+            table.hand_out(value, slots.hand_out)
 
 
 # Rules

@@ -16,8 +16,9 @@ from typing import Any
 from treadle.core.events import Mode, code, location_of
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.sharing.namespaces import instrumented
+from treadle.python.sharing.published import published
 
 RESUMING = frozenset({"__next__", "send", "throw", "close"})
 """Methods that run a generator."""
@@ -29,7 +30,7 @@ def is_under_test(obj: Any) -> bool:
         type(obj) is types.GeneratorType
         and obj.gi_frame is not None
         and id(obj.gi_frame.f_globals) in instrumented
-        and id(obj) in hooks.published
+        and id(obj) in published
     )
 
 
@@ -46,7 +47,7 @@ def held_by(iterator: Any) -> Iterator[Any]:
 
 def run(generator: Any, resume: Callable[..., Any], *args: Any) -> Any:
     """Run a generator of code under test, by one of its methods or by `next`."""
-    changes = state_of(hooks.published[id(generator)])
+    changes = state_of(published[id(generator)])
     hooks.say((code(location_of(changes), Mode.READ), changes))
     running: set[int] = control.the_program().scheduler.scratch.setdefault("generators", set())
     if id(generator) in running:
@@ -66,5 +67,5 @@ def _publish_variables(generator: Any) -> None:
     """Publish what a generator, and those that it delegates to, assigned to their variables."""
     while type(generator) is types.GeneratorType and generator.gi_frame is not None:
         for name, value in generator.gi_frame.f_locals.items():
-            hooks.hand_out(value, name)
+            slots.hand_out(value, name)
         generator = generator.gi_yieldfrom

@@ -3,8 +3,8 @@
 The rewriter (`rewrite`) inserts a call to one of these functions before each instruction that reads
 or writes an attribute, item, variable of an enclosing function or global, behind a check that the
 object is published. The hook announces the access and returns when it is to happen. What calls of
-functions written in C touch is in `calls`, iteration in `iterate`, and in `foreign` whose code runs
-behind an operator or an attribute.
+functions written in C touch is in `calls`, iteration in `iterate`, in `uninstrumented` whose code
+runs behind an operator or an attribute, and in `access_deeds` what accesses are in words.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
 from treadle.core.frames import place_of_frame, room_of
 from treadle.core.words import place_in_words
+from treadle.python.accesses.access_deeds import (
+    ATTRIBUTE,
+    CELL,
+    DELETED,
+    ITEM,
+    MEMBERSHIP,
+    SIZE,
+    STORED,
+    WHOLE,
+)
 from treadle.python.accesses.uninstrumented import (
     OWN,
     Behind,
@@ -26,87 +36,67 @@ from treadle.python.accesses.uninstrumented import (
     behind_attribute,
     has_plain_attributes,
 )
-from treadle.python.sharing.children import ATOMS
+from treadle.python.runtime import control, slots, spin
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, holds
-from treadle.python.sharing.tables import Table
+from treadle.python.sharing.published import published
 from treadle.python.sharing.weak import WeakProxyTable
 
 
-def nothing(codes: Any) -> None:
-    """Stand in for `announce` where nothing is shared with anybody yet."""
+class Unobserved(NamedTuple):
+    """A function that touched shared objects unobserved."""
+
+    name: str
+    where: str
+    """Where it was called first, in words."""
 
 
-def nobody(value: Any, label: str) -> None:
-    """Stand in for `hand_out` outside of an exploration."""
-
-
-def _no_loop(site: object) -> None:
-    """Stand in for `on_loop` where nobody looks for loops that only wait."""
-
-
-def _no_point() -> None:
-    """Stand in for `on_point` where threads may be switched at every access."""
-
-
-published: dict[int, Table] = {}
-"""Tables of the published objects, by `id`."""
-announce: Callable[[Any], None] = nothing
-"""Ends the current task's step; returns when the next one begins."""
-hand_out: Callable[[Any, str], None] = nobody
-"""Publishes a value under a name, on behalf of the current task."""
-revise: Callable[[Codes], None] = nothing
-"""Adds accesses to the current step that only showed when it was taken."""
-on_loop: Callable[[object], None] = _no_loop
-"""Called before the backward jump of a `while` loop."""
-on_point: Callable[[], None] = _no_point
-"""Called where an interpreter with a global lock may switch threads."""
-effects: list[bool] = [False]
-"""Whether code under test has changed anything, shared or not, since this was last set to False."""
-unobserved: list[tuple[str, str]] = []
-"""Functions that touched shared objects unobserved: name, and where they were called first."""
+unobserved: list[Unobserved] = []
+"""What ran unobserved in this exploration."""
 
 
 _PLAIN = instrumented.plain_classes
+_DEEDS = {"get": ATTRIBUTE, "set": STORED, "delete": DELETED}
 
 
-def say(codes: Codes) -> None:
-    """Announce an access, if there is one.
-
-    Hooks that run often do that themselves, and those whose values a report looks up in them.
-    """
+def say(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
+    """Announce an access, if there is one; hooks that run often do that themselves."""
     if codes:
-        announce(codes)
+        slots.announce(codes, deed, about, detail)
 
 
 def loop(site: object) -> None:
     """Before the backward jump of a `while` loop."""
-    if announce is not nothing:
-        on_loop(site)
+    if slots.announce is not slots.nothing:
+        spin.visit(site)
 
 
 def point() -> None:
     """Where an interpreter with a global lock may switch threads."""
-    on_point()
+    control.point()
 
 
 # Code that is not instrumented
 
 
-def perform(find: Callable[[], Reach]) -> None:
+def perform(
+    find: Callable[[], Reach], deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
+) -> None:
     """Announce what an operation reaches; that may be something else when it happens."""
     codes = find().codes
     if not codes:
         return
-    announce(codes)
+    slots.announce(codes, deed, about, detail)
     reach = find()
     if reach.missing:
         for value, label in reach.missing:
-            hand_out(value, label)
+            slots.hand_out(value, label)
         reach = find()
     if reach.codes != codes:
-        revise(reach.codes)
+        control.revise(reach.codes)
     for function in reach.notes:
         note(function)
 
@@ -116,15 +106,22 @@ def note(function: str) -> None:
     if all(function != known for known, _ in unobserved):
         place = place_of_frame(sys._getframe(1), lambda file: room_of(file) is not None)
         where = f"at {place_in_words(place)}" if place else "as a thread's function"
-        unobserved.append((function, where))
+        unobserved.append(Unobserved(function, where))
 
 
-def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str = "") -> None:
+def run_foreign(
+    found: Behind,
+    obj: Any,
+    others: tuple[Any, ...] = (),
+    name: str = "",
+    deed: Deed = PLAIN_ACCESS,
+    detail: Any = None,
+) -> None:
     """Before code that is not instrumented does something with an object, by an operator."""
     label = published[id(obj)].label
     for other in others:
         if type(other) not in ATOMS:
-            hand_out(other, f"{label}[...]")
+            slots.hand_out(other, f"{label}[...]")
 
     def find() -> Reach:
         reach = Reach(published)
@@ -132,7 +129,7 @@ def run_foreign(found: Behind, obj: Any, others: tuple[Any, ...] = (), name: str
         reach.notes += [found.name] if found.name else []
         return reach
 
-    perform(find)
+    perform(find, deed, obj, detail)
 
 
 def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
@@ -142,7 +139,8 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     found = behind_attribute(type(obj), name, access)
     if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
         return False
-    run_foreign(found, obj, others, name)
+    deed = _DEEDS[access]
+    run_foreign(found, obj, others, name, deed, others[0] if others else name)
     return True
 
 
@@ -155,7 +153,7 @@ def load_attr(obj: Any, name: str) -> None:
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "get")):
         codes = table[name]
         if codes:
-            announce(codes)
+            slots.announce(codes, ATTRIBUTE, obj, name)
 
 
 def load_class_attr(obj: Any, name: str) -> None:
@@ -168,7 +166,7 @@ def load_class_attr(obj: Any, name: str) -> None:
     if table is not None:
         codes = table[name]
         if codes:
-            announce(codes)
+            slots.announce(codes, ATTRIBUTE, obj, name)
 
 
 def store_attr(value: Any, obj: Any, name: str) -> None:
@@ -176,10 +174,10 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
     table = published.get(id(obj))
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
         if type(value) not in ATOMS:
-            hand_out(value, f"{table.label}.{name}")
+            slots.hand_out(value, f"{table.label}.{name}")
         codes = table.stores[name]
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, obj, value)
 
 
 def delete_attr(obj: Any, name: str) -> None:
@@ -188,7 +186,7 @@ def delete_attr(obj: Any, name: str) -> None:
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "delete")):
         codes = table.writes[name]
         if codes:
-            announce(codes)
+            slots.announce(codes, DELETED, obj)
 
 
 # Variables of enclosing functions, and globals
@@ -200,7 +198,7 @@ def load_cell(cell: Any) -> None:
     if table is not None:
         codes = table["cell"]
         if codes:
-            announce(codes)
+            slots.announce(codes, CELL, cell)
 
 
 def store_cell(value: Any, cell: Any) -> None:
@@ -208,10 +206,10 @@ def store_cell(value: Any, cell: Any) -> None:
     table = published.get(id(cell))
     if table is not None:
         if type(value) not in ATOMS:
-            hand_out(value, table.label)
+            slots.hand_out(value, table.label)
         codes = table.stores["cell"]
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, cell, value)
 
 
 def delete_cell(cell: Any) -> None:
@@ -220,7 +218,7 @@ def delete_cell(cell: Any) -> None:
     if table is not None:
         codes = table.writes["cell"]
         if codes:
-            announce(codes)
+            slots.announce(codes, DELETED, cell)
 
 
 load_global = load_cell
@@ -248,7 +246,10 @@ def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
         if found is OWN:
             return None
         if found.is_foreign and (found.name or not is_container):
-            run_foreign(found, obj, others)
+            if method == "__setitem__":
+                run_foreign(found, obj, others, "", STORED, others[-1])
+            else:
+                run_foreign(found, obj, others)
             return None
     return table if is_container else None  # type: ignore[return-value]
 
@@ -259,7 +260,7 @@ def load_item(obj: Any, key: Any) -> None:
     if table is not None:
         codes = table.item(key)
         if codes:
-            announce(codes)
+            slots.announce(codes, ITEM, obj, key)
         if issubclass(type(obj), defaultdict) and isinstance(
             obj.default_factory, types.FunctionType
         ):
@@ -270,11 +271,11 @@ def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
     """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
     if not dict.__contains__(obj, key):
         value = obj.default_factory()
-        table.hand_out(key, hand_out)
-        table.hand_out(value, hand_out, key)
+        table.hand_out(key, slots.hand_out)
+        table.hand_out(value, slots.hand_out, key)
         codes = table.item_write(key)
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, obj, value)
         dict.__setitem__(obj, key, value)
 
 
@@ -285,11 +286,11 @@ def store_item(value: Any, obj: Any, key: Any) -> None:
         return
     table = container(obj, "__setitem__", key, value)
     if table is not None:
-        table.hand_out(key, hand_out)
-        table.hand_out(value, hand_out, key)
+        table.hand_out(key, slots.hand_out)
+        table.hand_out(value, slots.hand_out, key)
         codes = table.item_write(key)
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, obj, value)
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -298,26 +299,26 @@ def delete_item(obj: Any, key: Any) -> None:
     if table is not None:
         codes = table.item_delete(key)
         if codes:
-            announce(codes)
+            slots.announce(codes, DELETED, obj)
 
 
 def load_slice(obj: Any) -> None:
     """Before `obj[i:j]` is read."""
     table = container(obj, "__getitem__")
     if table is not None:
-        say(table.whole_read())
+        say(table.whole_read(), WHOLE, obj)
 
 
 def store_slice(value: Any, obj: Any) -> None:
     """Before `obj[i:j] = value`."""
     table = container(obj, "__setitem__", value)
     if table is not None:
-        table.hand_out_all(value, hand_out)
+        table.hand_out_all(value, slots.hand_out)
         codes = (*table.whole_write(), *_whole(value))
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, obj, value)
     elif type(obj) in EXACT:
-        say(_whole(value))
+        say(_whole(value), STORED, obj, value)
 
 
 # Containers as a whole
@@ -331,24 +332,24 @@ def _whole(obj: Any) -> Codes:
 
 def read_size(obj: Any) -> None:
     """Before the length of something is asked for."""
-    _size(container(obj, "__len__"))
+    _size(container(obj, "__len__"), obj)
 
 
 def read_truth(obj: Any) -> None:
     """Before the truth of something is asked for."""
-    _size(container(obj, "__bool__"))
+    _size(container(obj, "__bool__"), obj)
 
 
-def _size(table: ContainerTable | None) -> None:
+def _size(table: ContainerTable | None, obj: Any) -> None:
     if table is not None:
-        say(table.size())
+        say(table.size(), SIZE, obj)
 
 
 def read_whole(obj: Any) -> None:
     """Before something is unpacked or copied into a new container."""
     table = container(obj, "__iter__")
     if table is not None:
-        say(table.whole_read())
+        say(table.whole_read(), WHOLE, obj)
 
 
 _REFLECTED = {
@@ -387,13 +388,13 @@ def read_one(obj: Any, method: str) -> None:
 def read_deep(obj: Any) -> None:
     """Before something is put into words."""
     if reaches(obj):
-        read_deeply((obj,), ("__format__", "__str__", "__repr__"))
+        read_deeply((obj,), ("__format__", "__str__", "__repr__"), deed=WHOLE)
 
 
 def read_elements(obj: Any) -> None:
     """Before a built-in function goes through something."""
     if reaches(obj):
-        read_deeply((obj,), ("__iter__",))
+        read_deeply((obj,), ("__iter__",), deed=WHOLE)
 
 
 def read_truths(obj: Any) -> None:
@@ -405,10 +406,16 @@ def read_truths(obj: Any) -> None:
         return reach
 
     if reaches(obj):
-        perform(find)
+        perform(find, WHOLE, obj)
 
 
-def look_into(values: tuple[Any, ...], codes: Codes = ()) -> None:
+def look_into(
+    values: tuple[Any, ...],
+    codes: Codes = (),
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+    detail: Any = None,
+) -> None:
     """Announce that C code looks into values, in a step that makes some other accesses."""
 
     def find() -> Reach:
@@ -418,20 +425,26 @@ def look_into(values: tuple[Any, ...], codes: Codes = ()) -> None:
         return reach
 
     if codes or any(reaches(value) for value in values):
-        perform(find)
+        perform(find, deed, about, detail)
 
 
 def read_deeply(
-    roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+    roots: tuple[Any, ...],
+    methods: tuple[str, ...] | None,
+    deeply: bool = False,
+    deed: Deed = PLAIN_ACCESS,
 ) -> None:
-    """Announce that things are read with the containers in them, by means of some methods."""
+    """Announce that things are read with the containers in them, by means of some methods.
+
+    If there is a deed, it is about the first of them.
+    """
 
     def find() -> Reach:
         reach = Reach(published)
         reach.read(roots, methods, deeply)
         return reach
 
-    perform(find)
+    perform(find, deed, roots[0] if roots else None)
 
 
 HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
@@ -443,11 +456,11 @@ def contains(item: Any, obj: Any) -> None:
     table = container(obj, "__contains__", item)
     if type(item) in ATOMS or issubclass(type(obj), HASHED):
         if table is not None:
-            say(table.membership(item))
+            say(table.membership(item), MEMBERSHIP, obj, item)
     elif table is not None:
-        look_into((obj, item), table.membership(item))
+        look_into((obj, item), table.membership(item), MEMBERSHIP, obj, item)
     elif id(obj) not in published:
-        look_into((obj,))
+        look_into((obj,), (), MEMBERSHIP, obj, item)
 
 
 def update_in_place(obj: Any, value: Any, method: str) -> None:
@@ -458,10 +471,10 @@ def update_in_place(obj: Any, value: Any, method: str) -> None:
         return
     table = container(obj, method, value)
     if table is not None:
-        table.hand_out_all(value, hand_out)
+        table.hand_out_all(value, slots.hand_out)
         codes = (*table.extend(value), *_whole(value))
         if codes:
-            announce(codes)
+            slots.announce(codes, STORED, obj, value)
 
 
 # Patterns
@@ -471,7 +484,8 @@ def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
     """Before the keys of a mapping pattern are looked up."""
     table = container(obj, "get")
     if table is not None:
-        say(tuple(dict.fromkeys(code for key in keys for code in table.membership(key))))
+        codes = tuple(dict.fromkeys(code for key in keys for code in table.membership(key)))
+        say(codes, WHOLE, obj)
 
 
 def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
@@ -480,4 +494,5 @@ def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None
     if table is None or not isinstance(obj, kind):
         return
     positional = tuple(getattr(kind, "__match_args__", ()))[:count]
-    say(tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name])))
+    codes = tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name]))
+    say(codes, WHOLE, obj)

@@ -14,9 +14,11 @@ from typing import Any
 from treadle.python.accesses import generators
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
-from treadle.python.sharing.children import ATOMS
+from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.containers import ContainerTable, ListTable
 from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.python.sharing.weak import WeakProxyTable
@@ -26,7 +28,7 @@ _END = object()
 
 def iterate(obj: Any) -> Any:
     """Return what a loop over an object goes through."""
-    table = hooks.published.get(id(obj))
+    table = published.get(id(obj))
     if table is None:
         return obj
     if isinstance(table, WeakProxyTable):
@@ -60,7 +62,7 @@ def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
 
 def is_shared_iterator(obj: Any) -> bool:
     """Tell whether something is an iterator in C, or a generator, that others have as well."""
-    if id(obj) not in hooks.published:
+    if id(obj) not in published:
         return False
     step = getattr(type(obj), "__next__", None)
     return step is not None and not isinstance(step, types.FunctionType)
@@ -68,7 +70,7 @@ def is_shared_iterator(obj: Any) -> bool:
 
 def take(obj: Any, *default: Any) -> Any:
     """Stand for `next`."""
-    if id(obj) in hooks.published:
+    if id(obj) in published:
         if generators.is_under_test(obj):
             return generators.run(obj, next, obj, *default)
         found = behind(type(obj), "__next__")
@@ -126,7 +128,7 @@ def _each(iterator: Iterator[Any], before: Callable[[], None]) -> Iterator[Any]:
 
 def backwards(obj: Any) -> Any:
     """Return what `reversed` goes through."""
-    table = hooks.published.get(id(obj))
+    table = published.get(id(obj))
     if table is None:
         return reversed(obj)
     found = behind(type(obj), "__reversed__")
@@ -144,7 +146,7 @@ def backwards(obj: Any) -> Any:
 
 def to_ask_for_truth(values: Any) -> Any:
     """Return what `any` and `all` go through."""
-    if not hooks.published or type(values) in ATOMS:
+    if not published or type(values) in ATOMS:
         return values
     if _is_read_at_once(values):
         hooks.read_truths(values)
@@ -155,7 +157,7 @@ def to_ask_for_truth(values: Any) -> Any:
 def _is_read_at_once(values: Any) -> bool:
     """Tell whether going through something is no code under test, nor a generator's."""
     if not issubclass(type(values), CONTAINERS) and (
-        id(values) not in hooks.published or is_shared_iterator(values)
+        id(values) not in published or is_shared_iterator(values)
     ):
         return False
     return behind(type(values), "__iter__") is not OWN
@@ -163,7 +165,7 @@ def _is_read_at_once(values: Any) -> bool:
 
 def _truths(values: Any) -> Iterator[Any]:
     for value in values:
-        if id(value) in hooks.published:
+        if id(value) in published:
             hooks.read_truth(value)
         yield value
 
@@ -173,7 +175,7 @@ def to_compare(values: Any) -> Any:
 
     Elements that come one by one are taken first: they are compared in one step.
     """
-    if not hooks.published or type(values) in ATOMS:
+    if not published or type(values) in ATOMS:
         return values
     found = values if _is_read_at_once(values) else list(iterate(values))
     hooks.read_elements(found)
@@ -195,7 +197,7 @@ class SharedIterator:
         return self
 
     def __next__(self) -> Any:
-        own = hooks.published.get(id(self))
+        own = published.get(id(self))
         if own is not None:
             hooks.say((state_of(own),))
         table = self._table
@@ -209,7 +211,7 @@ class SharedIterator:
 
 def iterator_of(obj: Any, *sentinel: Any) -> Any:
     """Stand for `iter`."""
-    table = hooks.published.get(id(obj))
+    table = published.get(id(obj))
     if sentinel or table is None:
         return iter(obj, *sentinel)
     if isinstance(table, WeakProxyTable):
@@ -218,7 +220,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
         hooks.run_foreign(found, obj)
         iterator = iter(obj)
-        hooks.hand_out(iterator, f"iterator of {table.label}")
+        slots.hand_out(iterator, f"iterator of {table.label}")
         return iterator
     if found is OWN or not isinstance(table, ContainerTable):
         return iter(obj)
@@ -227,7 +229,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
 
 def lazily(obj: Any) -> Any:
     """Return what an iterator in C, like `map`, goes through: threads may share that as well."""
-    is_container = isinstance(hooks.published.get(id(obj)), ContainerTable)
+    is_container = isinstance(published.get(id(obj)), ContainerTable)
     return iterator_of(obj) if is_container else iterate(obj)
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections import deque
+from collections.abc import Callable
+from typing import Any
 
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses import iterate
-from treadle.python.instrument.emit import Hook
+
+Hook = Callable[..., Any]
+"""What rewritten code calls before, or around, an instruction."""
 
 HARMLESS_CALLS = frozenset(
     {

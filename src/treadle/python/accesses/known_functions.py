@@ -17,22 +17,25 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses import iterate
-from treadle.python.accesses.instruction_hooks import published
+from treadle.python.runtime import slots
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
     ItemsTable,
     whole_read,
 )
+from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ClassTable, ObjectTable
 
 Function = Callable[..., Any]
 
 
-def say(codes: Codes) -> None:
+def say(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
     """Announce an access, if there is one."""
     if codes:
-        hooks.announce(tuple(dict.fromkeys(codes)))
+        slots.announce(tuple(dict.fromkeys(codes)), deed, about, detail)
 
 
 def published_among(values: Any) -> list[Any]:
@@ -59,7 +62,7 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(function.__self__))
     if isinstance(table, ContainerTable):
         for value in args:
-            table.hand_out_all(value, hooks.hand_out)
+            table.hand_out_all(value, slots.hand_out)
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
@@ -72,7 +75,7 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(args[0])) if args else None
     if isinstance(table, ContainerTable):
         for value in args[1:]:
-            table.hand_out(value, hooks.hand_out)
+            table.hand_out(value, slots.hand_out)
         say(table.whole_write())
     return function(*args, **kwargs)
 
@@ -93,10 +96,10 @@ def store_dict(value: Any, obj: Any) -> None:
 
     Others may have that too, as in classes whose instances share their state.
     """
-    if hooks.hand_out is hooks.nobody or type(value) is not dict:
+    if slots.hand_out is slots.nobody or type(value) is not dict:
         return
     hooks.store_attr(value, obj, "__dict__")
-    hooks.hand_out(value, f"{type(obj).__name__}.__dict__")
+    slots.hand_out(value, f"{type(obj).__name__}.__dict__")
     of = published.get(id(value))
     if isinstance(of, ContainerTable) and not isinstance(of, AttributesTable):
         ItemsTable(of, type(obj)).stand_for(obj)
@@ -123,13 +126,13 @@ def _hasattr(obj: Any, name: str) -> bool:
 
 
 def _setattr(obj: Any, name: str, value: Any) -> None:
-    hooks.effects[0] = True
+    effects[0] = True
     hooks.store_attr(value, obj, name)
     setattr(obj, name, value)
 
 
 def _delattr(obj: Any, name: str) -> None:
-    hooks.effects[0] = True
+    effects[0] = True
     hooks.delete_attr(obj, name)
     delattr(obj, name)
 
@@ -140,7 +143,7 @@ def _stored(obj: Any, name: str) -> None:
 
 
 def _raw_setattr(obj: Any, name: str, value: Any) -> None:
-    hooks.hand_out(value, f"{published[id(obj)].label}.{name}")
+    slots.hand_out(value, f"{published[id(obj)].label}.{name}")
     _stored(obj, name)
     object.__setattr__(obj, name, value)
 
@@ -184,12 +187,6 @@ def _eval(source: Any, *scopes: Any, **kwargs: Any) -> Any:
     return _run(eval, source, sys._getframe(1), scopes, kwargs)
 
 
-def _as_it_is(source: Any, *_: Any) -> Any:
-    return source
-
-
-compile_hook: Callable[..., Any] = _as_it_is
-"""Rewrites source or code that is about to be run in a namespace."""
 _FUTURE_FLAGS = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
@@ -205,22 +202,14 @@ def _run(function: Any, source: Any, caller: types.FrameType, scopes: Any, kwarg
     flags = caller.f_code.co_flags & _FUTURE_FLAGS
     name = caller.f_globals.get("__name__", "")
     return function(
-        compile_hook(source, function.__name__, given[0], flags, name), *given, **kwargs
+        slots.compiled(source, function.__name__, given[0], flags, name), *given, **kwargs
     )
-
-
-def _same(function: Any) -> Any:
-    return function
-
-
-resolve: Function = _same
-"""Returns what to call instead of a callable; `calls` knows."""
 
 
 def resolve_key(kwargs: dict[str, Any]) -> None:
     """See to it that what is called for each element announces itself."""
     if kwargs.get("key") is not None:
-        kwargs["key"] = resolve(kwargs["key"])
+        kwargs["key"] = slots.resolve(kwargs["key"])
 
 
 def _reading(function: Any) -> Function:
@@ -254,7 +243,7 @@ def _proxy(mapping: Any) -> Any:
     table = published.get(id(mapping))
     found = types.MappingProxyType(mapping)
     if table is not None:
-        hooks.hand_out(found, table.label)
+        slots.hand_out(found, table.label)
     return found
 
 
@@ -316,6 +305,18 @@ def _build_functions() -> dict[Any, Function]:
         "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
+    _add_operators(table)
+    function: Any
+    for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
+                     heapq.heappushpop, bisect.insort_left, bisect.insort_right):  # fmt: skip
+        table[function] = functools.partial(write_first, function)
+    for function in (bisect.bisect_left, bisect.bisect_right):
+        table[function] = _reading(function)
+    return table
+
+
+def _add_operators(table: dict[Any, Function]) -> None:
+    """Add the functions of `operator` that are not there yet."""
     for name in dir(operator):
         function = getattr(operator, name)
         if not callable(function) or function in table or isinstance(function, type):
@@ -325,12 +326,6 @@ def _build_functions() -> dict[Any, Function]:
             table.setdefault(function, _before(hook, function, (0, 1)))
         elif name not in ("is_", "is_not", "length_hint", "call"):
             table.setdefault(function, _reading(function))
-    for function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace,
-                     heapq.heappushpop, bisect.insort_left, bisect.insort_right):  # fmt: skip
-        table[function] = functools.partial(write_first, function)
-    for function in (bisect.bisect_left, bisect.bisect_right):
-        table[function] = _reading(function)
-    return table
 
 
 def _build_classes() -> dict[Any, Function]:

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
-from treadle.python.sharing.children import ATOMS
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import content
@@ -117,16 +118,6 @@ OWN = Behind()
 _IN_C = Behind(is_foreign=True)
 
 
-def _take_in_nothing(module: str) -> bool:
-    """Stand in for `take_in` until `calls` knows better."""
-    del module
-    return False
-
-
-take_in: Callable[[str], bool] = _take_in_nothing
-"""Asked, before code of a module is run, to instrument it; tells whether it just did so."""
-
-
 def is_silent(module: str | None) -> bool:
     """Tell whether functions of a module need no event."""
     return module is None or module in _SILENT or module.partition(".")[0] in _SILENT
@@ -200,7 +191,7 @@ def _has_foreign_base(kind: type) -> bool:
         and owner.__module__ not in modules_under_test
         and owner.__module__ not in CALLBACKS
         and not _is_harmless(owner)
-        and not take_in(owner.__module__)
+        and not slots.take_in(owner.__module__)
         for owner in kind.__mro__
     ) or issubclass(kind, MappingView)
 
@@ -247,7 +238,7 @@ def _judge(kind: type, owner: type, found: Any) -> Behind:
     if found is None:
         return PLAIN
     if isinstance(found, types.FunctionType):
-        if id(found.__globals__) in instrumented or take_in(module_of(found) or ""):
+        if id(found.__globals__) in instrumented or slots.take_in(module_of(found) or ""):
             return OWN
         if owner in _PLAIN or _is_harmless(owner) or module_of(found) is None:
             return PLAIN

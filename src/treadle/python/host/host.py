@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from treadle.core.program import Crash
 from treadle.python.host import collector
 from treadle.python.host.watchdog import Watchdog
 from treadle.python.runtime import control
-from treadle.python.runtime.scheduler import Abort
+from treadle.python.runtime.scheduler import Abort, Scheduler
 from treadle.python.runtime.task import Task
-from treadle.threads.primitives import thread
-from treadle.threads.primitives.local import Locals
-
-if TYPE_CHECKING:
-    from treadle.threads.program import ThreadProgram
 
 WATCHDOG = 10.0
 """Seconds without progress after which a thread is said to block."""
@@ -32,21 +26,41 @@ _GARBAGE = 50_000
 """Objects that may pile up before they are collected between two executions."""
 
 
+class Keeper(Protocol):
+    """Keeps a part of the interpreter that a front end changes while a program is explored."""
+
+    def take(self) -> Callable[[], None]:
+        """Take it over; return what puts it back."""
+
+    def begin(self, main: Task) -> None:
+        """Prepare an execution, which begins with a task: nothing is left of the one before."""
+
+
+class Owner(Protocol):
+    """A program that runs inside a host."""
+
+    scheduler: Scheduler
+
+    def abandon(self) -> None:
+        """Unwind what is left of the last execution."""
+
+
 class Host:
     """What one exploration does to the interpreter, and how it is undone."""
 
-    def __init__(self, program: ThreadProgram, patience: float | None = WATCHDOG) -> None:
+    def __init__(
+        self, program: Owner, patience: float | None = WATCHDOG, keepers: Sequence[Keeper] = ()
+    ) -> None:
         self._program = program
-        self._watchdog = None if patience is None else Watchdog(program, patience)
-        self.locals = Locals(program)
-        self._excepthook: Any = None
+        self._watchdog = None if patience is None else Watchdog(program.scheduler, patience)
+        self._keepers = keepers
         self._unraisablehook: Any = None
-        self._main_attributes: dict[str, Any] = {}
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
         """Protect the process while the program is explored; enter it last, after the patches."""
-        undo = [self._take_hooks(), self._take_locals(), collector.take_over()]
+        undo = [self._take_hook(), *(keeper.take() for keeper in self._keepers)]
+        undo.append(collector.take_over())
         try:
             if self._watchdog is not None:
                 self._watchdog.start()
@@ -65,34 +79,22 @@ class Host:
 
     def begin(self, main: Task) -> None:
         """Prepare an execution: nothing is left of the one before."""
-        threading.excepthook = self._excepthook
         sys.unraisablehook = self._note_unraisable
-        thread.begin_execution(main, self._main_attributes)
-        self.locals.reset()
+        for keeper in self._keepers:
+            keeper.begin(main)
         if self._watchdog is not None:
             self._watchdog.executions += 1
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
 
-    # Each returns how to undo it
-
-    def _take_hooks(self) -> Any:
-        """Take over what handles exceptions that nobody catches."""
-        before = dict(vars(threading.main_thread()))
-        self._main_attributes = dict(before)
-        self._excepthook = thread.ambient_excepthook = threading.excepthook
+    def _take_hook(self) -> Callable[[], None]:
+        """Take over what handles exceptions that nobody can catch; return what puts it back."""
         self._unraisablehook = sys.unraisablehook
 
         def put_back() -> None:
-            threading.excepthook = self._excepthook
             sys.unraisablehook = self._unraisablehook
-            thread.put_back_attributes(before)
 
         return put_back
-
-    def is_own_hook(self, hook: Any) -> bool:
-        """Tell whether `sys.unraisablehook` is not the test's own."""
-        return bool(hook == self._note_unraisable)
 
     def _note_unraisable(self, unraisable: Any) -> None:
         """Make an exception in a finalizer a finding; Python itself would only print it."""
@@ -108,7 +110,7 @@ class Host:
         error.add_note(f"raised in {where}, where Python ignores exceptions")
         scheduler.crashes.append(Crash(me.number, scheduler.steps, error))
 
-    def _take_locals(self) -> Any:
-        """Give each thread its own thread-local values."""
-        self.locals.begin()
-        return self.locals.end
+
+def is_own_hook(hook: Any) -> bool:
+    """Tell whether a hook for exceptions that nobody can catch is a host's, not the test's own."""
+    return isinstance(getattr(hook, "__self__", None), Host)

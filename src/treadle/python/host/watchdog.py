@@ -19,15 +19,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.frames import room_of, users_frame
 from treadle.python.runtime.fibers import Fibers
+from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.sharing.namespaces import instrumented
-
-if TYPE_CHECKING:
-    from treadle.threads.program import ThreadProgram
 
 _SIGNAL: int = signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR2
 _LOOKS = 10
@@ -57,10 +55,10 @@ class BlockedOutsideControl(BaseException):
 class Watchdog:
     """Watches one exploration."""
 
-    def __init__(self, program: ThreadProgram, patience: float) -> None:
+    def __init__(self, scheduler: Scheduler, patience: float) -> None:
         self.executions = 0
         """Counted by the exploration: a sign of progress."""
-        self._program = program
+        self._scheduler = scheduler
         self._patience = patience
         self._alarms = 0
         self._attempts = (0, 0)
@@ -116,7 +114,7 @@ class Watchdog:
         return self._patience * (_HURRY if self._alarms else 1)
 
     def _progress(self) -> tuple[int, int]:
-        return self.executions, self._program.scheduler.steps
+        return self.executions, self._scheduler.steps
 
     def _is_in_test(self) -> bool:
         """Tell whether the test is running, not the exploration, and nobody is debugging it."""
@@ -149,7 +147,7 @@ class Watchdog:
         attempts = attempts + 1 if execution == self.executions else 1
         self._attempts = (self.executions, attempts)
         message = self._describe(frame)
-        scheduler = self._program.scheduler
+        scheduler = self._scheduler
         if attempts > _ATTEMPTS:
             if not scheduler.aborting:
                 scheduler.fatal = TreadleError(f"{message}; and it swallows every interrupt")
@@ -159,7 +157,7 @@ class Watchdog:
         raise BlockedOutsideControl(message)
 
     def _describe(self, frame: FrameType | None) -> str:
-        task = self._program.scheduler.me
+        task = self._scheduler.me
         return (
             f"{task.label} blocks outside of Treadle's control, or computes without end, at "
             f"{_place(frame)}: no step for {self._limit():g} s; {_remedy(frame)}, "

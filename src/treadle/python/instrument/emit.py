@@ -9,19 +9,19 @@ is one instruction shorter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar, InstrLocation
 
-from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.sharing.children import ATOMS
+from treadle.python.accesses.known_builtins import Hook
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.published import published
 
 Item = Any
 """An instruction, label or pseudo-instruction of `bytecode`."""
 Location = InstrLocation | None
-Hook = Callable[..., Any]
 
 VERSION = sys.version_info[:2]
 _JUMP_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if VERSION == (3, 11) else "POP_JUMP_IF_FALSE"
@@ -133,7 +133,7 @@ def is_published(at: Location, load: Instr) -> list[Item]:
         Instr("LOAD_CONST", id, location=at),
         load,
         *_call(at, 0),
-        Instr("LOAD_CONST", hooks.published, location=at),
+        Instr("LOAD_CONST", published, location=at),
         Instr("CONTAINS_OP", 0, location=at),
     ]
 

@@ -21,17 +21,21 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, known_functions
+from treadle.python.accesses import calls, lru_caches
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.host.collector import referrers
-from treadle.python.instrument import lru_cache_steps
+from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.rewritten_code import RewrittenCode
 from treadle.python.instrument.scan import Facts, facts_of
-from treadle.python.instrument.scope import Scope, Variable
-from treadle.python.sharing.children import ATOMS, Children
+from treadle.python.instrument.scope import Scope
+from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
+from treadle.python.sharing.children import Children
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import CellTable, Table
+from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
@@ -162,13 +166,12 @@ class Instrumentation:
         """Rewrite every function of the modules that are instrumented."""
         self._shared = shared
         hooks.unobserved.clear()
-        hooks.effects[0] = False
+        effects[0] = False
         shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
         try:
             self._trust_own_modules()
             self._add_modules()
             self._patch()
-            calls.take_in = self.take_in
             self.publish()
         except BaseException:
             self.undo()
@@ -179,7 +182,7 @@ class Instrumentation:
         """Put the original code back."""
         while self._undo:
             self._undo.pop()()
-        lru_cache_steps.undo()
+        lru_caches.undo()
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
@@ -189,7 +192,6 @@ class Instrumentation:
         self._to_publish.clear()
         instrumented.clear()
         calls.modules_under_test.clear()
-        calls.take_in = calls._take_in_nothing
 
     def take_in(self, module: str) -> bool:
         """Instrument a module of the user's that is about to be called; tell whether it is new.
@@ -399,25 +401,30 @@ class Instrumentation:
         """See to it that code made during an exploration is instrumented as well."""
         self._replace(importlib._bootstrap, "_find_and_load", self._import)
         self._replace(dataclasses, "_process_class", self._dataclass)
-        self._replace(known_functions, "compile_hook", self._compiled)
+        self._set(slots, "compiled", self._compiled)
+        self._set(slots, "take_in", self.take_in)
+        self._set(slots, "with_hook_at_first", with_hook_at_first)
 
     def _replace(self, owner: Any, name: str, by: Callable[..., Any]) -> None:
+        self._set(owner, name, functools.partial(by, getattr(owner, name)))
+
+    def _set(self, owner: Any, name: str, value: Any) -> None:
         original = getattr(owner, name)
-        setattr(owner, name, functools.partial(by, original))
+        setattr(owner, name, value)
         self._undo.append(lambda: setattr(owner, name, original))
 
     def _import(self, original: Callable[..., Any], *args: Any) -> Any:
         """Import a module as one step; the exploration begins anew with what it holds."""
         if args[0] in sys.modules:  # `importlib.import_module`, and `patch` of mocks, ask each time
             return original(*args)
-        before, hooks.announce = hooks.announce, hooks.nothing
+        before, slots.announce = slots.announce, slots.nothing
         self._importing += 1
         try:
             module = original(*args)
         finally:
             self._importing -= 1
-            if hooks.announce is hooks.nothing:
-                hooks.announce = before
+            if slots.announce is slots.nothing:
+                slots.announce = before
         if self._importing:  # by a module that is not complete yet
             return module
         added = self._add_modules()
@@ -435,7 +442,7 @@ class Instrumentation:
         return made
 
     def _compiled(
-        self, _: Any, source: Any, mode: str, namespace: dict[str, Any], flags: int, name: str
+        self, source: Any, mode: str, namespace: dict[str, Any], flags: int, name: str
     ) -> Any:
         """Return the rewritten code of what is about to be run in a namespace."""
         if not isinstance(source, types.CodeType):

@@ -33,11 +33,11 @@ from treadle.python.accesses.known_builtins import (
     HARMLESS_CALLS,
     IN_WORDS,
     READING,
+    Hook,
 )
 from treadle.python.instrument.emit import (
     JUMP_IF_TRUE,
     VERSION,
-    Hook,
     Item,
     callable_depth,
     guard,
@@ -51,33 +51,11 @@ from treadle.python.instrument.emit import (
     null_for_call,
     replaced,
 )
+from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
-
-_METHODS = {
-    "ADD": "add", "MULTIPLY": "mul", "OR": "or", "AND": "and", "SUBTRACT": "sub", "XOR": "xor",
-    "REMAINDER": "mod", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv", "POWER": "pow",
-    "LSHIFT": "lshift", "RSHIFT": "rshift", "MATRIX_MULTIPLY": "matmul",
-}  # fmt: skip
-"""The special methods of operators."""
-_UNARY = {
-    "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
-}  # fmt: skip
-_TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
-"""Instructions whose result is true or false, or not worth asking."""
-_FRESH = frozenset(
-    {
-        "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_MAP", "BUILD_STRING", "FORMAT_VALUE",
-        "FORMAT_SIMPLE", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "MAKE_FUNCTION", "BINARY_OP",
-        *_TRUTHS,
-    }
-)  # fmt: skip
-"""Instructions whose result nobody else has."""
-_SCALARS = _TRUTHS | {
-    "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
-}  # fmt: skip
-"""Instructions whose result is no container, or a constant one."""
+from treadle.python.runtime.spin import effects
 
 
 def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:
@@ -226,7 +204,7 @@ class _Rewriter:
     # Items
 
     def _item(self, i: Any) -> bool:
-        if self._origins.top(2).name not in _FRESH:
+        if self._origins.top(2).name not in FRESH:
             self._emit(guard(i.location, 2, hook(i.location, hooks.load_item, copies=[2, 1])))
         return False
 
@@ -299,7 +277,7 @@ class _Rewriter:
     # Containers
 
     def _iterate(self, i: Any) -> bool:
-        if self._origins.top(1).name not in _FRESH:
+        if self._origins.top(1).name not in FRESH:
             self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
         return False
 
@@ -312,7 +290,7 @@ class _Rewriter:
         return True
 
     def _read_top(self, i: Any) -> bool:
-        if self._origins.top(1).name not in _FRESH:
+        if self._origins.top(1).name not in FRESH:
             call = hook(i.location, hooks.read_whole, copies=[1])
             self._emit(guard(i.location, 1, call))
         return False
@@ -323,12 +301,12 @@ class _Rewriter:
 
     def _truth(self, i: Any) -> bool:
         top = self._origins.top(1)
-        if top.name not in _FRESH and not top.is_constant:
+        if top.name not in FRESH and not top.is_constant:
             self._emit(guard(i.location, 1, hook(i.location, hooks.read_truth, copies=[1])))
         return False
 
     def _unary(self, i: Any) -> bool:
-        call = hook(i.location, hooks.read_one, copies=[1], consts=[_UNARY[i.name]])
+        call = hook(i.location, hooks.read_one, copies=[1], consts=[UNARY[i.name]])
         self._emit(guard(i.location, 1, call))
         return False
 
@@ -354,9 +332,9 @@ class _Rewriter:
         if container.is_constant:
             return False
         call = hook(i.location, hooks.contains, copies=[2, 1])
-        if item.name not in _SCALARS:
+        if item.name not in SCALARS:
             self._emit(guard_item(i.location, call))
-        elif container.name not in _FRESH:
+        elif container.name not in FRESH:
             self._emit(guard(i.location, 1, call))
         return False
 
@@ -369,16 +347,16 @@ class _Rewriter:
 
     def _look_into_both(self, i: Any, method: str) -> None:
         """Emit the hook of an operator that looks into its operands, if those may be containers."""
-        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in _SCALARS]
+        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in SCALARS]
         call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
         self._emit(guard_objects(i.location, depths, call) if depths else [])
 
     def _two_operands(self, i: Any, call: list[Item]) -> None:
         """Emit a hook that is called if one of two operands is published."""
         left, right = self._origins.top(2), self._origins.top(1)
-        if right.is_constant or right.name in _FRESH:
+        if right.is_constant or right.name in FRESH:
             self._emit(guard(i.location, 2, call))
-        elif left.is_constant or left.name in _FRESH:
+        elif left.is_constant or left.name in FRESH:
             self._emit(guard(i.location, 1, call))
         else:
             self._emit(guard_two(i.location, call))
@@ -386,7 +364,7 @@ class _Rewriter:
     def _operator(self, i: Any) -> bool:
         operator = BinaryOp(i.arg).name
         is_in_place = operator.startswith("INPLACE_")
-        method = _METHODS[operator.removeprefix("INPLACE_")]
+        method = METHODS[operator.removeprefix("INPLACE_")]
         numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
         if any(numbers) and method != "mul":
             return False  # arithmetic, nearly always: a check would cost too much
@@ -405,7 +383,7 @@ class _Rewriter:
         return False
 
     def _put_into_words(self, i: Any, depth: int) -> None:
-        if self._origins.top(depth).name not in _SCALARS:
+        if self._origins.top(depth).name not in SCALARS:
             call = hook(i.location, hooks.read_deep, copies=[depth])
             self._emit(guard_objects(i.location, [depth], call))
 
@@ -452,7 +430,7 @@ class _Rewriter:
         for depth in range(1, i.arg + 1):
             if name in IN_WORDS:
                 self._put_into_words(i, depth)
-            elif name in READING and self._origins.top(depth).name not in _FRESH | {"LOAD_CONST"}:
+            elif name in READING and self._origins.top(depth).name not in FRESH | {"LOAD_CONST"}:
                 call = _before_reading(READING[name], i, depth)
                 self._emit(guard(i.location, depth, call))
         return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
@@ -516,7 +494,7 @@ class _Rewriter:
         self._emit(
             [
                 Instr("LOAD_CONST", True, location=at),
-                Instr("LOAD_CONST", hooks.effects, location=at),
+                Instr("LOAD_CONST", effects, location=at),
                 Instr("LOAD_CONST", 0, location=at),
                 Instr("STORE_SUBSCR", location=at),
             ]
@@ -576,7 +554,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "COMPARE_OP": _Rewriter._compare,
     "BINARY_OP": _Rewriter._operator,
     "UNARY_NOT": _Rewriter._truth,
-    **dict.fromkeys(_UNARY, _Rewriter._unary),
+    **dict.fromkeys(UNARY, _Rewriter._unary),
     "TO_BOOL": _Rewriter._truth,
     "FORMAT_VALUE": _Rewriter._format,
     "FORMAT_SIMPLE": _Rewriter._format,

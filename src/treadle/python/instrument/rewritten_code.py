@@ -33,18 +33,21 @@ from treadle.python.accesses import (
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
-from treadle.python.instrument import emit, stack_origins, variables
+from treadle.python.instrument import emit, instructions, stack_origins, variables
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
-from treadle.python.instrument.scope import Scope, Variable
-from treadle.python.sharing.children import ATOMS
+from treadle.python.instrument.scope import Scope
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
+from treadle.python.sharing.published import published
+from treadle.python.sharing.variable import Variable
 
 _MARK = "\0treadle"
 _MOST_ENTRIES = 2000
 
 _HOOKS: dict[str, Any] = {
-    "published": hooks.published,
-    "effects": hooks.effects,
+    "published": published,
+    "effects": effects,
     "id": id,
     "type": type,
     "atoms": ATOMS,
@@ -58,11 +61,17 @@ _HOOKS: dict[str, Any] = {
 _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
+_REWRITER = (
+    rewriter, emit, instructions, known_builtins, stack_origins, container_methods, variables,
+)  # fmt: skip
+"""Modules that decide what rewritten code looks like."""
+
+
 @functools.cache
 def _version() -> str:
     """Return what changes when the rewriter does: rewritten code then may look different."""
     content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
-    for module in (rewriter, emit, known_builtins, stack_origins, container_methods, variables):
+    for module in _REWRITER:
         content.update(inspect.getsource(module).encode())
     return content.hexdigest()
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Variable:
-    """Stands for a global variable of a module."""
-
-    module: str
-    name: str
+from treadle.python.sharing.variable import Variable
 
 
 @dataclass(frozen=True)

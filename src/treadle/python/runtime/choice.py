@@ -78,7 +78,7 @@ def _toss(me: Task, sides: int) -> int:
     def coin() -> None:
         nonlocal outcome
         for _ in range(sides - 1):
-            program.scheduler.announce((code(location, Mode.WRITE),))
+            program.announce((code(location, Mode.WRITE),))
             outcome += 1
 
     task = Task(path, coin)
@@ -112,12 +112,8 @@ class atomic:  # noqa: N801 - used like a function
     """
 
     def __enter__(self) -> None:
-        if control.current() is None:
-            return
-        if control.collected is None:
-            control.announce(())
-            control.begin_collecting()
-        control.depth += 1
+        if control.current() is not None:
+            control.enter_block()
 
     def __exit__(
         self,
@@ -125,8 +121,4 @@ class atomic:  # noqa: N801 - used like a function
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if control.collected is None:
-            return
-        control.depth -= 1
-        if control.depth == 0:
-            control.end_collecting()
+        control.leave_block()

@@ -3,9 +3,11 @@
 A primitive operation is one event. It announces itself, may have to wait, and acts when it is
 scheduled:
 
-    task = control.announce(operation)     # returns when it is this task's turn
-    self._owner = task                     # the operation itself
-    task.doing = (code(location, Mode.TAKE),)   # what the step accessed
+    task = control.announce(operation, ACQUIRE, self)   # returns when it is this task's turn
+    self._owner = task                                  # the operation itself
+    task.doing = (code(location, Mode.TAKE),)           # what the step accessed
+
+`ACQUIRE` says what the step is in words, and `self` what it is about (`deeds`).
 
 While nobody else can reach a primitive (`facets.table_of` is None) the operation is no event,
 unless it has to wait.
@@ -14,21 +16,17 @@ unless it has to wait.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from greenlet import getcurrent
 
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, mode_of
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.runtime import slots
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
-
-if TYPE_CHECKING:
-    from treadle.threads.program import ThreadProgram
-
-program: ThreadProgram | None = None
-"""The program that is being explored; None outside of an exploration."""
 
 
 def current() -> Task | None:
@@ -36,7 +34,7 @@ def current() -> Task | None:
 
     The exploration itself and other threads of the operating system are no controlled threads.
     """
-    running = program
+    running = slots.program
     if running is None:
         return None
     task: Task | None = running.scheduler.me
@@ -56,9 +54,9 @@ def task() -> Task:
     return found
 
 
-def the_program() -> ThreadProgram:
+def the_program() -> slots.Controlled:
     """Return the program that is being explored."""
-    running = program
+    running = slots.program
     if running is None:
         raise TreadleBug("a controlled primitive was used outside of an exploration")
     return running
@@ -68,10 +66,12 @@ def pass_time(me: Task, seconds: float) -> None:
     """Let time pass for a task that slept or waited in vain; it acted before."""
     if seconds > 0:
         me.now += seconds
-        the_program().patience.spend(me)
+        the_program().wait_in_vain(me)
 
 
-def announce(doing: Operation | Codes) -> Task:
+def announce(
+    doing: Operation | Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
+) -> Task:
     """End the current step; return the current task when it is to perform what it announced.
 
     As long as the test has started no thread, what need not wait is no event.
@@ -82,11 +82,11 @@ def announce(doing: Operation | Codes) -> Task:
     if collected is not None:
         _collect_operation(me, doing)
         return me
-    if hooks.announce is hooks.nothing and (not isinstance(doing, Operation) or doing.ready(me)):
+    if slots.announce is slots.nothing and (not isinstance(doing, Operation) or doing.ready(me)):
         return me
     if running.is_coarse:
         close_coarse_step(me)
-    scheduler.announce(doing)
+    running.announce(doing, deed, about, detail)
     return me
 
 
@@ -95,13 +95,13 @@ def step(doing: Operation | Codes) -> None:
     running = the_program()
     if running.is_coarse:
         close_coarse_step(running.scheduler.me)
-    running.scheduler.announce(doing)
+    running.announce(doing)
 
 
-def label_of(obj: Any, otherwise: str) -> str:
-    """Return the name of an object for people."""
-    table = hooks.published.get(id(obj))
-    return otherwise if table is None else table.label
+def told_as(deed: Deed, about: Any, detail: Any = None) -> AbstractContextManager[None]:
+    """Call all steps by one name that the code under test takes by one call of a library."""
+    recorder = the_program().recorder
+    return nullcontext() if recorder is None else recorder.call(deed, about, detail)
 
 
 def publish(value: Any, label: str) -> None:
@@ -109,68 +109,101 @@ def publish(value: Any, label: str) -> None:
     the_program().hand_out(value, label)
 
 
-def spawn(me: Task, task: Task, codes: Codes, started: Callable[[Task], None]) -> None:
+def spawn(
+    me: Task,
+    task: Task,
+    codes: Codes,
+    started: Callable[[Task], None],
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+    detail: Any = None,
+) -> None:
     """Start a task in a step of its own, and run it up to its first announcement.
 
-    `started` is told in the same step, before the task runs.
+    `codes` are what starting it accesses; `started` is told in the same step, before it runs.
     """
     global collected
     running = the_program()
-    if hooks.announce is hooks.nothing:
-        hooks.announce = collect if collected is not None else running.announce_access
+    if slots.announce is slots.nothing:
+        slots.announce = collect if collected is not None else running.announce_access
     if collected is None:
         if running.is_coarse:
             close_coarse_step(me)
-        running.scheduler.announce(codes)
+        running.announce(codes, deed, about, detail)
         started(task)
         running.scheduler.begin(task, me)
         return
     _collect_operation(me, codes)
     started(task)
     block, collected = collected, None  # what the new thread does is not part of the block
-    hooks.announce = running.announce_access
+    slots.announce = running.announce_access
     try:
         running.scheduler.begin(task, me)
     finally:
-        collected, hooks.announce = block, collect
+        collected, slots.announce = block, collect
 
 
 # Several accesses in one step
 
 collected: list[int] | None = None
 """What the present atomic block has accessed so far; None outside of one."""
-depth = 0
+_depth = 0
 """How many atomic blocks the present one is nested in, itself included."""
 
 
-def begin_collecting() -> None:
+def enter_block() -> None:
     """From now on, what the current task does belongs to one step."""
+    global _depth
+    if collected is None:
+        announce(())
+        _begin_collecting()
+    _depth += 1
+
+
+def leave_block() -> None:
+    """Leave a block; the step is complete if it was the outermost one."""
+    global _depth
+    if collected is None:
+        return
+    _depth -= 1
+    if _depth == 0:
+        _end_collecting()
+
+
+def _begin_collecting() -> None:
     global collected
     collected = []
-    if hooks.announce is not hooks.nothing:
-        hooks.announce = collect
+    if slots.announce is not slots.nothing:
+        slots.announce = collect
 
 
-def end_collecting() -> None:
-    """The step is complete."""
+def _end_collecting() -> None:
     global collected
     me = task()
     assert collected is not None
     assert me.doing is None or isinstance(me.doing, tuple)
-    if hooks.announce is collect:
-        hooks.announce = the_program().announce_access
+    if slots.announce is collect:
+        slots.announce = the_program().announce_access
     codes = dict.fromkeys([*collected, *(me.doing or ())])
     collected = None
     if codes:
         me.doing = (*codes, OPEN)
 
 
-def collect(codes: Codes) -> None:
+def collect(codes: Codes, deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None) -> None:
     """Add an access to the current task's step."""
+    del deed, about, detail
     me = task()
     if me.doing is None:  # it has just begun: nothing of it belongs to the step that started it
-        the_program().scheduler.announce(())
+        the_program().announce(())
     me.doing = (*(me.doing or ()), *codes)  # type: ignore[misc]
+
+
+def revise(codes: Codes) -> None:
+    """Add accesses to the current step; which ones, depended on what it read."""
+    me = task()
+    if isinstance(me.doing, tuple) and not set(codes) <= set(me.doing):
+        me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))
 
 
 def _collect_operation(me: Task, doing: Operation | Codes) -> None:
@@ -194,14 +227,14 @@ def point() -> None:
 
     Only used with `granularity="gil"`: there, accesses collect until the next such place.
     """
-    running = program
+    running = slots.program
     if running is None or collected is not None or not running.is_coarse:
         return
     me = running.scheduler.me
-    if me is None or not me.doing or hooks.announce is hooks.nothing:
+    if me is None or not me.doing or slots.announce is slots.nothing:
         return
     close_coarse_step(me)
-    running.scheduler.announce(())
+    running.announce(())
 
 
 def close_coarse_step(me: Task) -> None:

@@ -6,14 +6,11 @@ stack, and a recursion without end ends at the same place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from greenlet import greenlet
 
 from treadle.python.runtime.task import Task
-
-if TYPE_CHECKING:
-    from treadle.python.runtime.scheduler import Scheduler
 
 
 class Fibers:
@@ -23,11 +20,14 @@ class Fibers:
         self._fibers: dict[int, greenlet] = {}
         self._abandoned: list[greenlet] = []
         """Greenlets of tasks that would not end: kept, so that nothing happens in them any more."""
-        self._job: tuple[Scheduler, Task] | None = None
+        self._run: Callable[[Task], None] | None = None
+        self._task: Task | None = None
+        """Which task is to be run next, and by whom."""
 
-    def for_task(self, scheduler: Scheduler, task: Task) -> greenlet:
+    def for_task(self, run: Callable[[Task], None], task: Task) -> greenlet:
         """Return the greenlet that is to run a task, ready to be switched to."""
-        self._job = scheduler, task
+        self._run = run
+        self._task = task
         fiber = self._fibers.get(task.number)
         if fiber is None or fiber.dead:
             fiber = self._fibers[task.number] = greenlet(self.work)
@@ -36,9 +36,9 @@ class Fibers:
     def work(self) -> None:
         """Run one task after the other."""
         while True:
-            assert self._job is not None
-            scheduler, task = self._job
-            scheduler.work_on(task)
+            assert self._run is not None
+            assert self._task is not None
+            self._run(self._task)
 
     def abandon(self, task: Task, fiber: greenlet) -> None:
         """Never use a greenlet again, which runs a task that would not end."""

@@ -6,9 +6,15 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from treadle.core.events import Codes
+from treadle.core.records import WaitKind
 
 if TYPE_CHECKING:
     from treadle.python.runtime.task import Task
+
+
+TIMED_OUT = "timed out"
+IN_VAIN = "in vain"
+"""How operations fail that do not wait for ever."""
 
 
 class Operation(ABC):
@@ -16,6 +22,8 @@ class Operation(ABC):
 
     __slots__ = ()
 
+    kind = WaitKind.OTHER
+    """What sort of thing it waits for."""
     spins = False
     """Whether the task is in a loop that waits for others without blocking."""
 
@@ -37,11 +45,19 @@ class Operation(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Name what the task waits for, for reports."""
+        """Say what the task waits for, for reports."""
 
     def holders(self) -> list[Task]:
         """Return the tasks that hold what is waited for."""
         return []
+
+    def held(self) -> str:
+        """Name what the task holds if the operation succeeds; empty if that is nothing."""
+        return ""
+
+    def failure(self, task: Task) -> str:
+        """Say how the operation fails that goes on now, for reports; empty if it succeeds."""
+        return TIMED_OUT if self.deadline(task) is not None else ""
 
 
 class Caller(ABC):

@@ -6,6 +6,7 @@ import sys
 
 from treadle.core.events import Codes
 from treadle.core.frames import Place, place_of_frame
+from treadle.core.records import WaitKind
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control
 from treadle.python.runtime.operation import Operation
@@ -19,6 +20,8 @@ class LeftOut(Operation):
     """Never go on: what comes of it is not explored."""
 
     __slots__ = ()
+
+    kind = WaitKind.NOTHING
 
     def ready(self, task: Task) -> bool:
         """Tell that it cannot go on."""
@@ -35,24 +38,24 @@ class LeftOut(Operation):
         return "nothing any more: max_rounds leaves out what would come"
 
 
-class Patience:
+class Rounds:
     """Counts how often in a row a thread slept or waited in vain in one place of the code."""
 
     def __init__(self, most: int | None) -> None:
         self._most = most
         """Times in a row after which an execution is left out."""
-        self._rounds = 0
-        """The most that were seen."""
+        self._seen = 0
+        """The most that there were."""
         self._place: Place | None = None
 
     def spend(self, me: Task) -> None:
         """Take note that a task slept or waited in vain; too often, and it does not go on."""
         here = place_of_frame(sys._getframe(1))
-        there, rounds = me.scratch.get(Patience, (None, 0))
+        there, rounds = me.scratch.get(Rounds, (None, 0))
         rounds = rounds + 1 if here == there else 1
-        me.scratch[Patience] = here, rounds
-        if rounds > self._rounds:
-            self._rounds = rounds
+        me.scratch[Rounds] = here, rounds
+        if rounds > self._seen:
+            self._seen = rounds
             self._place = here
         if self._most is not None and rounds > self._most:
             control.announce(LeftOut())
@@ -60,15 +63,15 @@ class Patience:
     def notes(self, *, has_ended: bool) -> list[str]:
         """Say what was left out, or why a search may not come to an end, if this is why."""
         place = place_in_words(self._place)
-        if self._most is not None and self._rounds > self._most:
+        if self._most is not None and self._seen > self._most:
             times = f"{self._most:,} time{'s' if self._most > 1 else ''} in a row"
             return [
                 f"a thread may sleep or wait in vain at {place} more than {times}: what comes of "
                 f"that was left out (max_rounds)"
             ]
-        if has_ended or self._rounds < _MANY:
+        if has_ended or self._seen < _MANY:
             return []
         return [
-            f"a thread slept or waited in vain at {place} {self._rounds:,} times in a row, and "
+            f"a thread slept or waited in vain at {place} {self._seen:,} times in a row, and "
             f"every number of times is explored: bound it with max_rounds"
         ]

@@ -28,7 +28,7 @@ from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 
-_PATIENCE = 1000
+_MOST_ABORTS = 1000
 """Aborts that a task may swallow before it is abandoned."""
 
 
@@ -40,7 +40,7 @@ class Cut(BaseException):
     """Ends a task of an execution that the test does not want to look at."""
 
 
-class Trail(Protocol):
+class StepListener(Protocol):
     """Somebody who wants to know of each step."""
 
     def add(self, task: Task, codes: Any) -> None:
@@ -52,6 +52,7 @@ class Scheduler:
 
     __slots__ = (
         "aborting",
+        "aborts_left",
         "alive",
         "codes",
         "crashes",
@@ -67,7 +68,6 @@ class Scheduler:
         "on_crash",
         "on_end",
         "on_switch",
-        "patience",
         "position",
         "processes",
         "scratch",
@@ -95,10 +95,10 @@ class Scheduler:
         self.crashes: list[Crash] = []
         self.fatal: BaseException | None = None
         self.aborting = False
-        self.patience = _PATIENCE
+        self.aborts_left = _MOST_ABORTS
         self.earlier = 0
         """Steps that were done before the present record began."""
-        self.trail: Trail | None = None
+        self.trail: StepListener | None = None
         """Is told of each step, once somebody asked for it."""
         self.position = self.length = 0
         self.finishing = False
@@ -110,8 +110,13 @@ class Scheduler:
 
     # Called by threads
 
-    def announce(self, doing: Codes | Operation) -> None:
-        """End the current task's step; return when the task is to perform what it announced."""
+    def announce(
+        self, doing: Codes | Operation, deed: Any = None, about: Any = None, detail: Any = None
+    ) -> None:
+        """End the current task's step; return when the task is to perform what it announced.
+
+        What that is in words, only a recorder wants to know (`treadle.python.recording`).
+        """
         me: Task = self.me
         if me.callers and not self.aborting:
             for caller in me.callers:
@@ -162,8 +167,8 @@ class Scheduler:
 
     def _go_on_unwinding(self, me: Task) -> None:
         """Let an aborted task clean up, but never wait; abandon it if it does not end."""
-        self.patience -= 1
-        if self.patience <= 0:
+        self.aborts_left -= 1
+        if self.aborts_left <= 0:
             self.fibers.abandon(me, me.fiber)
             while True:
                 self.hub.switch()
@@ -189,14 +194,14 @@ class Scheduler:
         """Return who goes on: the last one, else the oldest; those who wait for a time-out last."""
         if last is not None and last.number in self.alive and is_eager(last):
             return last
-        patient: list[tuple[float, int, Task]] = []
+        timed: list[tuple[float, int, Task]] = []
         for task in self.alive.values():
             if task is not last and is_eager(task):
                 return task
             if is_ready(task):
                 assert isinstance(task.doing, Operation)
-                patient.append((task.doing.deadline(task) or 0.0, task.number, task))
-        return min(patient)[2] if patient else None
+                timed.append((task.doing.deadline(task) or 0.0, task.number, task))
+        return min(timed)[2] if timed else None
 
     def _switch_to(self, task: Task) -> None:
         me = self.me
@@ -245,7 +250,7 @@ class Scheduler:
             raise Abort
         self.alive[task.number] = task
         task.parent = parent
-        fiber = task.fiber = self.fibers.for_task(self, task)
+        fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:
             self.hub = getcurrent()

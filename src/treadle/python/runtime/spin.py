@@ -16,12 +16,15 @@ from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
-from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import control
+from treadle.core.records import WaitKind
+from treadle.python.runtime import control, slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort, Scheduler
 from treadle.python.runtime.task import Task
-from treadle.python.sharing.children import ATOMS
+
+effects: list[bool] = [False]
+"""Whether code under test has changed anything, shared or not, since this was last set to False."""
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
@@ -36,6 +39,7 @@ class Spin(Operation):
 
     __slots__ = ("_from", "_locations", "_trail")
 
+    kind = WaitKind.CHANGE
     spins = True
 
     def __init__(self, trail: Trail, locations: list[int], start: int) -> None:
@@ -69,7 +73,7 @@ class Spin(Operation):
 class Trail:
     """The steps since the first loop of an execution, and who changed something in them.
 
-    What a task changes that only it can reach is no event; `hooks.effects` tells of it.
+    What a task changes that only it can reach is no event; `effects` tells of it.
     """
 
     def __init__(self) -> None:
@@ -79,14 +83,14 @@ class Trail:
     def add(self, task: Task, codes: Codes) -> None:
         """Take note of a step that a task has just ended."""
         self.steps.append((task, codes))
-        if hooks.effects[0]:
-            hooks.effects[0] = False
+        if effects[0]:
+            effects[0] = False
             self._changing.add(task.number)
 
     def has_changed_something(self, task: Task) -> bool:
         """Tell whether a task changed anything since this was last asked."""
-        if hooks.effects[0]:
-            hooks.effects[0] = False
+        if effects[0]:
+            effects[0] = False
             self._changing.add(task.number)
         if task.number in self._changing:
             self._changing.remove(task.number)
@@ -108,8 +112,8 @@ class _Visit:
 
 def visit(site: object) -> None:
     """Wait if the iteration that ends here would only repeat itself."""
-    program = control.program
-    if program is None or control.collected is not None or hooks.announce is hooks.nothing:
+    program = slots.program
+    if program is None or control.collected is not None or slots.announce is slots.nothing:
         return
     scheduler = program.scheduler
     me = scheduler.me
@@ -120,7 +124,7 @@ def visit(site: object) -> None:
     trail = scheduler.trail
     if not isinstance(trail, Trail):
         trail = scheduler.trail = Trail()
-        hooks.effects[0] = False
+        effects[0] = False
     frame = sys._getframe(2)  # the loop's: above `hooks.loop`
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)

@@ -7,22 +7,12 @@ names, which are seldom needed.
 from __future__ import annotations
 
 import gc
-import types
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.naming import name_of
-
-ATOMS: Final = frozenset(
-    {
-        int, float, complex, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented),
-        range, slice, types.CodeType,
-        types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType,
-        types.MemberDescriptorType,
-    }
-)  # fmt: skip
-"""Types whose values are immutable, or never looked into."""
 
 _POINTER = object.__basicsize__ // 2
 """Bytes that a reference takes: an object without parts has a count and a class."""

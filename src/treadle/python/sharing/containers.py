@@ -23,8 +23,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from treadle.core.events import Codes, Mode
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
-from treadle.python.sharing.children import ATOMS
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table, class_feature
 from treadle.python.sharing.walks import register
 

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from collections.abc import Container, Iterable
 from typing import Any
 
-from treadle.python.sharing.children import ATOMS
+from treadle.python.runtime.atoms import ATOMS
 
 _EMPTY: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
 KEYS: tuple[type, ...] = tuple(type(empty.keys()) for empty in _EMPTY)

@@ -20,8 +20,9 @@ from collections.abc import Callable, Hashable, Set
 from typing import Any
 
 from treadle.core.events import Vocabulary
-from treadle.python.sharing.children import ATOMS, attributes_of
-from treadle.python.sharing.tables import Table
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.children import attributes_of
+from treadle.python.sharing.tables import Cell, Table
 from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
 
 Feature = tuple[str, Hashable]
@@ -44,8 +45,8 @@ class Shared:
         """The same, whatever the sort."""
         self.learned: set[Feature] = set()
         """What this execution has shown beyond that."""
-        self.cells: dict[int, tuple[Hashable, Any]] = {}
-        """Locations of attributes and variables: the key of what holds them, and the name."""
+        self.cells: dict[int, Cell] = {}
+        """Locations of attributes and variables."""
         self.written: set[Feature] = set()
         """What executions have done to data since somebody emptied this."""
         self._kept: list[Any] = []

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import types
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.core.events import Codes, Mode, code, location_of
 
 if TYPE_CHECKING:
     from treadle.python.sharing.shared import Feature, Shared
+
+
+class Cell(NamedTuple):
+    """Where the value of a location is: an attribute, or a variable."""
+
+    holder: Hashable
+    """The key of what holds it."""
+    name: Any
 
 
 class Table(dict[Any, Codes]):
@@ -62,7 +70,7 @@ class Table(dict[Any, Codes]):
     def cell_at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of a location that holds one value: an attribute or a variable."""
         access = self.at(what, mode, name)
-        self.shared.cells[location_of(access)] = self.key, what
+        self.shared.cells[location_of(access)] = Cell(self.key, what)
         return access
 
     def sync_at(self, what: Hashable, mode: Mode, name: str = "") -> int:

@@ -11,13 +11,22 @@ import threading
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.records import WaitKind
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
 
 _FILLING, _DRAINING, _RESETTING, _BROKEN = 0, 1, -1, -2
+
+WAIT = Deed("wait at", label_or_kind)
+RESET = Deed("reset", label_or_kind)
+ABORT = Deed("abort", label_or_kind)
+WAITING = Deed("read", label_or_kind, suffix=".n_waiting")
+BROKEN = Deed("read", label_or_kind, suffix=".broken")
 
 _COUNTED = "somebody looks how many are there"
 """Then the moment matters when all are there and the barrier is not open yet."""
@@ -43,6 +52,8 @@ class _Arrive(Operation):
     """Wait until the threads of the last round have left, and the action is done."""
 
     __slots__ = ("_barrier",)
+
+    kind = WaitKind.ROUND
 
     def __init__(self, barrier: Any) -> None:
         self._barrier = barrier
@@ -93,6 +104,8 @@ class _Leave(_Arrive):
 
     __slots__ = ()
 
+    kind = WaitKind.ARRIVAL
+
     def ready(self, task: Task) -> bool:
         """Tell whether the barrier is open or broken."""
         return self._barrier._runner is None and self._barrier._state != _FILLING
@@ -130,7 +143,7 @@ class _LeaveInTime(_Leave):
 
 
 def _label(barrier: Any) -> str:
-    return control.label_of(barrier, "a barrier of its own")
+    return label_of(barrier, "a barrier of its own")
 
 
 def _wait(self: Any, timeout: float | None = None) -> int:
@@ -143,7 +156,7 @@ def _wait(self: Any, timeout: float | None = None) -> int:
     table = table_of(id(self))
     operation = _Arrive(self)
     if table is not None or not operation.ready(me):
-        control.announce(operation)
+        control.announce(operation, WAIT, self)
         act(me, _arrival(table))
     if self._state < 0:
         raise threading.BrokenBarrierError
@@ -178,7 +191,7 @@ def _run_action(self: Any, me: Task) -> None:
         table = table_of(id(self))
         if table is not None:
             codes = (_state(table, Mode.WRITE),)
-            act(control.announce(codes), codes)
+            act(control.announce(codes, WAIT, self), codes)
         self._runner = None
         self._state = state
         _count_out(self)
@@ -187,7 +200,7 @@ def _run_action(self: Any, me: Task) -> None:
 def _leave(self: Any, me: Task, timeout: float | None) -> None:
     """Wait until everybody has arrived, and leave."""
     operation = _Leave(self) if timeout is None else _LeaveInTime(self, timeout)
-    control.announce(operation)
+    control.announce(operation, WAIT, self)
     timed_out = self._state == _FILLING
     codes = operation.pending(me)
     table = table_of(id(self))
@@ -210,7 +223,7 @@ def _count_out(self: Any) -> None:
         self._state = _FILLING
 
 
-def _change(self: Any, *more: int) -> None:
+def _change(self: Any, deed: Deed, *more: int) -> None:
     """Announce a change of the state by a thread that does not take part."""
     table = table_of(id(self))
     if table is None and self._runner is None:
@@ -218,9 +231,9 @@ def _change(self: Any, *more: int) -> None:
     codes = () if table is None else (*more, _state(table, Mode.WRITE))
     if table is not None and _is_slow(self):
         codes = (_state(table, Mode.AWAIT), *codes)
-        act(control.announce(_Quiet(self, codes)), codes)
+        act(control.announce(_Quiet(self, codes), deed, self), codes)
     else:
-        act(control.announce(codes), codes)
+        act(control.announce(codes, deed, self), codes)
 
 
 def _reset(self: Any) -> None:
@@ -229,7 +242,7 @@ def _reset(self: Any) -> None:
         _original_reset(self)
         return
     table = table_of(id(self))
-    _change(self, *(() if table is None else (_left(table, Mode.READ),)))
+    _change(self, RESET, *(() if table is None else (_left(table, Mode.READ),)))
     if self._count == 0:
         self._state = _FILLING
     elif self._state != _DRAINING:
@@ -241,16 +254,16 @@ def _abort(self: Any) -> None:
     if control.current() is None:
         _original_abort(self)
         return
-    _change(self)
+    _change(self, ABORT)
     self._state = _BROKEN
 
 
-def _look(self: Any) -> None:
+def _look(self: Any, deed: Deed) -> None:
     """Announce that the state is read."""
     table = table_of(id(self))
     if control.current() is not None and table is not None:
         codes = (_state(table, Mode.READ),)
-        act(control.announce(codes), codes)
+        act(control.announce(codes, deed, self), codes)
 
 
 def _n_waiting(self: Any) -> int:
@@ -258,13 +271,13 @@ def _n_waiting(self: Any) -> int:
     table = table_of(id(self))
     if table is not None and control.current() is not None:
         table.shared.note(table.sort, _COUNTED)
-    _look(self)
+    _look(self, WAITING)
     return self._count if self._state == _FILLING else 0
 
 
 def _broken(self: Any) -> bool:
     """`Barrier.broken`."""
-    _look(self)
+    _look(self, BROKEN)
     return bool(self._state == _BROKEN)
 
 

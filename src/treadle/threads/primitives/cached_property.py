@@ -11,7 +11,8 @@ import functools
 from typing import Any
 
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
+from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.threads.primitives.locks import model_of
 from treadle.threads.primitives.patches import Patches
@@ -40,9 +41,9 @@ def _get(self: Any, instance: Any, owner: type | None = None) -> Any:
 
 def _compute(self: Any, instance: Any, cache: dict[str, Any]) -> Any:
     value = self.func(instance)
-    table = hooks.published.get(id(instance))
+    table = published.get(id(instance))
     if table is not None:
-        hooks.hand_out(value, f"{table.label}.{self.attrname}")
+        slots.hand_out(value, f"{table.label}.{self.attrname}")
         if isinstance(table, ObjectTable):  # it goes past the `__setattr__` of the instance
             hooks.say(table.stored(self.attrname))
         else:

@@ -17,9 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.core.records import WaitKind
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.threads.primitives.patches import Patches
 
@@ -28,15 +30,20 @@ EPOCH = 1_000_000_000.0
 MONOTONIC = 1000.0
 """What `time.monotonic` and `time.perf_counter` return at the beginning."""
 _TICK = 1e-6
-_PATIENCE = 16
+_EVEN_TICKS = 16
 """Readings in a row after which each tick is twice as long as the one before."""
 _LONGEST_SLEEP = 2.0**63 / 1e9
+
+
+SLEEP = Deed("sleep", lambda seconds: f"{seconds} s")
 
 
 class Sleep(Operation):
     """Let time pass: always possible, but the natural schedule lets others go first."""
 
     __slots__ = ("_until",)
+
+    kind = WaitKind.SLEEP
 
     def __init__(self, until: float) -> None:
         self._until = until
@@ -57,6 +64,10 @@ class Sleep(Operation):
         """Say that it sleeps."""
         return "the end of its sleep"
 
+    def failure(self, task: Task) -> str:
+        """Return nothing: time that passes is what it wants."""
+        return ""
+
 
 def sleep(seconds: Any, /) -> None:
     """`time.sleep`."""
@@ -68,7 +79,7 @@ def sleep(seconds: Any, /) -> None:
     if not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
     operation = Sleep(me.now + duration)
-    control.announce(operation)
+    control.announce(operation, SLEEP, seconds)
     if me.doing is operation:
         me.doing = ()
     control.pass_time(me, duration)
@@ -78,8 +89,8 @@ def _ticked(me: Task) -> float:
     """Return what a task's clock shows, and let it tick."""
     readings, shown = me.scratch.get("clock", (0, me.now))
     readings = readings + 1 if shown == me.now else 1
-    me.now += _TICK * 2 ** max(0, readings - _PATIENCE)
-    hooks.effects[0] = True  # what a loop does may depend on it
+    me.now += _TICK * 2 ** max(0, readings - _EVEN_TICKS)
+    effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
     return me.now
 

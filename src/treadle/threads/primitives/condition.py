@@ -14,16 +14,27 @@ import threading
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.records import WaitKind
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, RewoundTable, act, table_of
 from treadle.threads.primitives.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
 from treadle.threads.primitives.patches import Patches
 
 _EVERYBODY = -1
+
+ENTER = Deed("acquire", label_or_kind)
+EXIT = Deed("release", label_or_kind)
+WAIT = Deed("wait on", label_or_kind)
+WAKE_UP = Deed("wake up on", label_or_kind)
+REACQUIRE = Deed("reacquire lock of", label_or_kind)
+NOTIFY = Deed("notify", label_or_kind)
+NOTIFY_ALL = Deed("notify all on", label_or_kind)
 
 
 class _Waiter:
@@ -40,6 +51,8 @@ class _Signal(Operation):
     """Wait to be notified."""
 
     __slots__ = ("_condition", "_waiter")
+
+    kind = WaitKind.NOTIFICATION
 
     def __init__(self, condition: Any, waiter: _Waiter) -> None:
         self._condition = condition
@@ -63,6 +76,11 @@ class _Wake(_Signal):
 
     __slots__ = ("_lock",)
 
+    @property
+    def kind(self) -> WaitKind:  # type: ignore[override]
+        """What is missing."""
+        return WaitKind.LOCK if self._waiter.notified else WaitKind.NOTIFICATION
+
     def __init__(self, condition: Any, waiter: _Waiter, lock: Lock | RLock) -> None:
         super().__init__(condition, waiter)
         self._lock = lock
@@ -82,6 +100,10 @@ class _Wake(_Signal):
     def holders(self) -> list[Task]:
         """Return the lock's holder, if only the lock is missing."""
         return self._lock.holders() if self._waiter.notified else []
+
+    def held(self) -> str:
+        """Name the lock, if only that is missing."""
+        return self._lock.label() if self._waiter.notified else ""
 
 
 class _TimedSignal(_Signal):
@@ -109,6 +131,8 @@ class _Retake(Operation):
 
     __slots__ = ("_codes", "_lock")
 
+    kind = WaitKind.LOCK
+
     def __init__(self, lock: Lock | RLock, codes: Codes) -> None:
         self._lock = lock
         self._codes = codes
@@ -129,12 +153,16 @@ class _Retake(Operation):
         """Return the lock's holder."""
         return self._lock.holders()
 
+    def held(self) -> str:
+        """Name the lock."""
+        return self._lock.label()
+
 
 # Locations
 
 
 def _label(condition: Any) -> str:
-    return control.label_of(condition, "a condition variable of its own")
+    return label_of(condition, "a condition variable of its own")
 
 
 def _line(table: FacetTable | None, mode: Mode) -> Codes:
@@ -187,7 +215,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         raise RuntimeError("cannot wait on un-acquired lock")
     codes = (*_line(table, Mode.WRITE), *lock.codes(Mode.GIVE))
     if codes:
-        control.announce(codes)
+        control.announce(codes, WAIT, self)
     owned = _ownership(lock, me)
     if owned is None:
         act(me, (OPEN, *lock.codes(Mode.READ)))
@@ -212,7 +240,7 @@ def _sleep(self: Any, me: Task, lock: Lock | RLock, waiter: _Waiter, timeout: fl
     """Wait until the lock can be taken again; tell whether that is because of a notification."""
     table = table_of(id(self))
     if timeout is None:
-        control.announce(_Wake(self, waiter, lock))
+        control.announce(_Wake(self, waiter, lock), WAKE_UP, self)
         act(me, (*_signal(table, waiter, Mode.NEED), *lock.codes(Mode.TAKE)))
         return True
     notified = _sleep_at_most(self, me, waiter, timeout)
@@ -220,14 +248,14 @@ def _sleep(self: Any, me: Task, lock: Lock | RLock, waiter: _Waiter, timeout: fl
     if not notified:
         codes = (*codes, *_line(table, Mode.WRITE))
     if codes or not lock.is_free_for(me):
-        control.announce(_Retake(lock, codes))
+        control.announce(_Retake(lock, codes), REACQUIRE, self)
         act(me, codes)
     return notified
 
 
 def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool:
     """Wait for a notification; tell whether it came in time."""
-    control.announce(_TimedSignal(self, waiter, timeout))
+    control.announce(_TimedSignal(self, waiter, timeout), WAKE_UP, self)
     act(me, _signal(table_of(id(self)), waiter, Mode.READ))
     return waiter.notified
 
@@ -249,7 +277,7 @@ def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:
     notified = False
     try:
         if timeout is None:
-            control.announce(_Signal(self, waiter))
+            control.announce(_Signal(self, waiter), WAKE_UP, self)
             act(me, _signal(table_of(id(self)), waiter, Mode.NEED))
             notified = True
         else:
@@ -268,7 +296,7 @@ def _change_line(self: Any) -> None:
     """Announce a change of the line."""
     codes = _line(table_of(id(self)), Mode.WRITE)
     if codes:
-        act(control.announce(codes), codes)
+        act(control.announce(codes, WAIT, self), codes)
 
 
 def _wait_for(self: Any, predicate: Any, timeout: float | None = None) -> Any:
@@ -312,7 +340,8 @@ def _wake_up(self: Any, count: int) -> None:
     if not self._is_owned() if lock is None else isinstance(lock, RLock) and lock._owner is not me:
         raise RuntimeError("cannot notify on un-acquired lock")
     if table is not None or (isinstance(lock, Lock) and lock._owner is not me):
-        control.announce(_line(table, Mode.WRITE))
+        deed = NOTIFY_ALL if count == _EVERYBODY else NOTIFY
+        control.announce(_line(table, Mode.WRITE), deed, self)
     owned = () if lock is None else _ownership(lock, me)
     if owned is None:
         assert lock is not None
@@ -330,18 +359,22 @@ def _wake_up(self: Any, count: int) -> None:
 
 def _enter(self: Any) -> Any:
     """`Condition.__enter__`: take the lock."""
-    return _usable_lock(self).__enter__()
+    me = control.current()
+    lock = None if me is None else _lock_of(self)
+    if me is None or lock is None:
+        return self._lock.__enter__()
+    lock.take_for(me, ENTER, self)
+    return True
 
 
 def _exit(self: Any, *error: object) -> Any:
     """`Condition.__exit__`: give the lock back."""
-    return _usable_lock(self).__exit__(*error)
-
-
-def _usable_lock(self: Any) -> Any:
-    if control.current() is None:
-        return self._lock
-    return _lock_of(self) or self._lock
+    me = control.current()
+    lock = None if me is None else _lock_of(self)
+    if me is None or lock is None:
+        return self._lock.__exit__(*error)
+    lock.release_for(me, EXIT, self)
+    return None
 
 
 def _children(value: Any, label: str) -> Children:

@@ -6,9 +6,12 @@ import threading
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.records import WaitKind
 from treadle.python.runtime import control
-from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.deeds import Deed, method
+from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
 
@@ -19,14 +22,19 @@ def _codes(primitive: Any, *modes: Mode) -> Codes:
     return () if table is None else tuple([table.code(mode) for mode in modes])
 
 
-def _access(primitive: Any, mode: Mode) -> None:
+def _access(primitive: Any, mode: Mode, deed: Deed) -> None:
     """Announce one access to a primitive's state."""
     codes = _codes(primitive, mode)
     if codes:
-        act(control.announce(codes), codes)
+        act(control.announce(codes, deed, primitive), codes)
 
 
 # Events
+
+WAIT = Deed("wait for", label_or_kind)
+IS_SET = method(label_or_kind, "is_set", lambda event, _: event._flag)
+SET = Deed("set", label_or_kind)
+CLEAR = Deed("clear", label_or_kind)
 
 
 class _Wait(Operation):
@@ -37,6 +45,8 @@ class _Wait(Operation):
     """
 
     __slots__ = ("_event",)
+
+    kind = WaitKind.EVENT
 
     def __init__(self, event: Any) -> None:
         self._event = event
@@ -51,7 +61,7 @@ class _Wait(Operation):
 
     def describe(self) -> str:
         """Name the event."""
-        return f"{control.label_of(self._event, 'an event of its own')} to be set"
+        return f"{label_of(self._event, 'an event of its own')} to be set"
 
 
 class _TimedWait(_Wait):
@@ -79,7 +89,8 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
         return _original_event_wait(self, timeout)
     if table_of(id(self)) is None and self._flag:
         return True
-    control.announce(_Wait(self) if timeout is None else _TimedWait(self, timeout))
+    operation = _Wait(self) if timeout is None else _TimedWait(self, timeout)
+    control.announce(operation, WAIT, self)
     act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
     if timeout is not None and not self._flag:
         control.pass_time(me, timeout)
@@ -89,7 +100,7 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
 def _event_is_set(self: Any) -> bool:
     """`Event.is_set`."""
     if control.current() is not None:
-        _access(self, Mode.READ)
+        _access(self, Mode.READ, IS_SET)
     return bool(self._flag)
 
 
@@ -98,7 +109,7 @@ def _event_set(self: Any) -> None:
     if control.current() is None:
         _original_event_set(self)
     else:
-        _access(self, Mode.WRITE)
+        _access(self, Mode.WRITE, SET)
         self._flag = True
 
 
@@ -107,11 +118,14 @@ def _event_clear(self: Any) -> None:
     if control.current() is None:
         _original_event_clear(self)
     else:
-        _access(self, Mode.WRITE)
+        _access(self, Mode.WRITE, CLEAR)
         self._flag = False
 
 
 # Semaphores
+
+ACQUIRE = Deed("acquire", label_or_kind)
+RELEASE = Deed("release", label_or_kind)
 
 _SEVERAL = "several units released at once"
 """Then a release just before an acquisition may be needed although a unit remains."""
@@ -133,6 +147,8 @@ class _Unit(Operation):
 
     __slots__ = ("_semaphore",)
 
+    kind = WaitKind.UNIT
+
     def __init__(self, semaphore: Any) -> None:
         self._semaphore = semaphore
 
@@ -146,7 +162,11 @@ class _Unit(Operation):
 
     def describe(self) -> str:
         """Name the semaphore."""
-        return f"a unit of {control.label_of(self._semaphore, 'a semaphore of its own')}"
+        return f"a unit of {self.held()}"
+
+    def held(self) -> str:
+        """Name the semaphore."""
+        return label_of(self._semaphore, "a semaphore of its own")
 
 
 class _UnitInTime(_Unit):
@@ -166,6 +186,10 @@ class _UnitInTime(_Unit):
         """Return when it gives up, if there is no unit."""
         return None if self._semaphore._value or self._timeout <= 0 else task.now + self._timeout
 
+    def failure(self, task: Task) -> str:
+        """Say whether it gives up now."""
+        return super().failure(task) or ("" if self._semaphore._value else IN_VAIN)
+
 
 def _semaphore_acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> bool:
     """`Semaphore.acquire`."""
@@ -183,14 +207,14 @@ def _semaphore_acquire(self: Any, blocking: bool = True, timeout: float | None =
 def _take_unit(self: Any, me: Task) -> None:
     table = table_of(id(self))
     if table is not None or self._value == 0:
-        control.announce(_Unit(self))
+        control.announce(_Unit(self), ACQUIRE, self)
         act(me, _taking(table, self._value))
     self._value -= 1
 
 
 def _try_unit(self: Any, me: Task, timeout: float) -> bool:
     if table_of(id(self)) is not None or self._value == 0:
-        control.announce(_UnitInTime(self, timeout))
+        control.announce(_UnitInTime(self, timeout), ACQUIRE, self)
         act(me, (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ)))
     if self._value == 0:
         control.pass_time(me, timeout)
@@ -205,7 +229,7 @@ def _semaphore_release(self: Any, n: int = 1) -> None:
         _original_semaphore_release(self, n)
         return
     _check_units(self, n)
-    _access(self, Mode.GIVE)
+    _access(self, Mode.GIVE, RELEASE)
     self._value += n
 
 
@@ -222,7 +246,7 @@ def _bounded_release(self: Any, n: int = 1) -> None:
     _check_units(self, n)
     table = table_of(id(self))
     if table is not None:
-        control.announce((table.code(Mode.GIVE),))
+        control.announce((table.code(Mode.GIVE),), RELEASE, self)
     too_many = self._value + n > self._initial_value
     if table is not None:
         known = table.shared.happens(table.sort, _OVERFLOW)

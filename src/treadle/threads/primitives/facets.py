@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from treadle.core.events import Codes, Mode
-from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -88,7 +88,7 @@ class RewoundTable(FacetTable):
 
 def table_of(identity: int) -> FacetTable | None:
     """Return the locations of the primitive with an `id`; None while nobody else can reach it."""
-    found = hooks.published.get(identity)
+    found = published.get(identity)
     if not isinstance(found, FacetTable):
         return None
     found.enter()
@@ -100,7 +100,7 @@ def act(task: Task, codes: Codes) -> None:
 
     As long as the test has started no thread, there are no steps.
     """
-    if hooks.announce is not hooks.nothing:
+    if slots.announce is not slots.nothing:
         task.doing = codes
 
 

@@ -17,12 +17,14 @@ from concurrent.futures import _base
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, given, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act
@@ -35,6 +37,18 @@ CANCELLED = (_base.CANCELLED, _base.CANCELLED_AND_NOTIFIED)
 DONE = (*CANCELLED, _base.FINISHED)
 _COMPLETED = (_base.CANCELLED_AND_NOTIFIED, _base.FINISHED)
 """The states in which `wait` and `as_completed` regard a future as done."""
+
+
+RESULT = Deed("result of", label_or_kind, lambda future, _: future._result)
+EXCEPTION = Deed("exception of", label_or_kind)
+SET_RESULT = Deed("set result of", label_or_kind, given)
+SET_EXCEPTION = Deed("set exception of", label_or_kind)
+CANCEL = Deed("cancel", label_or_kind)
+IS_CANCELLED = method(label_or_kind, "cancelled", lambda future, _: future._state in CANCELLED)
+IS_RUNNING = method(label_or_kind, "running", lambda future, _: future._state == RUNNING)
+IS_DONE = method(label_or_kind, "done", lambda future, _: future._state in DONE)
+ADD_CALLBACK = Deed("add callback to", label_or_kind)
+WAIT = Deed("wait for", lambda _: "futures")
 
 
 class FutureTable(FacetTable):
@@ -97,7 +111,7 @@ class FutureTable(FacetTable):
 
 def table_of(future: Any) -> FutureTable | None:
     """Return the locations of a future, None while nobody else can reach it."""
-    table = hooks.published.get(id(future))
+    table = published.get(id(future))
     return table if isinstance(table, FutureTable) else None
 
 
@@ -108,6 +122,8 @@ class _Outcome(Operation):
     """Wait until a future is done, for ever or for some time."""
 
     __slots__ = ("_future", "_table", "_timeout")
+
+    kind = WaitKind.RESULT
 
     def __init__(self, future: Any, table: FutureTable | None, timeout: float | None) -> None:
         self._future = future
@@ -132,7 +148,7 @@ class _Outcome(Operation):
 
     def describe(self) -> str:
         """Name the future."""
-        return f"the result of {control.label_of(self._future, 'a future')}"
+        return f"the result of {label_of(self._future, 'a future')}"
 
     def holders(self) -> list[Task]:
         """Return the task that works on it."""
@@ -140,16 +156,16 @@ class _Outcome(Operation):
         return [] if runner is None else [runner]
 
 
-def await_outcome(future: Any, timeout: float | None) -> None:
+def await_outcome(future: Any, timeout: float | None, deed: Deed) -> None:
     """Return when a future is done and not cancelled; raise as `Future.result` does otherwise."""
     me = control.task()
     table = table_of(future)
     if table is None:
         if future._state not in DONE and timeout is None:
-            control.announce(_Outcome(future, None, None))
+            control.announce(_Outcome(future, None, None), deed, future)
     elif me.number not in table.seen:
         operation = _Outcome(future, table, timeout)
-        control.announce(operation)
+        control.announce(operation, deed, future)
         act(me, operation.pending(me))
     if future._state not in DONE:
         control.pass_time(me, timeout or 0)
@@ -164,7 +180,7 @@ def _result(self: Any, timeout: float | None = None) -> Any:
     """`Future.result`."""
     if control.current() is None:
         return _ORIGINALS["result"](self, timeout)
-    await_outcome(self, timeout)
+    await_outcome(self, timeout, RESULT)
     if self._exception:
         try:
             raise self._exception
@@ -177,14 +193,14 @@ def _exception(self: Any, timeout: float | None = None) -> Any:
     """`Future.exception`."""
     if control.current() is None:
         return _ORIGINALS["exception"](self, timeout)
-    await_outcome(self, timeout)
+    await_outcome(self, timeout, EXCEPTION)
     return self._exception
 
 
 # Looking at a future
 
 
-def _look(future: Any, start: bool) -> Any:
+def _look(future: Any, deed: Deed, *, start: bool) -> Any:
     """Announce a look at a future's state, and return the state."""
     me = control.task()
     table = table_of(future)
@@ -192,7 +208,7 @@ def _look(future: Any, start: bool) -> Any:
         if start:
             table.look_at_start()
         codes = table.start(Mode.READ) if start else ()
-        control.announce((table.outcome(Mode.READ), *codes))
+        control.announce((table.outcome(Mode.READ), *codes), deed, future)
         if future._state in DONE:
             table.see(me)
     return future._state
@@ -202,28 +218,28 @@ def _cancelled(self: Any) -> bool:
     """`Future.cancelled`."""
     if control.current() is None:
         return bool(_ORIGINALS["cancelled"](self))
-    return _look(self, start=False) in CANCELLED
+    return _look(self, IS_CANCELLED, start=False) in CANCELLED
 
 
 def _running(self: Any) -> bool:
     """`Future.running`."""
     if control.current() is None:
         return bool(_ORIGINALS["running"](self))
-    return bool(_look(self, start=True) == RUNNING)
+    return bool(_look(self, IS_RUNNING, start=True) == RUNNING)
 
 
 def _done(self: Any) -> bool:
     """`Future.done`."""
     if control.current() is None:
         return bool(_ORIGINALS["done"](self))
-    return _look(self, start=False) in DONE
+    return _look(self, IS_DONE, start=False) in DONE
 
 
 def _repr(self: Any) -> str:
     """`Future.__repr__`, with a number instead of the address, which is never the same."""
     if control.current() is None:
         return str(_ORIGINALS["__repr__"](self))
-    _look(self, start=True)
+    _look(self, PLAIN_ACCESS, start=True)
     return _in_words(self)
 
 
@@ -284,14 +300,14 @@ def _set_running_or_notify_cancel(self: Any) -> bool:
     return is_to_run(self, was)
 
 
-def _finish(future: Any, result: Any, exception: Any) -> None:
+def _finish(future: Any, deed: Deed, result: Any, exception: Any) -> None:
     """Give a future its outcome, and call what waits for that."""
     me = control.task()
     table = table_of(future)
     if table is not None:
         control.publish(result, f"result of {table.label}")
         control.publish(exception, f"exception of {table.label}")
-        control.announce((table.outcome(Mode.WRITE),))
+        control.announce((table.outcome(Mode.WRITE),), deed, future, result)
         expected = table.runner is me and future._state == RUNNING
         if future._state in DONE:
             act(me, (OPEN, table.outcome(Mode.READ), *table.start(Mode.READ)))
@@ -313,7 +329,7 @@ def _set_result(self: Any, result: Any) -> None:
     if control.current() is None:
         _ORIGINALS["set_result"](self, result)
     else:
-        _finish(self, result, None)
+        _finish(self, SET_RESULT, result, None)
 
 
 def _set_exception(self: Any, exception: BaseException | None) -> None:
@@ -321,7 +337,7 @@ def _set_exception(self: Any, exception: BaseException | None) -> None:
     if control.current() is None:
         _ORIGINALS["set_exception"](self, exception)
     else:
-        _finish(self, None, exception)
+        _finish(self, SET_EXCEPTION, None, exception)
 
 
 def _cancel(self: Any) -> bool:
@@ -332,7 +348,8 @@ def _cancel(self: Any) -> bool:
     table = table_of(self)
     if table is not None and me.number not in table.seen:
         table.look_at_start()
-        control.announce((OPEN, table.outcome(Mode.WRITE), *table.start(Mode.WRITE)))
+        codes = (OPEN, table.outcome(Mode.WRITE), *table.start(Mode.WRITE))
+        control.announce(codes, CANCEL, self)
         act(me, cancel_codes(self, table))
     if self._state == _base.PENDING:
         cancel_pending(self, me)
@@ -366,7 +383,7 @@ def _add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
     if table is not None and me.number not in table.seen:
         control.publish(fn, f"callback of {table.label}")
         callbacks = table.code(Mode.WRITE, "callbacks", " callbacks")
-        control.announce((OPEN, table.outcome(Mode.READ), callbacks))
+        control.announce((OPEN, table.outcome(Mode.READ), callbacks), ADD_CALLBACK, self)
         if self._state in DONE:
             act(me, (OPEN, table.outcome(Mode.READ)))
             table.see(me)
@@ -386,6 +403,8 @@ class _Several(Operation):
     """Wait for some of several futures."""
 
     __slots__ = ("_enough", "_futures", "_needs_all", "_until")
+
+    kind = WaitKind.RESULT
 
     def __init__(
         self,
@@ -423,7 +442,7 @@ class _Several(Operation):
 
     def describe(self) -> str:
         """Name the futures."""
-        names = [control.label_of(future, "a future") for future in self._futures]
+        names = [label_of(future, "a future") for future in self._futures]
         waiting = [
             name
             for name, future in zip(names, self._futures, strict=True)
@@ -441,7 +460,7 @@ def _await_several(operation: _Several, several: list[Any]) -> list[Any]:
     """Wait as an operation says, and return the futures that are done then."""
     me = control.task()
     if operation.pending(me) or not operation.ready(me):
-        control.announce(operation)
+        control.announce(operation, WAIT)
         act(me, operation.pending(me))
     finished = [future for future in several if future._state in _COMPLETED]
     deadline = operation.deadline(me)

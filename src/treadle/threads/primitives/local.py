@@ -13,20 +13,18 @@ import _thread
 import ctypes
 import gc
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes
 from treadle.python.host.collector import referrers
 from treadle.python.runtime import control
+from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.patches import Patches
-
-if TYPE_CHECKING:
-    from treadle.threads.program import ThreadProgram
 
 _Local: Any = _thread._local
 _KEYS_FROM = (3, 13)
@@ -102,8 +100,8 @@ class KeySlot:
 class Locals:
     """The thread-local values of the tasks of one exploration."""
 
-    def __init__(self, program: ThreadProgram) -> None:
-        self._program = program
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._slot: DictionarySlot | KeySlot | None = None
         self._loaded: Task | None = None
         """Whose values are in place; None for the test's main thread, which has the real ones."""
@@ -115,8 +113,8 @@ class Locals:
 
     # An exploration's life
 
-    def begin(self) -> None:
-        """Look which thread-local objects there are."""
+    def take(self) -> Callable[[], None]:
+        """Look which thread-local objects there are; return what puts everything back."""
         kinds = set(_all_subclasses(_Local))
         found = [
             one for one in referrers(kinds) if type(one) in kinds and not _is_foreign(type(one))
@@ -128,11 +126,11 @@ class Locals:
                 self._wrap(kind)
         if self._instances:
             self._exchange_from_now_on()
+        return self._put_back
 
-    def end(self) -> None:
-        """Put everything back."""
-        self.reset()
-        self._program.scheduler.on_switch = None
+    def _put_back(self) -> None:
+        self._reset()
+        self._scheduler.on_switch = None
         while self._wrapped:
             kind, before = self._wrapped.pop()
             if before is None:
@@ -142,9 +140,15 @@ class Locals:
         self._instances.clear()
         self._slot = None
 
-    def reset(self) -> None:
+    def begin(self, main: Task) -> None:
+        """Be told of the thread-local objects that an execution makes."""
+        del main
+        self._scheduler.scratch[Locals] = self
+        self._reset()
+
+    def _reset(self) -> None:
         """Forget the values of the last execution's tasks."""
-        self._program.scheduler.on_switch = None if self._slot is None else self._switch
+        self._scheduler.on_switch = None if self._slot is None else self._switch
         if self._slot is None:
             return
         self._load(None)
@@ -180,7 +184,7 @@ class Locals:
     def _exchange_from_now_on(self) -> None:
         self._slot = KeySlot() if sys.version_info >= _KEYS_FROM else DictionarySlot()
         self._loaded = None
-        self._program.scheduler.on_switch = self._switch
+        self._scheduler.on_switch = self._switch
 
     def _switch(self, before: Task | None, after: Task) -> None:
         del before
@@ -206,7 +210,7 @@ class Locals:
 def note_new(one: Any) -> None:
     """Take note of a new thread-local object of an execution."""
     if control.current() is not None:
-        control.the_program().host.locals.note(one)
+        control.the_program().scheduler.scratch[Locals].note(one)
 
 
 class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading.local`

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.records import WaitKind
+from treadle.python.accesses.stand_ins import register_stand_in
 from treadle.python.runtime import control
-from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
+from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act, table_of
@@ -23,6 +26,10 @@ REAL_LOCK: Any = type(_thread.allocate_lock())
 REAL_RLOCK: Any = _thread.RLock
 
 _FOREVER = -1
+
+ACQUIRE = Deed("acquire", lambda lock: lock.label())
+RELEASE = Deed("release", lambda lock: lock.label())
+LOCKED = method(lambda lock: lock.label(), "locked", lambda lock, _: lock._locked)
 
 
 class _Kind(type):
@@ -102,19 +109,23 @@ class _Lock:
             check_arguments(self.make_real(), blocking, timeout)
             if not blocking or timeout != _FOREVER:
                 return self._try(me, timeout if blocking else 0)
+        self.take_for(me, ACQUIRE, self)
+        return True
+
+    def take_for(self, me: Task, deed: Deed, about: Any) -> None:
+        """Take the lock, however long that takes; for what, reports say."""
         table = self.table()
         # A nested acquisition is no event.
         if not self.is_free_for(me) or (self._owner is not me and table is not None):
-            control.announce(Taking(self))
+            control.announce(Taking(self), deed, about)
             act(me, () if table is None else (table.code(Mode.TAKE),))
         self.take(me)
-        return True
 
     def _try(self, me: Task, timeout: float) -> bool:
         """Take the lock unless it stays taken for `timeout` seconds."""
         free = self.is_free_for(me)
         if not free or (self._owner is not me and self.table() is not None):
-            control.announce(Trying(self, timeout))
+            control.announce(Trying(self, timeout), ACQUIRE, self)
             free = self.is_free_for(me)
             act(me, (OPEN, *self.codes(Mode.WRITE if free else Mode.READ)))
         if free:
@@ -130,6 +141,14 @@ class _Lock:
 
     def release(self) -> None:
         """Give the lock back."""
+        me = control.current()
+        if me is None:
+            self.outside().release()
+        else:
+            self.release_for(me, RELEASE, self)
+
+    def release_for(self, me: Task, deed: Deed, about: Any) -> None:
+        """Give the lock back; for what, reports say."""
         raise NotImplementedError
 
     # Outside of an execution
@@ -145,6 +164,8 @@ class Taking(Operation):
     """Wait until a lock is free, however long it takes."""
 
     __slots__ = ("_lock",)
+
+    kind = WaitKind.LOCK
 
     def __init__(self, lock: _Lock) -> None:
         self._lock = lock
@@ -165,6 +186,10 @@ class Taking(Operation):
         """Return the lock's holder."""
         return self._lock.holders()
 
+    def held(self) -> str:
+        """Name the lock."""
+        return self._lock.label()
+
 
 class Trying(Taking):
     """Take a lock if it is free now, or becomes so in time."""
@@ -184,6 +209,10 @@ class Trying(Taking):
         if self._timeout <= 0 or self._lock.is_free_for(task):
             return None
         return task.now + self._timeout
+
+    def failure(self, task: Task) -> str:
+        """Say whether it gives up now."""
+        return super().failure(task) or ("" if self._lock.is_free_for(task) else IN_VAIN)
 
 
 class Lock(_Lock, metaclass=_Kind):
@@ -207,18 +236,14 @@ class Lock(_Lock, metaclass=_Kind):
         self._locked = True
         self._owner = task
 
-    def release(self) -> None:
+    def release_for(self, me: Task, deed: Deed, about: Any) -> None:
         """Give the lock back, whoever took it.
 
         For its holder that is a plain `GIVE`. Releases of others are in a race with that: which of
         them finds a lock to release depends on the order.
         """
-        me = control.current()
-        if me is None:
-            self.outside().release()
-            return
         if self.table() is not None:
-            control.announce(self.codes(Mode.GIVE))
+            control.announce(self.codes(Mode.GIVE), deed, about)
             act(me, self.codes(Mode.GIVE) if self._owner is me else self._foreign_release())
         if not self._locked:
             raise RuntimeError("release unlocked lock")
@@ -238,11 +263,11 @@ class Lock(_Lock, metaclass=_Kind):
         if control.current() is None:
             held: bool = self.outside().locked()
             return held
-        _observe(self)
+        _observe(self, LOCKED)
         return self._locked
 
     acquire_lock = _Lock.acquire
-    release_lock = release
+    release_lock = _Lock.release
     locked_lock = locked
 
     def __repr__(self) -> str:
@@ -278,15 +303,11 @@ class RLock(_Lock, metaclass=_Kind):
         self._owner = task
         self._depth += 1
 
-    def release(self) -> None:
+    def release_for(self, me: Task, deed: Deed, about: Any) -> None:
         """Give the lock back once; the last release frees it."""
-        me = control.current()
-        if me is None:
-            self.outside().release()
-            return
         self._check_owner(me)
         if self._depth == 1 and self.table() is not None:
-            control.announce(self.codes(Mode.GIVE))
+            control.announce(self.codes(Mode.GIVE), deed, about)
             act(me, self.codes(Mode.GIVE))
         self._depth -= 1
         if self._depth == 0:
@@ -347,11 +368,11 @@ class RLock(_Lock, metaclass=_Kind):
         return f"<{state} {name} object owner={owner} count={self._depth} at {self.label()}>"
 
 
-def _observe(lock: _Lock) -> None:
+def _observe(lock: _Lock, deed: Deed = PLAIN_ACCESS) -> None:
     """Announce that a lock's state is read."""
     codes = lock.codes(Mode.READ)
     if codes:
-        act(control.announce(codes), codes)
+        act(control.announce(codes, deed, lock), codes)
 
 
 def _overwrite(lock: _Lock) -> None:
@@ -408,6 +429,8 @@ def _model(real: Any) -> Lock | RLock:
 
 for _kind in (Lock, RLock, REAL_LOCK, REAL_RLOCK):
     register(_kind, FacetTable)
+for _kind in (REAL_LOCK, REAL_RLOCK):
+    register_stand_in(_kind, model_of)
 
 PATCHES: Patches = Patches(
     references=[

@@ -17,8 +17,9 @@ from typing import Any
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_functions import LIBRARY
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.sharing.children import attributes_of, children_of_instance
+from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable, Table
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.patches import Patches
@@ -92,7 +93,7 @@ def _parent_of(mock: Any) -> Any:
 
 def _table_of(mock: Any) -> MockTable | None:
     """Return the table of a mock that others can reach."""
-    table = hooks.published.get(id(mock))
+    table = published.get(id(mock))
     if table is None and _parent_of(mock) is not None:
         above = _table_of(_parent_of(mock))
         if above is not None:
@@ -106,7 +107,7 @@ def _increment_mock_call(self: Any, /, *args: Any, **kwargs: Any) -> None:
     table = _table_of(self) if control.current() is not None else None
     if table is not None:
         for value in (*args, *kwargs.values()):
-            hooks.hand_out(value, f"argument of {table.label}")
+            slots.hand_out(value, f"argument of {table.label}")
         codes = table.answers(self)
         mock = self
         while mock is not None and (above := _table_of(mock)) is not None:
@@ -128,7 +129,7 @@ def _announcing(codes_of: Callable[[MockTable], Codes]) -> Any:
     """Stand for a method that does something with what a mock remembers."""
 
     def call(function: Any, *args: Any, **kwargs: Any) -> Any:
-        table = hooks.published.get(id(function.__self__))
+        table = published.get(id(function.__self__))
         if isinstance(table, MockTable):
             hooks.say(codes_of(table))
         return function(*args, **kwargs)

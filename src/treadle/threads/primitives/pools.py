@@ -26,14 +26,18 @@ from typing import Any
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
+from treadle.core.records import WaitKind
+from treadle.core.words import Said
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import Task
-from treadle.python.sharing.children import ATOMS, Children
+from treadle.python.sharing.children import Children
 from treadle.python.sharing.naming import name_of
+from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act
 from treadle.threads.primitives.futures import (
@@ -44,7 +48,7 @@ from treadle.threads.primitives.futures import (
     table_of,
 )
 from treadle.threads.primitives.patches import Patches
-from treadle.threads.primitives.thread import task_of
+from treadle.threads.primitives.thread import start_thread, task_of
 
 Executor = thread.ThreadPoolExecutor
 
@@ -53,15 +57,21 @@ _NOT_FOR_FUTURES = (Abort, TreadleError, TreadleBug, CannotStepError, KeyboardIn
 _BROKEN = "A thread initializer failed, the thread pool is not usable anymore"
 
 
+SUBMIT = Deed("submit to", label_or_kind, lambda _, job: Said(job.called))
+SHUT_DOWN = Deed("shut down", label_or_kind)
+JOIN_WORKERS = Deed("wait for workers of", label_or_kind)
+TAKE_JOB = Deed("take job from", label_or_kind, lambda _, worker: worker.next_in_words())
+
+
 def _is_new(value: Any) -> bool:
     """Tell whether something is to be published, so that it needs a name."""
-    return value.__class__ not in ATOMS and id(value) not in hooks.published
+    return value.__class__ not in ATOMS and id(value) not in published
 
 
 class _Job:
     """A call to be made by a worker."""
 
-    __slots__ = ("args", "fn", "future", "kwargs", "name", "number", "submitter")
+    __slots__ = ("args", "called", "fn", "future", "kwargs", "name", "number", "submitter")
 
     def __init__(self, fn: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.fn = fn
@@ -70,6 +80,7 @@ class _Job:
         self.future: Any = _base.Future()
         self.submitter = control.task()
         self.number = self.submitter.scratch["jobs"] = self.submitter.scratch.get("jobs", 0) + 1
+        self.called: str = getattr(fn, "__name__", "a job")
         self.name = f"{getattr(fn, '__name__', 'job')}()"
 
     def parts(self) -> Iterator[tuple[Any, str]]:
@@ -124,6 +135,11 @@ class _Worker:
         table = table_of(self.last.future)
         return table is not None and me.number in table.seen
 
+    def next_in_words(self) -> Said:
+        """Name the job that it takes next."""
+        jobs = self.inbox or self.pool.backlog
+        return Said(jobs[0].name if jobs else "none left")
+
     def work(self) -> None:
         """Do one job after the other."""
         me = control.task()
@@ -154,7 +170,7 @@ class _Worker:
         is_daemon = me.daemon
         while True:
             me.daemon = True  # while it is idle, nobody waits for it
-            control.announce(_NextJob(self))
+            control.announce(_NextJob(self), TAKE_JOB, pool.executor, self)
             me.daemon = is_daemon
             table = pool.table()
             assert table is not None
@@ -179,6 +195,8 @@ class _NextJob(Operation):
 
     __slots__ = ("_worker",)
 
+    kind = WaitKind.JOB
+
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
 
@@ -196,13 +214,15 @@ class _NextJob(Operation):
 
     def describe(self) -> str:
         """Name the pool."""
-        return f"a job of {control.label_of(self._worker.pool.executor, 'a pool')}"
+        return f"a job of {label_of(self._worker.pool.executor, 'a pool')}"
 
 
 class _JoinWorker(Operation):
     """Wait for the end of a worker, which may not even be started yet."""
 
     __slots__ = ("_alive", "_worker")
+
+    kind = WaitKind.END
 
     def __init__(self, worker: _Worker) -> None:
         self._worker = worker
@@ -294,7 +314,7 @@ class _Pool:
 
     def table(self) -> PoolTable | None:
         """Return its locations, None while nobody else can reach it."""
-        table = hooks.published.get(id(self.executor))
+        table = published.get(id(self.executor))
         return table if isinstance(table, PoolTable) else None
 
     def is_shared(self, me: Task) -> bool:
@@ -330,7 +350,8 @@ class _Pool:
             worker = self._choose(me)
             is_event = worker is None or worker in self.workers
         if is_event:
-            control.announce((table.order(Mode.WRITE), table.job(job, Mode.WRITE)))
+            codes = (table.order(Mode.WRITE), table.job(job, Mode.WRITE))
+            control.announce(codes, SUBMIT, self.executor, job)
             self._refuse()
             worker = self._choose(me)
         self.jobs.append(job)
@@ -344,7 +365,7 @@ class _Pool:
         if worker not in self.workers:
             self.workers.append(worker)
             self._show()
-            worker.thread.start()
+            start_thread(me, worker.thread, SUBMIT, self.executor, job)
 
     def _refuse(self) -> None:
         """Refuse jobs that will never be done."""
@@ -382,7 +403,7 @@ class _Pool:
                 table.shared.note("future", "start")
             order = (table.order(Mode.WRITE),) if is_shared else ()
             codes: Codes = (*order, table.end(Mode.WRITE))
-            control.announce(codes)
+            control.announce(codes, SHUT_DOWN, self.executor)
             if self.is_shut:
                 codes = (OPEN, *order)
             if drain:
@@ -435,7 +456,7 @@ class _Pool:
         """Wait for the end of all workers."""
         for worker in self.workers:
             operation = _JoinWorker(worker)
-            me = control.announce(operation)
+            me = control.announce(operation, JOIN_WORKERS, self.executor)
             act(me, operation.pending(me))
             for ended in operation.holders():
                 me.now = max(me.now, ended.now)

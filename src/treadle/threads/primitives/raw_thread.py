@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from treadle.core.errors import TreadleError
+from treadle.python.host.host import is_own_hook
 from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
@@ -49,7 +50,7 @@ def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
 def _start(given: tuple[Any, ...], body: Callable[[], Any]) -> Task:
     """Start a thread that has no `Thread` object."""
     control.publish(given, "thread")
-    if not control.the_program().host.is_own_hook(sys.unraisablehook):
+    if not is_own_hook(sys.unraisablehook):
         control.publish(sys.unraisablehook, "unraisablehook")
 
     def run() -> None:
@@ -75,7 +76,7 @@ def _handle_exception(function: Any, error: BaseException) -> None:
     hook = sys.unraisablehook
     if isinstance(error, SystemExit):
         raise thread.thread_exit(error) from None
-    if control.the_program().host.is_own_hook(hook):
+    if is_own_hook(hook):
         raise error
     message = "Exception ignored in thread started by"
     names_function = sys.version_info >= (3, 13)

@@ -15,16 +15,19 @@ from typing import Any
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
+from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control
+from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.naming import name_of
+from treadle.python.sharing.published import label_or_kind, published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
+from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
 
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
@@ -124,30 +127,26 @@ def _dummy(task: Task) -> Any:
     return thread
 
 
-def begin_execution(main: Task, attributes: dict[str, Any]) -> None:
-    """Make the interpreter's main thread, with the attributes it had, the one of the test."""
-    main.thread = threading.main_thread()
-    vars(main.thread)["_treadle"] = attributes["_treadle"] = main
-    put_back_attributes(attributes)
-
-
-def put_back_attributes(attributes: dict[str, Any]) -> None:
-    """Take back what an execution did to the attributes of the main thread."""
-    current = vars(threading.main_thread())
-    if current != attributes:
-        for name in current.keys() - attributes.keys():
-            if not name.startswith("_threading_local."):  # that module removes them itself
-                del current[name]
-        current.update(attributes)
-
-
 # Threads that start, end and are waited for
+
+
+def _label_of(thread: Any) -> str:
+    """Name a thread for people."""
+    task = task_of(thread)
+    return label_or_kind(thread) if task is None else task.label
+
+
+START = Deed("start", _label_of)
+JOIN = Deed("join", _label_of)
+IS_ALIVE = method(_label_of, "is_alive")
 
 
 class Join(Operation):
     """Wait for the end of a thread."""
 
     __slots__ = ("_alive", "_target", "codes")
+
+    kind = WaitKind.END
 
     def __init__(self, target: Task, alive: dict[int, Task]) -> None:
         self._target = target
@@ -196,7 +195,13 @@ class TimedJoin(Join):
 
 
 def start_task(
-    me: Task, body: Callable[[], Any], started: Callable[[Task], None], codes: Codes = ()
+    me: Task,
+    body: Callable[[], Any],
+    started: Callable[[Task], None],
+    codes: Codes = (),
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+    detail: Any = None,
 ) -> Task:
     """Start a controlled thread; `started` is told in the same step, before it runs."""
     me.children += 1
@@ -205,7 +210,7 @@ def start_task(
     task.now = me.now
     counted = _count_codes(Mode.ADD, looks=False)
     codes = (*path.spawn, *codes, *counted) if codes or counted else path.spawn
-    control.spawn(me, task, codes, started)
+    control.spawn(me, task, codes, started, deed, about, detail)
     return task
 
 
@@ -222,7 +227,7 @@ def end_task(thread: Any = None) -> None:
 
 def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
     """Return the access of a thread's start or end, if anybody ever looks at it."""
-    table = hooks.published.get(id(thread))
+    table = published.get(id(thread))
     if table is None:
         return ()
     feature = what + _OF_THE_THREAD
@@ -305,19 +310,25 @@ def _start(self: Any) -> None:
     me = control.current()
     if me is None:
         _thread_start(self)
-        return
+    else:
+        start_thread(me, self, START, self)
+
+
+def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None) -> None:
+    """Start a thread; for what, reports say."""
     if not self._initialized:
         raise RuntimeError("thread.__init__() not called")
     codes: Codes = ()
-    if id(self) in hooks.published:  # others may look at it, or start it, at the same time
+    if id(self) in published:  # others may look at it, or start it, at the same time
         codes = _look_codes(self, "start", Mode.WRITE, looks=True)
         if codes:
             codes = (*codes, OPEN)
     else:
         control.the_program().hand_out(self, "thread")
-    if threading.excepthook is not ambient_excepthook:  # it may be called in any thread
+    if has_own_excepthook():  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    start_task(me, functools.partial(_run, self), functools.partial(_note_started, self), codes)
+    body, started = functools.partial(_run, self), functools.partial(_note_started, self)
+    start_task(me, body, started, codes, deed, about, detail)
 
 
 def _note_started(self: Any, task: Task) -> None:
@@ -362,9 +373,10 @@ def _run(self: Any) -> None:
 
 def _handle_exception(self: Any, error: BaseException) -> None:
     """Give an exception to the test's own hook; without one it leaves the thread."""
-    hook = threading.excepthook
-    if hook is not ambient_excepthook:
-        hook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self)))
+    if has_own_excepthook():
+        threading.excepthook(
+            threading.ExceptHookArgs((type(error), error, error.__traceback__, self))
+        )
     elif isinstance(error, SystemExit):
         raise thread_exit(error) from None
     else:
@@ -387,10 +399,6 @@ def _end(self: Any) -> None:
         self._is_stopped = True
 
 
-ambient_excepthook: Any = threading.excepthook
-"""The hook that was there before the execution began: not the test's own."""
-
-
 def _join(self: Any, timeout: float | None = None) -> None:
     """`Thread.join`."""
     me = control.current()
@@ -408,22 +416,28 @@ def _join(self: Any, timeout: float | None = None) -> None:
     if target is None:  # a real thread, started before the exploration
         _thread_join(self, timeout)
         return
-    join_task(target, timeout, lambda: _look_codes(self, "end", Mode.READ, looks=True))
+    join_task(target, timeout, lambda: _look_codes(self, "end", Mode.READ, looks=True), JOIN, self)
 
 
-def join_task(target: Task, timeout: float | None, look: Callable[[], Codes]) -> None:
+def join_task(
+    target: Task,
+    timeout: float | None,
+    look: Callable[[], Codes],
+    deed: Deed = PLAIN_ACCESS,
+    about: Any = None,
+) -> None:
     """Wait for the end of a task; with a time-out, `look` gives the access of whether it ended."""
     alive = control.the_program().scheduler.alive
     if timeout is None:
         codes = target.path.join
         if target.number in alive:
-            control.announce(Join(target, alive)).doing = codes
+            control.announce(Join(target, alive), deed, about).doing = codes
         else:  # it cannot begin anew: there is nothing to wait for
-            control.announce(codes)
+            control.announce(codes, deed, about)
     else:
         timeout = max(timeout, 0)
         timed = TimedJoin(target, alive, timeout, look())
-        me = control.announce(timed)
+        me = control.announce(timed, deed, about)
         me.doing = timed.codes
         if not timed.has_ended:
             control.pass_time(me, timeout)
@@ -438,7 +452,7 @@ def _look_whether_started(self: Any) -> None:
         return
     codes = _look_codes(self, "start", Mode.READ, looks=False)
     if codes:
-        control.announce(codes)
+        control.announce(codes, JOIN, self)
 
 
 def _is_alive(self: Any) -> bool:
@@ -458,7 +472,7 @@ def _is_alive(self: Any) -> bool:
         *_look_codes(self, "end", Mode.READ, looks=True),
     )
     if codes:
-        control.announce(codes)
+        control.announce(codes, IS_ALIVE, self)
     target = task_of(self)
     return target is not None and target.number in control.the_program().scheduler.alive
 
@@ -478,13 +492,13 @@ def _watched(original: Any, name: str) -> property:
     feature = f"{name} is set"  # not the name alone: that is how attributes are known
 
     def fget(self: Any) -> Any:
-        table = hooks.published.get(id(self))
+        table = published.get(id(self))
         if table is not None and table.shared.happens(table.sort, feature):
             control.announce((table.at(feature, Mode.READ, f".{name}"),))
         return original.fget(self)
 
     def fset(self: Any, value: Any) -> None:
-        table = hooks.published.get(id(self))
+        table = published.get(id(self))
         if table is not None and table.shared.note(table.sort, feature):
             control.announce((table.at(feature, Mode.WRITE, f".{name}"),))
         original.fset(self, value)

@@ -11,13 +11,9 @@ import inspect
 from types import CodeType, FunctionType
 from typing import Any
 
-from bytecode import Bytecode, Instr
-
-from treadle.python.accesses import callbacks
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
-from treadle.python.instrument.emit import hook
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.tables import Table
 
@@ -42,8 +38,8 @@ def call(cache: Any, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]
         result = cache(*args, **kwargs)
     finally:
         me.scratch[_ASKED] = False
-    hooks.hand_out(result, f"{table.label}()")
-    callbacks.revise((state_of(table),))
+    slots.hand_out(result, f"{table.label}()")
+    control.revise((state_of(table),))
     return result
 
 
@@ -59,8 +55,8 @@ def _begin() -> None:
     me = control.current()
     if me is not None and me.scratch.get(_ASKED):
         me.scratch[_ASKED] = False
-        if hooks.announce is not hooks.nothing:
-            hooks.announce(())
+        if slots.announce is not slots.nothing:
+            slots.announce(())
 
 
 def _take_a_step_at_first(function: Any) -> None:
@@ -75,18 +71,8 @@ def _take_a_step_at_first(function: Any) -> None:
     code = function.__code__
     known = _beginning.get(id(code))
     if known is None:
-        known = _beginning[id(code)] = code, _with_step(code)
+        known = _beginning[id(code)] = code, slots.with_hook_at_first(code, _begin)
         _with_steps.add(id(known[1]))
     if "<locals>" not in function.__qualname__:
         _swapped.append((function, code))
     function.__code__ = known[1]
-
-
-def _with_step(code: CodeType) -> CodeType:
-    """Return code that takes a step where it begins."""
-    instructions = Bytecode.from_code(code)
-    for index, one in enumerate(instructions):
-        if isinstance(one, Instr) and one.name == "RESUME":
-            instructions[index + 1 : index + 1] = hook(one.location, _begin)
-            break
-    return instructions.to_code()

@@ -1,0 +1,13 @@
+"""What stands for a global variable: it has no object of its own that could be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Stands for a global variable of a module."""
+
+    module: str
+    name: str
