@@ -15,6 +15,7 @@ Three circles around a user's code:
 from __future__ import annotations
 
 import functools
+import sys
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,18 @@ def users_frame(
     """Return the innermost frame, from this one outwards, of a file that is not left out."""
     while frame is not None and leaves_out(frame.f_code.co_filename):
         frame = frame.f_back
+    return frame
+
+
+def is_own(file: str) -> bool:
+    """Tell whether a file is Treadle's own."""
+    return room_of(file) is not None
+
+
+def callers_frame() -> FrameType:
+    """Return the frame of whoever called Treadle, with or without compiled functions between."""
+    frame = users_frame(sys._getframe(1), is_own)
+    assert frame is not None
     return frame
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
-from treadle.core.frames import place_of_frame, room_of
+from treadle.core.frames import is_own, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
@@ -104,7 +104,7 @@ def perform(
 def note(function: str) -> None:
     """Remember that a function in Python ran unobserved, and where it was called."""
     if all(function != known for known, _ in unobserved):
-        place = place_of_frame(sys._getframe(1), lambda file: room_of(file) is not None)
+        place = place_of_frame(sys._getframe(), is_own)
         where = f"at {place_in_words(place)}" if place else "as a thread's function"
         unobserved.append(Unobserved(function, where))
 

@@ -8,13 +8,13 @@ import builtins
 import functools
 import heapq
 import operator
-import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.core.frames import callers_frame
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses import iterate
 from treadle.python.runtime import slots
@@ -106,11 +106,11 @@ def store_dict(value: Any, obj: Any) -> None:
 
 
 def _vars(*args: Any) -> Any:
-    return dict_of(args[0]) if args else sys._getframe(1).f_locals
+    return dict_of(args[0]) if args else callers_frame().f_locals
 
 
 def _dir(*args: Any) -> Any:
-    return read_everything(dir, *args) if args else sorted(sys._getframe(1).f_locals)
+    return read_everything(dir, *args) if args else sorted(callers_frame().f_locals)
 
 
 def _getattr(obj: Any, name: str, *default: Any) -> Any:
@@ -180,11 +180,11 @@ def _len(obj: Any) -> int:
 
 
 def _exec(source: Any, *scopes: Any, **kwargs: Any) -> Any:
-    return _run(exec, source, sys._getframe(1), scopes, kwargs)
+    return _run(exec, source, callers_frame(), scopes, kwargs)
 
 
 def _eval(source: Any, *scopes: Any, **kwargs: Any) -> Any:
-    return _run(eval, source, sys._getframe(1), scopes, kwargs)
+    return _run(eval, source, callers_frame(), scopes, kwargs)
 
 
 _FUTURE_FLAGS = functools.reduce(

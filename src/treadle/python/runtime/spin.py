@@ -10,12 +10,12 @@ Rewritten code calls `visit` before each backward jump of a `while` loop; the sc
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.core.frames import callers_frame
 from treadle.core.records import WaitKind
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
@@ -125,7 +125,7 @@ def visit(site: object) -> None:
     if not isinstance(trail, Trail):
         trail = scheduler.trail = Trail()
         effects[0] = False
-    frame = sys._getframe(2)  # the loop's: above `hooks.loop`
+    frame = callers_frame()
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
