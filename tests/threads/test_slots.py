@@ -9,6 +9,7 @@ import pytest
 
 import treadle
 from treadle.python.runtime import slots
+from treadle.threads import program as _loaded  # noqa: F401 - binds what is bound for good
 
 
 def passing() -> None:
