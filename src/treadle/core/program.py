@@ -111,7 +111,7 @@ class Run(ABC):
 
     @abstractmethod
     def is_enabled(self, process: int) -> bool:
-        """Tell whether a process can take a step."""
+        """Tell whether a process can take a step; not if there is none of this number, like -1."""
 
     @abstractmethod
     def blocked(self) -> list[tuple[int, Codes]]:

@@ -1,0 +1,226 @@
+"""A third front end, of which Treadle knows nothing, does all that the two of the house can do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import treadle
+from counter_machine import Machine, MachineProgram, Machines
+from treadle.core.front_end import FrontEnd
+from treadle.explore.registry import ALGORITHMS
+from treadle.session.front_ends import FRONT_ENDS, front_end_of, kinds
+from treadle.session.options import everything
+from treadle.session.settings import Settings
+
+RACE = Machine("a", {"p": "a+ a+", "q": "a+ a=1"})
+"""Increments commute; `q` sees 1, 2 or 3."""
+STUCK = Machine("ab", {"p": "a- b+", "q": "b- a+"})
+SAFE = Machine("ab", {"p": "a+ b+", "q": "a- b-"})
+
+
+@pytest.fixture(autouse=True)
+def machines() -> Iterator[None]:
+    FRONT_ENDS.add("machine", Machines())
+    try:
+        yield
+    finally:
+        FRONT_ENDS.remove("machine")
+
+
+@pytest.mark.parametrize("algorithm", [name for name, a in ALGORITHMS.items() if a.covers])
+def test_every_algorithm_explores_it(algorithm: str) -> None:
+    result = treadle.explore(RACE, algorithm, stop_on_failure=False)  # type: ignore[arg-type]
+    assert result.complete
+    assert sorted(failure.message for failure in result.failures) == [
+        "AssertionError: a is 2",
+        "AssertionError: a is 3",
+    ]
+    assert treadle.explore(SAFE, algorithm).ok  # type: ignore[arg-type]
+
+
+def test_one_execution_per_class() -> None:
+    result = treadle.explore(RACE, stop_on_failure=False)  # type: ignore[arg-type]
+    assert (result.executions, result.blocked) == (3, 0)  # `q` looks before, between or after
+    assert treadle.explore(SAFE).executions == 1  # type: ignore[arg-type]
+
+
+def test_a_deadlock_and_its_report() -> None:
+    (failure,) = treadle.explore(STUCK).failures  # type: ignore[arg-type]
+    assert failure.kind == "deadlock"
+    assert [(wait.process, wait.resource) for wait in failure.waits] == [("p", "a"), ("q", "b")]
+    assert "Deadlock after 0 steps" in str(failure)
+
+
+def failing() -> treadle.Failure:
+    return treadle.explore(RACE).failures[0]  # type: ignore[arg-type]
+
+
+def test_reports_show_bare_accesses() -> None:
+    failure = failing()
+    assert [step.process for step in failure.trace] == list(failure.schedule)
+    assert [str(step.accesses[0]) for step in failure.trace if step.accesses][-1] == "read a"
+    assert failure.cause is not None
+    assert failure.cause.location == "a"
+    text = str(failure)
+    assert "Assertion failed in q: a is " in text
+    assert "release a" in text
+
+
+def test_tokens_and_replays() -> None:
+    failure = failing()
+    again = treadle.replay(RACE, failure.token)  # type: ignore[arg-type]
+    assert again is not None
+    assert (again.message, again.token) == (failure.message, failure.token)
+    assert treadle.replay(SAFE, failure.token) is None  # type: ignore[arg-type]
+
+
+def test_shrinking() -> None:
+    (failure,) = treadle.explore(RACE, "random", seed=5).failures  # type: ignore[arg-type]
+    shrunk = treadle.shrink(failure)
+    assert shrunk.is_smallest
+    assert shrunk.after <= shrunk.before
+    assert shrunk.failure.message == failure.message
+    assert shrunk.failure.token
+
+
+# Its options
+
+
+def test_its_own_option() -> None:
+    assert treadle.explore(STUCK, initial=1).ok  # type: ignore[arg-type, call-arg]
+    assert not treadle.explore(STUCK, initial=0).ok  # type: ignore[arg-type, call-arg]
+    with pytest.raises(treadle.TreadleError, match="initial must be a whole number, not 'x'"):
+        treadle.explore(STUCK, initial="x")  # type: ignore[arg-type, call-arg]
+
+
+def test_a_token_knows_its_options() -> None:
+    failure = treadle.explore(RACE, initial=4).failures[0]  # type: ignore[arg-type, call-arg]
+    assert failure.options == {"initial": 4}
+    again = treadle.replay(RACE, failure.token)  # type: ignore[arg-type]
+    assert again is not None
+    assert again.message == failure.message
+    with pytest.raises(treadle.TreadleError, match="initial=5 is not what the token was recorded"):
+        treadle.replay(RACE, failure.token, initial=5)  # type: ignore[arg-type, call-arg]
+
+
+def test_options_of_others_are_refused() -> None:
+    message = "granularity is for a function .* threads, and this is a counter machine: leave"
+    with pytest.raises(treadle.TreadleError, match=message):
+        treadle.explore(RACE, granularity="gil")  # type: ignore[arg-type]
+    message = "initial is for a counter machine, and this is a treadle.model.Program"
+    with pytest.raises(treadle.TreadleError, match=message):
+        treadle.explore(treadle.model.Program(), initial=1)  # type: ignore[call-arg]
+
+
+def test_a_project_may_set_options_for_several_front_ends() -> None:
+    settings = Settings().changed({"initial": 2, "granularity": "gil"}, "[tool.treadle]")
+    assert settings.taken_by(Machines()) == {"initial": 2}
+    assert "initial" in everything()
+
+
+def test_its_kinds_are_known() -> None:
+    assert "stuck" in kinds()
+
+
+# The command line
+
+FILE = """
+    from counter_machine import Machine
+    race = Machine("a", {"p": "a+ a+", "q": "a+ a=1"})
+    safe = Machine("ab", {"p": "a+ b+", "q": "a- b-"})
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "m.py").write_text(dedent(FILE))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("file")
+def test_run_and_replay_on_the_command_line(command_line) -> None:
+    status, out, _ = command_line("run", "m.py::race", "--json")
+    assert status == 1
+    (failure,) = json.loads(out)["failures"]
+    assert failure["message"].startswith("AssertionError: a is ")
+    status, out, _ = command_line("replay", "m.py::race", failure["token"])
+    assert status == 1
+    assert f"Replay: treadle replay m.py::race {failure['token']}" in out
+    assert command_line("run", "m.py::safe")[0] == 0
+
+
+@pytest.mark.usefixtures("file")
+def test_compare_on_the_command_line(command_line) -> None:
+    status, out, _ = command_line("compare", "m.py::race", "--max-executions", "50")
+    assert status == 1
+    assert "agree" in out
+
+
+@pytest.mark.usefixtures("file")
+def test_what_is_in_a_file(command_line) -> None:
+    status, _, error = command_line("run", "m.py")
+    assert status == 2
+    assert "2 programs: choose one of m.py::race, m.py::safe" in error
+
+
+@pytest.mark.usefixtures("file")
+def test_options_of_others_on_the_command_line(command_line) -> None:
+    status, _, error = command_line("run", "m.py::race", "--granularity", "gil")
+    assert status == 2
+    assert "leave granularity out" in error
+
+
+# The registry
+
+
+def test_who_is_asked() -> None:
+    assert front_end_of(RACE).name == "machine"
+    assert front_end_of(MachineProgram(RACE, 0)).name == "machine"
+    assert front_end_of(treadle.model.Program()).name == "model"
+    assert front_end_of(lambda: None).name == "threads"
+    with pytest.raises(treadle.TreadleError, match=r"give a function .*, or a counter machine, or"):
+        front_end_of(3)
+
+
+def test_a_program_of_nobody_is_explored_as_it_is() -> None:
+    class Nameless(MachineProgram):
+        front_end = ""
+
+    program = Nameless(RACE, 0)
+    assert treadle.explore(program).failures[0].kind == "assertion"
+    with pytest.raises(treadle.TreadleError, match="and this is a Nameless: leave races out"):
+        treadle.explore(program, races=True)
+
+
+def test_files_in_a_language_of_its_own(file: Path, command_line) -> None:
+    class Files(Machines):
+        name = "files"
+        suffixes = (".machine",)
+
+        def load(self, path: Path, name: str) -> tuple[str, object]:
+            counters, *rest = path.read_text().split("\n")
+            processes = dict(line.split(": ") for line in rest if line)
+            return name or "main", Machine(counters, processes)
+
+    front_end: FrontEnd = Files()
+    FRONT_ENDS.add("files", front_end)
+    try:
+        (file / "x.machine").write_text("a\np: a+ a+\nq: a+ a=1\n")
+        status, out, _ = command_line("run", "x.machine")
+        assert status == 1
+        assert "FAILED: x.machine::main" in out
+        status, _, error = command_line("run", "m.txt")
+        assert status == 2
+        (file / "m.txt").write_text("")
+        status, _, error = command_line("run", "m.txt")
+        assert "give a file whose name ends in .py or .machine" in error
+    finally:
+        FRONT_ENDS.remove("files")
