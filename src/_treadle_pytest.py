@@ -74,7 +74,8 @@ def _flags(option: Option) -> Iterator[tuple[str, dict[str, Any]]]:
     else:
         yield f"--treadle-{option.flag}", {**shown, "metavar": values.metavar}
     if isinstance(values, Flag | Directory):
-        off = {"dest": dest, "action": "store_const", "const": False, "help": "the opposite"}
+        opposite = f"the opposite of --treadle-{option.flag}"
+        off = {"dest": dest, "action": "store_const", "const": False, "help": opposite}
         yield f"--treadle-{option.off_flag}", off
 
 

@@ -75,6 +75,7 @@ def _as_click(option: Option) -> Callable[[Command], Command]:
         flags = f"--{option.flag}"
         if option.default:
             flags += f"/--{option.off_flag}"
+            shown["show_default"] = True
         return click.option(flags, option.name, is_flag=True, **shown)
     shown["show_default"] = option.default is not None and option.default != ()
     if values.metavar and not isinstance(values, OneOf):
