@@ -57,20 +57,21 @@ def logbook(
         def analyse(self, run: Run, outcome: int) -> None:
             trace = self.search.trace
             steps = written(trace.processes)
-            stopped = written(getattr(self, "_stopped", {}))
+            dnd_sets = getattr(self, "dnd", [])
+            stopped = written(getattr(dnd_sets, "stopped", {}))
             found.runs.append(f"{steps}-{stopped}" if outcome == BLOCKED else steps)
             super().analyse(run, outcome)
             found.wut.append(
                 {
                     steps[:depth]: " + ".join(leaves(tree))
-                    for depth, tree in enumerate(getattr(self, "wut", []))
+                    for depth, tree in enumerate(self.wut.trees if hasattr(self, "wut") else [])
                     if tree
                 }
             )
             found.dnd.append(
                 {
                     steps[:depth]: {written(p for p, _ in one) for one in dnd}
-                    for depth, dnd in enumerate(getattr(self, "dnd", []))
+                    for depth, dnd in enumerate(getattr(dnd_sets, "sets", dnd_sets))
                     if dnd
                 }
             )

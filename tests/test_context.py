@@ -18,7 +18,7 @@ from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES, Choices
 from treadle.explore.context.context import Context
-from treadle.explore.context.dontdo import DontDoSets
+from treadle.explore.context.dontdo import inherited
 from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.context.state_check import Contexts
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
@@ -82,7 +82,8 @@ class LetterOfThePaper(OptimalContextObservers):
             def is_over(self, run: Run) -> bool:
                 return True
 
-        self.contexts = Careless(self.search)
+        careless = self.reversing.contexts = Careless(self.search)
+        self.reversing.unobserved.contexts = careless
 
 
 def test_example_10_and_11_the_union_and_what_the_paper_prunes_beyond_it() -> None:
@@ -215,7 +216,7 @@ def test_example_12_a_dont_do_sequence_finds_its_way_into_an_equivalent_plan() -
         s.o = s.x
 
     class OldInheritance(OptimalContextObservers):
-        inherited = DontDoSets.inherited
+        inherit = staticmethod(inherited)
 
     def as_in_the_paper(choices: Choices, last: int) -> int:
         """Begin with p, go on with q and q' (here v), and let r be the last."""

@@ -16,7 +16,7 @@ from logbook import FOUR, counts, logbook
 from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.context.context import Context
-from treadle.explore.context.dontdo import DontDoSets
+from treadle.explore.context.exploration import Exploration
 from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.model import Program
@@ -57,7 +57,7 @@ def test_data_races_need_every_order(algorithm: str) -> None:
 
 
 def test_a_forbidden_run_is_stopped_before_its_step() -> None:
-    assert issubclass(OptimalContext, DontDoSets)
+    assert issubclass(OptimalContext, Exploration)
     blocked = [run for run in logbook(jss23.abs_(3), OptimalContext).runs if "-" in run]
     assert len(blocked) == 10
 

@@ -8,28 +8,17 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, overload
 
 from treadle.core.errors import ScheduleMismatch, TreadleError
 from treadle.core.program import Program, Restart
 from treadle.core.result import Failure, Result, Schedule
-from treadle.explore.basic.exhaustive import Exhaustive
-from treadle.explore.basic.sleep import SleepSets
 from treadle.explore.budget import MAX_STEPS, Budget
 from treadle.explore.choosers import SCHEDULES
-from treadle.explore.context.context import Context
-from treadle.explore.context.optimal_context import OptimalContext
-from treadle.explore.eager.eager import Eager, EagerAdaptive, EagerShort
-from treadle.explore.observers.observers import Observers
-from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.explore.progress import Listener
-from treadle.explore.sampling.random_walk import Pct, RandomWalk
+from treadle.explore.registry import ALGORITHMS as ALGORITHMS
 from treadle.explore.search import Search
-from treadle.explore.source_sets.classic import Classic
-from treadle.explore.source_sets.optimal import Optimal
-from treadle.explore.source_sets.source import Source
-from treadle.explore.strategy import Algorithm
 from treadle.findings.database import RecordedStep
 from treadle.findings.replay import Replayed, run_again
 from treadle.findings.tokens import Recipe, is_token, read_token
@@ -37,24 +26,6 @@ from treadle.model import Program as ModelProgram
 from treadle.python.host.host import WATCHDOG
 from treadle.python.runtime.control import is_exploring
 from treadle.threads.program import ThreadProgram
-
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    "exhaustive": Exhaustive,
-    "sleep": SleepSets,
-    "classic": Classic,
-    "source": Source,
-    "optimal": Optimal,
-    "observers": Observers,
-    "context": Context,
-    "optimal-context": OptimalContext,
-    "optimal-context-observers": OptimalContextObservers,
-    "eager": Eager,
-    "eager-short": EagerShort,
-    "eager-adaptive": EagerAdaptive,
-    "random": RandomWalk,
-    "pct": Pct,
-}
-"""Every algorithm by name, from the plainest to the strongest, then the sampling ones."""
 
 _Known = TypeVar("_Known")
 
@@ -128,7 +99,7 @@ def explore(
     >>> result.executions, result.complete, result.failures
     (4, True, [])
     """
-    chosen = _lookup("algorithm", algorithm, ALGORITHMS)
+    chosen = ALGORITHMS[algorithm]
     choose = _lookup("schedule", schedule, SCHEDULES)
     if races and not chosen.sees_every_order:
         raise TreadleError(
@@ -169,14 +140,8 @@ def explore(
 def _searched(begin: Callable[[], Search]) -> Result:
     """Search, and begin anew as often as the program learns something about itself."""
     while True:
-        search = begin()
-        try:
-            result = search.explore()
-        except Restart:
-            continue
-        if isinstance(search.algorithm, Optimal):
-            result.peak_nodes = search.algorithm.peak_nodes
-        return result
+        with suppress(Restart):
+            return begin().explore()
 
 
 def replay(

@@ -47,7 +47,7 @@ class Array:
         value = self._values[index]
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4)
+        self._append(code(self._first + index, Mode.READ))
         return value
 
     def __setitem__(self, index: int, value: Any) -> None:
@@ -56,7 +56,7 @@ class Array:
         self._values[index] = value
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4 | Mode.STORE)
+        self._append(code(self._first + index, Mode.STORE))
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -82,7 +82,7 @@ def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
         run.append(OPEN)
         return
     key = ("compared", location, old)
-    run.append(run.vocabulary.location(key, "(compared)") << 4 | Mode.SWAP)
+    run.append(code(run.vocabulary.location(key, "(compared)"), Mode.SWAP))
 
 
 def is_plain(value: object) -> bool:

@@ -41,11 +41,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import bits
+from treadle.core.happens_before import Sleep
 from treadle.core.program import CannotStepError, Restart, Run
 from treadle.explore.eager.plan import Plan
 from treadle.explore.eager.section import Section, Step
-from treadle.explore.strategy import ENDED, Algorithm, Sleep
+from treadle.explore.reversals import reversals
+from treadle.explore.strategy import ENDED, Algorithm
 
 
 @dataclass(slots=True)
@@ -227,9 +228,7 @@ class Eager(Algorithm):
         self.in_plan.append(False)
         self.nodes[owner.start + owner.length].done[process] = footprint
         self.search.result.dependency_checks += len(self._sleep)
-        self._sleep = {
-            q: step for q, step in self._sleep.items() if not step.conflicts_with(footprint)
-        }
+        self._sleep = self.search.trace.independent_of(footprint, self._sleep)
 
     def _close(self, section: Section) -> None:
         """End the making of a section."""
@@ -265,10 +264,10 @@ class Eager(Algorithm):
             self._close(self._open)
         if len(self.sections) == 1 and all(self.in_plan) and not run.blocked():
             return
-        for e, w, lasts, seen in self.search.reversals(run, self._is_planned):
-            for last in lasts:
-                # E ends with e' when figure 3 looks at the race.
-                self._add_initial(e, last, w & seen & (1 << last) - 1 | 1 << last)
+        shared = self.search.shared
+        for race in reversals(self.search, run, since=shared, is_planned=self._is_planned):
+            for last in race.lasts:
+                self._add_initial(race.e, last, race.upto(last))
 
     def known_pairs(self, since: int) -> int:
         """Return how many pairs of events are of one section, which end at `since` or later."""
@@ -289,7 +288,7 @@ class Eager(Algorithm):
         """
         trace, owner = self.search.trace, self.owners[e]
         before, processes = trace.before, trace.processes
-        initials = [event for event in bits(v) if before[event] & v == 1 << event]
+        initials = trace.initials(v)
         found = {processes[event] for event in initials}
         node = self.nodes.get(e)
         if node is not None and not found.isdisjoint(node.backtrack):

@@ -29,10 +29,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from treadle.core.events import Codes, Footprint
-from treadle.core.happens_before import bits
+from treadle.core.happens_before import Sleep, bits
 from treadle.core.program import Foreseen
 from treadle.explore.eager.plan import Plan
-from treadle.explore.strategy import Sleep
 
 LONGEST = 255
 """Events of a section: their numbers are bytes."""
