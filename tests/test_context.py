@@ -18,7 +18,7 @@ from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES, Choices
 from treadle.explore.context.context import Context
-from treadle.explore.context.dontdo import inherited
+from treadle.explore.context.dontdo import Inherit, inherited
 from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.context.state_check import Contexts
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
@@ -216,7 +216,8 @@ def test_example_12_a_dont_do_sequence_finds_its_way_into_an_equivalent_plan() -
         s.o = s.x
 
     class OldInheritance(OptimalContextObservers):
-        inherit = staticmethod(inherited)
+        def inheritance(self) -> Inherit:
+            return inherited
 
     def as_in_the_paper(choices: Choices, last: int) -> int:
         """Begin with p, go on with q and q' (here v), and let r be the last."""

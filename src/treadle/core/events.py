@@ -123,6 +123,9 @@ def adds_key(key: int) -> bool:
     return key % _CLASSES == _ADDER
 
 
+NEXT_LOCATION = code(1, Mode.READ) - code(0, Mode.READ)
+"""How far apart the codes of the same access of neighbouring locations are."""
+
 OPEN = code(0, Mode.OPEN)
 """The code of a step that is open."""
 
@@ -158,6 +161,7 @@ class Footprint:
         "exclusive",
         "guarded",
         "joins",
+        "looks",
         "needs",
         "open",
         "overwrites",
@@ -198,6 +202,8 @@ class Footprint:
     """Whether the step is neither guarded nor creates or joins a process."""
     overwrites: frozenset[int]
     """Writer keys of what it replaces without having looked at it; of a guarded step, nothing."""
+    looks: tuple[int, ...]
+    """Writer keys of the other locations that it touches."""
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
@@ -226,6 +232,11 @@ class Footprint:
         self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.overwrites = frozenset() if self.guarded else _overwritten(codes)
+        self.looks = tuple(
+            dict.fromkeys(
+                writer_key(location_of_key(key)) for key in self.own if key not in self.overwrites
+            )
+        )
         self.set_conflicts({})
 
     def set_conflicts(self, links: dict[int, list[int]]) -> None:

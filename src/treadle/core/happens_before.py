@@ -10,7 +10,7 @@ Only new events are analysed: `truncate` undoes the tail of the trace, `extend` 
 appended since.
 
 The papers' words are methods here: `notdep`, `initials`, weak initials (`obstacles` to being one)
-and `~` (`without`). A sequence that is part of the trace is a mask of its events.
+and `~` (`left_of`). A sequence that is part of the trace is a mask of its events.
 
 `depends` is the one question about dependence. Sleep sets, wakeup trees, probes, done and don't-do
 sets ask it, and never compare footprints on their own: an order that knows better when steps
@@ -190,10 +190,17 @@ class Trace:
                 return 0
         return self.depends(step) & v or first
 
-    def without(self, process: int, v: int) -> int:
-        """Return what is left of `v` behind a weak initial `p`: `p.u ~ v` if `u ~` that."""
+    def left_of(self, v: int, process: int, step: Footprint) -> int | None:
+        """Return what is left of `v` behind a step `p`; None if they are not consistent.
+
+        `u.p ~ v` (definition 4.5 of "Source Sets") if and only if `p` is a weak initial of what is
+        left of `v` behind `u`.
+        """
         own = self.of_process[process] & v
-        return v ^ (own & -own)
+        if not own:
+            return None if self.depends(step) & v else v
+        first = own & -own
+        return v ^ first if self.before[first.bit_length() - 1] & v == first else None
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""

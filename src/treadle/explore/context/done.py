@@ -16,8 +16,8 @@ from typing import NamedTuple
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep
 
-Depends = Callable[[Sequence[Footprint], int, int], bool]
-"""Whether the step at a position of a sequence depends on one of those from another one on."""
+Depends = Callable[[Footprint, Sequence[Footprint], int, int], bool]
+"""Whether a step at a position of a sequence depends on one of those from another one on."""
 
 
 class Finished(NamedTuple):
@@ -76,18 +76,16 @@ class DoneSets:
                 if self._is_forbidden(depth, process):
                     continue
                 position = len(processes)
-                sequence = [*footprints, step]
             else:
                 step = footprints[position]
-                sequence = footprints
             if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
                 continue
-            if not self._depends(sequence, first, position):
+            if not self._depends(step, footprints, first, position):
                 return True
         return False
 
 
-def depends_on_any(steps: Sequence[Footprint], first: int, position: int) -> bool:
-    """Tell whether the step at a position depends on one of those from `first` on before it."""
-    conflicts = steps[position].conflict_set
+def depends_on_any(step: Footprint, steps: Sequence[Footprint], first: int, position: int) -> bool:
+    """Tell whether a step at a position depends on one of those from `first` on before it."""
+    conflicts = step.conflict_set
     return any(not conflicts.isdisjoint(other.own) for other in steps[first:position])

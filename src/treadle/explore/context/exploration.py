@@ -18,14 +18,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import Sleep
+from treadle.core.happens_before import Sleep, lowest
 from treadle.core.program import CannotStepError, Run
 from treadle.core.result import Result
 from treadle.core.steps import Step
-from treadle.explore.context.done import DoneSets, depends_on_any
-from treadle.explore.context.dontdo import DontDo, DontDoSets, inherited
+from treadle.explore.context.done import Depends, DoneSets, depends_on_any
+from treadle.explore.context.dontdo import DontDoSets, Inherit, inherited
 from treadle.explore.context.planned_order import Imagined
-from treadle.explore.context.reliance import Plan, PlannedAhead, Reliance
+from treadle.explore.context.reliance import Plan, PlannedInPart, Reliance, relied_on
 from treadle.explore.reversals import Reversal, altered_reversals, everything_after
 from treadle.explore.source_sets.wakeup_tree import WakeupTrees
 from treadle.explore.strategy import AS_PLANNED, ASLEEP, BLOCKED, FORBIDDEN, Algorithm
@@ -54,23 +54,23 @@ class Exploration(Algorithm):
     sees_every_order: ClassVar[bool] = False
     order_type: ClassVar[type[Imagined]] = Imagined
     """How the happens-before order of planned sequences is built."""
+    forbids: ClassVar[bool] = True
+    """Whether it ever forbids anything, so that plans must not rely on what may be forbidden."""
     reversing_type: ClassVar[type[Reversing]]
 
-    @staticmethod
-    def depends(steps: Sequence[Footprint], first: int, position: int) -> bool:
-        """Tell whether the step at a position depends on one of those from `first` on before it."""
-        return depends_on_any(steps, first, position)
+    def dependence(self) -> Depends:
+        """Return how steps of planned sequences depend on each other."""
+        return depends_on_any
 
-    @staticmethod
-    def inherit(dnd: DontDo, process: int, step: Footprint) -> DontDo:
+    def inheritance(self) -> Inherit:
         """Return what the next state inherits of a don't-do set."""
-        return inherited(dnd, process, step)
+        return inherited
 
     def prepare(self) -> None:
         """Begin with nothing done, planned or forbidden."""
         self.wut = WakeupTrees()
-        self.dnd = DontDoSets(self.inherit)
-        self.done = DoneSets(self.depends, self.dnd.is_forbidden)
+        self.dnd = DontDoSets(self.inheritance())
+        self.done = DoneSets(self.dependence(), self.dnd.is_forbidden)
         self.order = self.order_type(self.search.trace.vocabulary)
         self._reliance = Reliance()
         self.reversing = self.reversing_type(self)
@@ -203,13 +203,14 @@ class Exploration(Algorithm):
         mask = (1 << len(processes)) - (1 << e - start)
         impossible = 0 if is_end_possible else 1 << len(processes) - 1
         wanted = (keep << e - start) & mask & ~impossible
-        planned = PlannedAhead(self.order, mask, wanted, impossible)
+        planned = PlannedInPart(self.order, mask, wanted, impossible)
         self._keep_what_wakes(planned, start, e)
+        if self.forbids:
+            ways = set(relied_on(self.wut.trees[e] or [], self.order, mask))
+            self._reliance.add(e, Plan(v, keep, is_end_possible), ways)
         self.wut.insert(e, planned)
-        if planned.relied_on:
-            self._reliance.add(e, Plan(v, keep, is_end_possible), planned.relied_on)
 
-    def _keep_what_wakes(self, planned: PlannedAhead, start: int, e: int) -> None:
+    def _keep_what_wakes(self, planned: PlannedInPart, start: int, e: int) -> None:
         """Keep what makes each process that is done no weak initial, unless it was taken before."""
         order, mask = self.order, planned.left
         for depth, process, step in self.done.finished:
@@ -217,7 +218,7 @@ class Exploration(Algorithm):
                 break
             wakes = order.obstacles(process, step, -1 << depth - start)
             if wakes and not wakes & (planned.keep | ~mask):
-                planned.keep |= order.before[(wakes & -wakes).bit_length() - 1] & mask
+                planned.keep |= order.before[lowest(wakes)] & mask
 
     # Backtracking
 

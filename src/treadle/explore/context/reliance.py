@@ -10,38 +10,50 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treadle.core.events import Footprint
-from treadle.core.happens_before import Trace, bits
+from treadle.core.happens_before import NONE, Trace, bits
 from treadle.core.steps import Step
 from treadle.explore.source_sets.planned import Planned
+from treadle.explore.source_sets.wakeup_tree import Branch, Tree
 
 
-class PlannedAhead(Planned):
-    """A planned sequence that takes note of the steps ahead of it which are not in it."""
+class PlannedInPart(Planned):
+    """A sequence of which some events cannot be planned: who would have to wait."""
 
-    __slots__ = ("_impossible", "_way", "relied_on")
+    __slots__ = ("_impossible",)
 
     def __init__(self, order: Trace, v: int, keep: int, impossible: int) -> None:
-        super().__init__(order, v, keep, -1)
+        super().__init__(order, v, keep, NONE)
         self._impossible = impossible
-        """Events that cannot be planned: who would have to wait."""
-        self._way: list[int] = []
-        self.relied_on: set[tuple[int, ...]] = set()
-        """Ways down the tree that must not turn out to be forbidden at their last step."""
-
-    def take(self, process: int, step: Footprint) -> bool:
-        """Go on behind a step of the tree, if `u.p ~ v`; tell whether that was so."""
-        is_ahead = not self.order.of_process[process] & self.left
-        if not super().take(process, step):
-            return False
-        self._way.append(process)
-        if is_ahead:
-            self.relied_on.add(tuple(self._way))
-        return True
 
     def leaf(self) -> list[int]:
         """Return the events that have to be planned, and can be."""
         return bits(self.left & self.keep & ~self._impossible)
+
+
+def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways down a tree to steps ahead of `v` that are not in it.
+
+    If `v` is inserted, it relies on them: none must turn out to be forbidden at its last step.
+    """
+    way: list[int] = []
+    while tree:
+        branch = next((branch for branch in tree if _begins(branch, order, v)), None)
+        if branch is None:
+            return
+        for process, step in zip(branch.processes, branch.footprints, strict=True):
+            left = order.left_of(v, process, step)
+            if left is None:
+                return
+            way.append(process)
+            if left == v:
+                yield tuple(way)
+            v = left
+        tree = branch.children
+
+
+def _begins(branch: Branch, order: Trace, v: int) -> bool:
+    """Tell whether the first step of a branch is consistent with `v`."""
+    return order.left_of(v, branch.processes[0], branch.footprints[0]) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +72,9 @@ class Reliance:
         self._plans: dict[int, list[tuple[Plan, frozenset[tuple[int, ...]]]]] = {}
 
     def add(self, e: int, plan: Plan, relied_on: set[tuple[int, ...]]) -> None:
-        """Take note of a plan and of the ways that must not turn out to be forbidden."""
-        self._plans.setdefault(e, []).append((plan, frozenset(relied_on)))
+        """Take note of a plan and of the ways that must not turn out to be forbidden, if any."""
+        if relied_on:
+            self._plans.setdefault(e, []).append((plan, frozenset(relied_on)))
 
     def lose(self, way: list[int]) -> Iterator[tuple[int, Plan]]:
         """Yield the plans that relied on a way of the current execution, and forget them."""

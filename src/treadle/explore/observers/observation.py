@@ -26,7 +26,6 @@ from treadle.core.events import (
     Footprint,
     Mode,
     Vocabulary,
-    adder_key,
     code,
     location_of_key,
     reader_key,
@@ -211,15 +210,13 @@ def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) ->
     observed: list[Keys] = []
     is_looked_at = dict.fromkeys(waiting, True)
     for footprint in reversed(footprints):
-        overwritten = footprint.overwrites
         found: Keys = ()
-        for key in footprint.own:
-            if key in overwritten:
-                if is_looked_at.get(key):
-                    found += (key,)
-                is_looked_at[key] = False
-            else:
-                is_looked_at[writer_key(location_of_key(key))] = True
+        for key in footprint.overwrites:
+            if is_looked_at.get(key):
+                found += (key,)
+            is_looked_at[key] = False
+        for key in footprint.looks:
+            is_looked_at[key] = True
         observed.append(found)
     observed.reverse()
     return observed
@@ -227,11 +224,9 @@ def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) ->
 
 def is_looked_at(key: int, later: Iterable[Footprint]) -> bool:
     """Tell whether somebody looks at a location, by its writer key, before it is overwritten."""
-    reader, adder = reader_key(location_of_key(key)), adder_key(location_of_key(key))
     for step in later:
-        own = step.own
-        if key in own:
-            return key not in step.overwrites
-        if reader in own or adder in own:
+        if key in step.looks:
             return True
+        if key in step.overwrites:
+            return False
     return False

@@ -74,12 +74,13 @@ class ObservedRaces:
         return (trace.processes[o], footprint), True
 
 
-def depends_observably(steps: Sequence[Footprint], first: int, position: int) -> bool:
+def depends_observably(
+    step: Footprint, steps: Sequence[Footprint], first: int, position: int
+) -> bool:
     """Tell whether a step depends on one of those from `first` to its own position.
 
     Nothing depends on what both overwrite unless somebody looks later.
     """
-    step = steps[position]
     conflicts = step.conflict_set
     for other in steps[first:position]:
         if not conflicts.isdisjoint(other.own):

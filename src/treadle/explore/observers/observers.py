@@ -7,12 +7,11 @@ observer, for without it the two would not be ordered, and the reversal redundan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
+from treadle.explore.context.done import Depends
 from treadle.explore.context.exploration import Exploration, Reversing
 from treadle.explore.context.planned_order import Imagined
 from treadle.explore.observers.observation import ObservedTrace
@@ -39,9 +38,9 @@ class Observers(Exploration):
     never_blocks: ClassVar[bool] = True
     trace_type: ClassVar[type[Trace]] = ObservedTrace
     order_type: ClassVar[type[Imagined]] = ImaginedObserved
+    forbids: ClassVar[bool] = False
     reversing_type: ClassVar[type[Reversing]] = ObservedReversing
 
-    @staticmethod
-    def depends(steps: Sequence[Footprint], first: int, position: int) -> bool:
-        """Tell whether a step depends on one of those before it, given who looks later."""
-        return depends_observably(steps, first, position)
+    def dependence(self) -> Depends:
+        """Return how steps depend on each other, given who looks later."""
+        return depends_observably

@@ -14,14 +14,14 @@ The union of `observers` and `optimal-context`, and two refinements:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from treadle.core.events import Footprint, location_of_key
 from treadle.core.happens_before import Trace, bits
 from treadle.core.program import Run
 from treadle.core.steps import Steps
-from treadle.explore.context.dontdo import DontDo
+from treadle.explore.context.done import Depends
+from treadle.explore.context.dontdo import DontDo, Inherit
 from treadle.explore.context.exploration import Exploration, Reversing
 from treadle.explore.context.optimal_context import ContextReversing
 from treadle.explore.context.planned_order import Imagined
@@ -107,16 +107,19 @@ class OptimalContextObservers(Exploration):
     order_type: ClassVar[type[Imagined]] = ImaginedObserved
     reversing_type: ClassVar[type[Reversing]] = ObservedContextReversing
 
-    @staticmethod
-    def depends(steps: Sequence[Footprint], first: int, position: int) -> bool:
-        """Tell whether a step depends on one of those before it, given who looks later."""
-        return depends_observably(steps, first, position)
+    def dependence(self) -> Depends:
+        """Return how steps depend on each other, given who looks later."""
+        return depends_observably
 
-    @staticmethod
-    def inherit(dnd: DontDo, process: int, step: Footprint) -> DontDo:
-        """Return what the next state inherits of a don't-do set (lines 61 and 62)."""
-        passed = [_without(sequence, process, step) for sequence in dnd]
-        return [sequence for sequence in passed if sequence]
+    def inheritance(self) -> Inherit:
+        """Return what the next state inherits of a don't-do set."""
+        return inherited_observably
+
+
+def inherited_observably(dnd: DontDo, process: int, step: Footprint) -> DontDo:
+    """Return what `E.p` inherits of `dnd(E)` (lines 61 and 62)."""
+    passed = [_without(sequence, process, step) for sequence in dnd]
+    return [sequence for sequence in passed if sequence]
 
 
 def _without(sequence: Steps, process: int, step: Footprint) -> Steps | None:
@@ -144,6 +147,6 @@ def _is_overwritten(key: int, rest: Steps) -> bool:
     for _, step in rest:
         if key in step.overwrites:
             return True
-        if any(location_of_key(own) == location_of_key(key) for own in step.own):
+        if key in step.looks:
             return False
     return False

@@ -18,7 +18,7 @@ from treadle.core.result import Result
 from treadle.explore.reversals import reversals
 from treadle.explore.source_sets.planned import Planned
 from treadle.explore.source_sets.wakeup_tree import WakeupTrees
-from treadle.explore.strategy import Algorithm
+from treadle.explore.strategy import ASLEEP, Algorithm
 
 
 class Optimal(Algorithm):
@@ -43,12 +43,12 @@ class Optimal(Algorithm):
 
     def _reverse(self, e: int, v: int, last: int) -> None:
         """Explore `v = notdep(e, E).e'` after `E' = pre(E, e)`, unless that was done (line 6)."""
-        trace = self.search.trace
+        trace, sleep = self.search.trace, self.sleep[e]
         planned = Planned(trace, v, trace.before[last] & v, last)
-        for q, step in (self.sleep[e] or {}).items():
-            if planned.begins_with(q, step):
-                return
-        self.wut.insert(e, planned)
+        if not sleep or not planned.begins_with_any(sleep):
+            self.wut.insert(e, planned)
+        elif self.search.on_left_out is not None:
+            self.search.on_left_out(e, trace.processes[last], ASLEEP)
 
     def _is_redundant_at_once(self, e: int, last: int) -> bool:
         """Tell whether the process of `e'` sleeps at `E'` before the same step, alone.

@@ -9,12 +9,11 @@ times as fast.
 
 from __future__ import annotations
 
-from treadle.core.events import Footprint
-from treadle.core.happens_before import Trace, bits
+from treadle.core.happens_before import Sleep, Trace, bits, lowest
 
 
 class Planned:
-    """What is left of a sequence, as a mask of the events of a trace, and its short leaf."""
+    """A sequence, as a mask of the events of a trace, and its short leaf."""
 
     __slots__ = ("keep", "last", "left", "order")
 
@@ -22,27 +21,22 @@ class Planned:
         self.order = order
         """The trace that has the events."""
         self.left = v
+        """What is left of the sequence on the way down the tree."""
         self.keep = keep
         """The events of the short leaf, as far as they are known."""
         self.last = last
-        """The event that comes after all others in the leaf, or -1."""
+        """The event that comes after all others in the leaf, or `NONE`."""
 
-    def begins_with(self, process: int, step: Footprint) -> bool:
-        """Tell whether a process is a weak initial of it; if not, keep what tells so."""
-        order = self.order
-        obstacles = order.obstacles(process, step, self.left)
-        if not obstacles:
-            return True
-        if not obstacles & self.keep:
-            self.keep |= order.before[(obstacles & -obstacles).bit_length() - 1] & self.left
+    def begins_with_any(self, steps: Sleep) -> bool:
+        """Tell whether one of some processes is a weak initial; if not, keep what tells so."""
+        order, left = self.order, self.left
+        for process, step in steps.items():
+            obstacles = order.obstacles(process, step, left)
+            if not obstacles:
+                return True
+            if not obstacles & self.keep:
+                self.keep |= order.before[lowest(obstacles)] & left
         return False
-
-    def take(self, process: int, step: Footprint) -> bool:
-        """Go on behind a step of the tree, if `u.p ~ v`; tell whether that was so."""
-        if not self.begins_with(process, step):
-            return False
-        self.left = self.order.without(process, self.left)
-        return True
 
     def leaf(self) -> list[int]:
         """Return the events that have to be planned behind the steps taken so far, in order."""

@@ -27,14 +27,8 @@ def wrong_tree(
             for process, step in earlier.items():
                 if is_weak_initial(process, step, leaf, depends):
                     yield f"{process} can begin {_named(leaf)} after {_named(way)}, and came before"
-        yield from _wrong_below(branch, steps, depends, way)
+        yield from wrong_tree(branch.children, {}, depends, (*way, *steps))
         earlier[steps[0][0]] = steps[0][1]
-
-
-def _wrong_below(branch: Branch, steps: Steps, depends: Depends, way: Steps) -> Iterator[str]:
-    if len(branch.children) == 1:
-        yield f"a stretch that does not branch is cut in two after {_named((*way, *steps))}"
-    yield from wrong_tree(branch.children, {}, depends, (*way, *steps))
 
 
 def leaves(branch: Branch) -> Iterator[Steps]:

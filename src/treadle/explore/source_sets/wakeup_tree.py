@@ -65,15 +65,25 @@ def insert(tree: Tree, w: Planned) -> int:
 def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
     """Return the first branch that begins consistent with `w`, and how many of its steps are.
 
-    They are taken off `w`.
+    They are taken off `w`. Of a step that is not, something is kept that tells so. That an initial
+    is a weak initial is seen here, without a call: readers(13) takes 1.1 times as long otherwise.
     """
+    order, left = w.order, w.left
+    before, of_process = order.before, order.of_process
     for branch in tree:
         length = 0
         for process in branch.processes:
-            if not w.take(process, branch.footprints[length]):
+            own = of_process[process] & left
+            first = own & -own
+            if own and before[first.bit_length() - 1] & left == first:
+                left ^= first
+            elif obstacles := order.obstacles(process, branch.footprints[length], left):
+                if not obstacles & w.keep:
+                    w.keep |= before[(obstacles & -obstacles).bit_length() - 1] & left
                 break
             length += 1
         if length:
+            w.left = left
             return branch, length
     return None, 0
 
