@@ -188,7 +188,10 @@ class Trace:
             first &= -first
             if self.before[first.bit_length() - 1] & v == first:
                 return 0
-        return self.depends(step) & v or first
+        dependent = self._known.get(step)  # mostly known: no call then
+        if dependent is None:
+            dependent = self.depends(step)
+        return dependent & v or first
 
     def left_of(self, v: int, process: int, step: Footprint) -> int | None:
         """Return what is left of `v` behind a step `p`; None if they are not consistent.

@@ -87,7 +87,11 @@ class Backtracking(Algorithm):
 
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with the sets along the current execution."""
-        yield from wrong_lengths(self.search.trace, sleep=self.sleep, backtrack=self.backtrack_sets)
+        trace = self.search.trace
+        yield from wrong_lengths(trace, sleep=self.sleep, backtrack=self.backtrack_sets)
+        for depth, process in enumerate(trace.processes):
+            if process not in self.backtrack_sets[depth]:
+                yield f"a process outside of the backtrack set was explored after {depth} steps"
 
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""

@@ -244,6 +244,19 @@ class Exploration(Algorithm):
         """Return how many branches still wait at a depth of the current path."""
         return self.wut.todo(depth)
 
+    def violations(self) -> Iterator[str]:
+        """Yield what is wrong with done sets, don't-do sets and wakeup trees."""
+        trace, trees = self.search.trace, self.wut.trees
+        planned = 1 if self.dnd.stopped and len(trees) > len(trace) else 0
+        for name, entries in (("wut", trees), ("done", self.done.sets), ("dnd", self.dnd.sets)):
+            if len(entries) != len(trace) + planned:
+                yield f"{name} has {len(entries)} entries for an execution of {len(trace)} steps"
+        yield from self.dnd.violations()
+        for depth, tree in enumerate(trees):
+            for branch in tree or []:
+                if not branch.processes:
+                    yield f"an empty branch after {depth} steps"
+
     def report(self, result: Result) -> None:
         """Say how large the wakeup trees were."""
         result.peak_nodes = self.wut.peak_nodes

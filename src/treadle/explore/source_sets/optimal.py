@@ -8,6 +8,7 @@ ones, which is what they are wherever the default schedule led the way (lemma 7.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from treadle.core.errors import TreadleBug
@@ -15,8 +16,10 @@ from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep
 from treadle.core.program import Run
 from treadle.core.result import Result
+from treadle.explore.invariants import wrong_lengths
 from treadle.explore.reversals import reversals
 from treadle.explore.source_sets.planned import Planned
+from treadle.explore.source_sets.valid_tree import size, wrong_trees
 from treadle.explore.source_sets.wakeup_tree import WakeupTrees
 from treadle.explore.strategy import ASLEEP, Algorithm
 
@@ -85,8 +88,10 @@ class Optimal(Algorithm):
 
     def decide(self, run: Run, last: int) -> int:
         """Leave it to the default schedule: what is planned was added by `foretell`."""
-        self.left_alone(1)
-        return self.search.choose(run, last)
+        process = self.search.choose(run, last)
+        if process >= 0:
+            self.left_alone(1)
+        return process
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Take no note: nothing is asleep here."""
@@ -118,6 +123,17 @@ class Optimal(Algorithm):
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""
         return self.wut.todo(depth)
+
+    def violations(self) -> Iterator[str]:
+        """Yield what is wrong with sleep sets and wakeup trees (lemma 7.1)."""
+        trace, trees = self.search.trace, self.wut.trees
+        yield from wrong_lengths(trace, sleep=self.sleep, wut=trees)
+        yield from wrong_trees(trace, trees, self.sleep)
+        for depth, sleep in enumerate(self.sleep):
+            if sleep and trace.processes[depth] in sleep:
+                yield f"a sleeping process was explored after {depth} steps"
+        if self.wut.nodes != sum(size(tree or []) for tree in self.wut.all_trees()):
+            yield "nodes were counted wrongly"
 
     def report(self, result: Result) -> None:
         """Say how large the wakeup trees were."""

@@ -148,6 +148,10 @@ class WakeupTrees:
         """Take note of steps after which nothing is planned."""
         self.trees += [None] * steps
 
+    def all_trees(self) -> list[Tree | None]:
+        """Return the trees of all prefixes, and the one from which the next execution begins."""
+        return [*self.trees, self._next]
+
     def deepest(self) -> int:
         """Return the length of the longest prefix with something left to explore, or -1."""
         trees = self.trees
