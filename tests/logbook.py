@@ -15,8 +15,6 @@ from treadle.explore.source_sets.wakeup_tree import Tree
 from treadle.explore.strategy import BLOCKED
 from treadle.model import Program
 
-FOUR = ("observers", "context", "optimal-context", "optimal-context-observers")
-
 
 def counts(make: Callable[[], Program], algorithm: str, **options: Any) -> tuple[int, int]:
     """Return complete and blocked executions."""

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import coarser
 from brute import brute_force, explored
-from logbook import FOUR, counts, logbook
+from logbook import counts, logbook
 from treadle.api import ALGORITHMS
 from treadle.core.program import Run
 from treadle.explore.budget import Budget
@@ -128,7 +129,7 @@ def hidden_behind_an_observer() -> Program:
 def test_the_check_of_section_4_3_to_the_letter_misses_a_failure() -> None:
     expected = brute_force(hidden_behind_an_observer(), 1000).failures
     assert len(expected) == 1
-    for algorithm in FOUR:
+    for algorithm in coarser():
         assert explored(hidden_behind_an_observer(), algorithm).failures == expected
     letter = Search(
         hidden_behind_an_observer(),
@@ -165,7 +166,7 @@ def overwritten_before_the_race_closes() -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 def test_what_a_later_step_hides_is_seen_before_it(algorithm: str) -> None:
     found = treadle.explore(overwritten_before_the_race_closes(), algorithm)
     assert [failure.kind for failure in found.failures] == ["assertion"]
