@@ -25,7 +25,9 @@ COMPILED = {
         "context", "done", "dontdo", "exploration", "optimal_context", "planned_order", "reliance",
         "state_check",
     ),
-    "treadle/explore/eager": ("constraint_systems", "eager", "normal_forms", "plan", "section"),
+    "treadle/explore/eager": (
+        "constraint_systems", "eager", "growth", "normal_forms", "plan", "section",
+    ),
     "treadle/explore/observers": (
         "observation", "observed_races", "observers", "optimal_context_observers", "planned_order",
     ),

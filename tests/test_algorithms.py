@@ -28,7 +28,7 @@ under_every_reduction = pytest.mark.parametrize("algorithm", reducing())
 
 
 def write_and_reads() -> Program:
-    """Figure 1 of seed 002: a write against two processes that read something else first."""
+    """Figure 1 of "Source Sets": a write against two processes that first read something else."""
     program = Program(x=0, y=[0, 0])
 
     @program.process

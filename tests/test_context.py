@@ -1,4 +1,4 @@
-"""Context-sensitive independence and observers: the examples of seed 000 and of seed 003.
+"""Context-sensitive independence and observers: the examples of JSS 2023 and of Isabel's thesis.
 
 Counts and trees are the papers', except where a comment says why not.
 """
@@ -238,7 +238,7 @@ def test_example_12_a_dont_do_sequence_finds_its_way_into_an_equivalent_plan() -
     assert set(refined.runs) - set(old.runs) == {"pvpq-r"}
 
 
-# Worked examples of seed 003 (thesis-digest, section 2.3)
+# Worked examples of the thesis
 
 
 def three(p: int, q: int, check: Callable[[int], bool]) -> Program:
@@ -279,7 +279,7 @@ def test_example_8_with_equal_values_cuts_one_more() -> None:
 
 
 def test_every_observer_is_asked() -> None:
-    """Section 4.1 of seed 003: with r alone, the check would pass wrongly."""
+    """Section 4.1 of the thesis: with r alone, the check would pass wrongly."""
     program = Program("observers", x=0)
 
     def write(s: Any, value: int) -> Any:

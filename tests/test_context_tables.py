@@ -1,4 +1,4 @@
-"""The tables of seed 000: every program at a size that takes a moment."""
+"""The tables of JSS 2023: every program at a size that takes a moment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from algorithms import coarser
 from logbook import counts
 from treadle.papers import jss23
 
-# Tables: every program of seed 000 at a size that takes a moment
+# Tables: every program of JSS 2023 at a size that takes a moment
 
 SMALL = [
     (benchmark, n)

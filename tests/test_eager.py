@@ -1,4 +1,4 @@
-"""Eager POR (seed 004): constraint systems, sections, and the paper's examples and counts."""
+"""Eager POR (ATVA 2016): constraint systems, sections, and the paper's examples and counts."""
 
 from __future__ import annotations
 

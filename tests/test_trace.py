@@ -403,7 +403,7 @@ def test_an_imagined_event_sees_only_what_it_comes_after() -> None:
     assert past(trace, trace.push_imagined(r, footprint, 0, 0b111)) == [0, 1, 2]
 
 
-# The worked examples of seed 002
+# The worked examples of "Source Sets" (J. ACM 2017)
 
 FIGURE_4 = [("p", "write x"), ("q", "read y"), ("q", "read x"), ("r", "read z"), ("r", "read x")]
 

@@ -1,4 +1,4 @@
-"""Context-sensitive DPOR, DPOR-cs, on source-DPOR ("Optimal DPOR with Context-Sensitive").
+"""Context-sensitive DPOR, DPOR-cs, on source-DPOR (JSS 2023, section 3.1).
 
 Two racing steps that reach the same state in either order are independent in that context. The race
 is reversed all the same, because what comes before may matter; but the sequence that reverses it

@@ -1,11 +1,10 @@
-"""Done sets (JSS 2023, algorithm 1, the code in black).
+"""Done sets in place of sleep sets (JSS 2023, algorithm 1, the code in black).
 
-"Optimal dynamic partial order reduction with context-sensitive independence and observers" (Journal
-of Systems and Software, 2023) keeps `done(E)` in place of `sleep(E)`: for every prefix `E` of the
-current execution the processes whose exploration from `E` is over, with the step that each took. A
-sequence `v` is redundant after `E'` if `E' = w.w'` such that a process of `done(w)` is a weak
-initial of `w'.v`: what is equivalent to `E'.v` was explored after `w` then. Sleep sets say the same
-as long as it is known at once whether two steps are dependent; with observers it is not.
+For every prefix `E` of the current execution `done(E)` has the processes whose exploration from `E`
+is over, with the step that each took. A sequence `v` is redundant after `E'` if `E' = w.w'` such
+that a process of `done(w)` is a weak initial of `w'.v`: what is equivalent to `E'.v` was explored
+after `w` then. Sleep sets say the same as long as it is known at once whether two steps are
+dependent; with observers it is not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Happens-before modulo observability (seed 000, section 4.1; Aronis et al., TACAS 2018).
+"""Happens-before modulo observability (JSS 2023, section 4.1; Aronis et al., TACAS 2018).
 
 Two steps that only overwrite a location are ordered if and only if somebody looks at it later and
 could tell. So the accesses of a location fall into segments: some overwriting steps, then some that
