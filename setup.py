@@ -15,15 +15,25 @@ from setuptools import setup
 
 COMPILED = {
     "treadle/core": ("events", "happens_before", "steps"),
-    "treadle/explore": ("data_races", "probing", "progress", "search", "strategy"),
+    "treadle/explore": (
+        "accounts", "data_races", "invariants", "probing", "progress", "reversals", "search",
+        "strategy",
+    ),
     "treadle/explore/basic": ("backtracking", "exhaustive", "sleep"),
     "treadle/explore/context": (
-        "context", "done", "dontdo", "optimal_context", "planned_order", "state_check",
+        "context", "done", "dontdo", "exploration", "optimal_context", "planned_order", "reliance",
+        "state_check",
     ),
-    "treadle/explore/eager": ("constraint_systems", "eager", "normal_forms", "plan", "section"),
-    "treadle/explore/observers": ("observation", "observers", "optimal_context_observers"),
+    "treadle/explore/eager": (
+        "constraint_systems", "eager", "growth", "normal_forms", "plan", "section",
+    ),
+    "treadle/explore/observers": (
+        "observation", "observed_races", "observers", "optimal_context_observers", "planned_order",
+    ),
     "treadle/explore/sampling": ("random_walk",),
-    "treadle/explore/source_sets": ("classic", "optimal", "source", "wakeup_tree"),
+    "treadle/explore/source_sets": (
+        "classic", "optimal", "planned", "source", "valid_tree", "wakeup_tree",
+    ),
     "treadle/python/runtime": ("control", "scheduler", "task"),
     "treadle/python/sharing": ("children", "shared", "walks"),
 }  # fmt: skip

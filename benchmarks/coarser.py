@@ -15,7 +15,10 @@ from functools import partial
 
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
-from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
+from treadle.explore.observers.optimal_context_observers import (
+    ObservedContextReversing,
+    OptimalContextObservers,
+)
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.model import Program
@@ -90,15 +93,17 @@ def print_states() -> None:
         search, _ = measure(make, "optimal-context-observers")
         algorithm, result = search.algorithm, search.result
         assert isinstance(algorithm, OptimalContextObservers)
+        assert isinstance(algorithm.reversing, ObservedContextReversing)
+        contexts = algorithm.reversing.contexts
         runs = result.executions + result.blocked
         program = make()
         processes = _first_execution(program)
         plain = _time_of(partial(_run, program, processes, record=False))
         recorded = _time_of(partial(_run, program, processes, record=True)) - plain
-        replayed = plain * algorithm.contexts.runs / runs
+        replayed = plain * contexts.runs / runs
         print(
             f"{name:20} recorded {recorded * 1e6:7.0f}   by replay {replayed * 1e6:7.0f}   "
-            f"({algorithm.contexts.runs} runs for checks in {runs} executions)"
+            f"({contexts.runs} runs for checks in {runs} executions)"
         )
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/learning.py
 
-Without learning, as in seed 004, all systems of a section are tried. Times are CPU time, with and
-without in one run. Ring Extended is the paper's; in `writers` every two steps are dependent.
+Without learning, as in "Eager POR", all systems of a section are tried. Times are CPU time, with
+and without in one run. Ring Extended is the paper's; in `writers` every two steps are dependent.
 """
 
 from __future__ import annotations

@@ -274,6 +274,7 @@ def explored(
             choose=SCHEDULES[schedule], stop_on_failure=False, **options,
         )  # fmt: skip
         search.on_end = watch
+        search.is_validating = True
         try:
             found.result = search.explore()
         except Restart:

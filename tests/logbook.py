@@ -15,8 +15,6 @@ from treadle.explore.source_sets.wakeup_tree import Tree
 from treadle.explore.strategy import BLOCKED
 from treadle.model import Program
 
-FOUR = ("observers", "context", "optimal-context", "optimal-context-observers")
-
 
 def counts(make: Callable[[], Program], algorithm: str, **options: Any) -> tuple[int, int]:
     """Return complete and blocked executions."""
@@ -57,20 +55,21 @@ def logbook(
         def analyse(self, run: Run, outcome: int) -> None:
             trace = self.search.trace
             steps = written(trace.processes)
-            stopped = written(getattr(self, "_stopped", {}))
+            dnd_sets = getattr(self, "dnd", [])
+            stopped = written(getattr(dnd_sets, "stopped", {}))
             found.runs.append(f"{steps}-{stopped}" if outcome == BLOCKED else steps)
             super().analyse(run, outcome)
             found.wut.append(
                 {
                     steps[:depth]: " + ".join(leaves(tree))
-                    for depth, tree in enumerate(getattr(self, "wut", []))
+                    for depth, tree in enumerate(self.wut.trees if hasattr(self, "wut") else [])
                     if tree
                 }
             )
             found.dnd.append(
                 {
                     steps[:depth]: {written(p for p, _ in one) for one in dnd}
-                    for depth, dnd in enumerate(getattr(self, "dnd", []))
+                    for depth, dnd in enumerate(getattr(dnd_sets, "sets", dnd_sets))
                     if dnd
                 }
             )

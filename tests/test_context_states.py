@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import coarser
 from brute import Dependence, Observed, explored
-from logbook import FOUR, counts, logbook
+from logbook import counts, logbook
 from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.context.context import Context
-from treadle.explore.context.dontdo import DontDoSets
+from treadle.explore.context.exploration import Exploration
 from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.observers.optimal_context_observers import OptimalContextObservers
 from treadle.model import Program
@@ -50,21 +51,21 @@ def test_without_the_refinement_everything_has_to_be_comparable() -> None:
     assert counts(make, "optimal-context", refined=False) == (2, 0)
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 def test_data_races_need_every_order(algorithm: str) -> None:
     with pytest.raises(TreadleError, match="races=True needs an algorithm that sees every order"):
         treadle.explore(jss23.running_example(), algorithm, races=True)
 
 
 def test_a_forbidden_run_is_stopped_before_its_step() -> None:
-    assert issubclass(OptimalContext, DontDoSets)
+    assert issubclass(OptimalContext, Exploration)
     blocked = [run for run in logbook(jss23.abs_(3), OptimalContext).runs if "-" in run]
     assert len(blocked) == 10
 
 
 def test_no_algorithm_completes_two_executions_of_one_class() -> None:
     for make in (jss23.running_example, lambda: jss23.floatingread(4, same=False)):
-        for algorithm in FOUR:
+        for algorithm in coarser():
             order = Observed if "observers" in algorithm else Dependence
             classes = explored(make(), algorithm, order=order).classes
             assert len(set(classes)) == len(classes)
@@ -161,7 +162,7 @@ def last_value(p: Make, q: Make, check: Callable[[Any], bool]) -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 @pytest.mark.parametrize(
     ("p", "q", "check"),
     [
@@ -270,7 +271,7 @@ def set_in_two_orders() -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 @pytest.mark.parametrize("make", [own_node, aliases, set_in_two_orders])
 def test_identity_and_order_of_values_can_be_seen(
     make: Callable[[], Program], algorithm: str
@@ -306,7 +307,7 @@ def open_observer(order: Sequence[int]) -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_an_open_observer_comes_behind_what_it_was_probed_behind(
     schedule: str, algorithm: str
@@ -337,7 +338,7 @@ def waiting_observer(order: Sequence[int]) -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 def test_an_observer_that_cannot_look_is_not_planned(algorithm: str) -> None:
     for order in ORDERS:
         same_as_exhaustive(functools.partial(waiting_observer, order), algorithm)
@@ -435,7 +436,7 @@ def own_tuple() -> None:
     assert o.ok
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 @pytest.mark.parametrize(
     "test", [slot_is_assigned, class_is_assigned, class_is_looked_at, own_tuple]
 )

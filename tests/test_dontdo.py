@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import coarser
 from brute import Observed, brute_force, explored
 from treadle.model import Condition, Program, Semaphore
-
-FOUR = ("observers", "context", "optimal-context", "optimal-context-observers")
 
 
 def before_a_forbidden_step() -> Program:
@@ -104,7 +103,7 @@ def looked_at_later() -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", FOUR)
+@pytest.mark.parametrize("algorithm", coarser())
 @pytest.mark.parametrize("make", [before_a_forbidden_step, blocked_behind_a_stop, looked_at_later])
 def test_nothing_is_hidden(make: Callable[[], Program], algorithm: str) -> None:
     found = treadle.explore(make(), algorithm, stop_on_failure=False)

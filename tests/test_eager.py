@@ -1,4 +1,4 @@
-"""Eager POR (seed 004): constraint systems, sections, and the paper's examples and counts."""
+"""Eager POR (ATVA 2016): constraint systems, sections, and the paper's examples and counts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import planning
 from brute import brute_force, explored
-from test_properties import EAGER, differences
+from test_properties import differences
 from test_rigid import program_of
 from treadle.core.program import Run
 from treadle.core.result import Result
@@ -29,7 +30,7 @@ from treadle.papers import atva16
 from treadle.papers.jacm17 import indexer
 
 Process = Iterator[Any]
-under_each = pytest.mark.parametrize("algorithm", EAGER)
+under_each = pytest.mark.parametrize("algorithm", planning())
 
 
 # Trace constraint systems
@@ -310,7 +311,7 @@ def test_what_belongs_to_a_section(what: str) -> None:
     sections = ["".join(name[1] for name in section) for section in sections_of(program)]
     assert " ".join(sections) == expected
     everything = brute_force(program, 1000)
-    for algorithm in EAGER:
+    for algorithm in planning():
         assert not differences(algorithm, explored(program, algorithm), everything), algorithm
 
 
@@ -529,7 +530,7 @@ COUNTS: list[tuple[Callable[[int], Program], list[tuple[int, int]]]] = [
 ]
 
 
-@pytest.mark.parametrize("algorithm", ["source", *EAGER])
+@pytest.mark.parametrize("algorithm", ["source", *planning()])
 @pytest.mark.parametrize(("make", "counts"), COUNTS)
 def test_traces_are_the_papers(
     make: Callable[[int], Program], counts: list[tuple[int, int]], algorithm: str
@@ -547,7 +548,7 @@ def test_rows_of_the_paper_agree_with_the_closed_forms() -> None:
         assert source in (None, row.benchmark.classes(row.n)), row.name
 
 
-@pytest.mark.parametrize(("algorithm", "n"), [(name, n) for name in EAGER for n in (3, 6)])
+@pytest.mark.parametrize(("algorithm", "n"), [(name, n) for name in planning() for n in (3, 6)])
 def test_two_unsatisfiable_systems_for_ring(algorithm: str, n: int) -> None:
     result = completed(atva16.ring(n), algorithm)
     assert (result.unsatisfiable, result.race_checks) == (2, n * (n - 1) // 2)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import pytest
 
 import treadle
+from algorithms import planning
 from brute import Explored, explored
 from random_programs import build_from_source, compile_process, draw_program
 from test_coarser import FAMILIES
-from test_properties import EAGER
 from treadle.explore.choosers import SCHEDULES
 from treadle.model import Program
 
@@ -91,7 +91,7 @@ def test_algorithms_agree(draw: Callable[[random.Random], Make], numbers: range)
         expected = explored(make(), "optimal", schedule)
         assert expected.result.blocked == 0
         assert len(expected.classes) == len(set(expected.classes))
-        for algorithm in ("source", *EAGER):
+        for algorithm in ("source", *planning()):
             found = explored(make(), algorithm, schedule)
             assert summary(found) == summary(expected), (number, algorithm, schedule)
             assert len(found.classes) == len(set(found.classes)), (number, algorithm, schedule)

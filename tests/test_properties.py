@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 
+from algorithms import covering, may_block, repeats_classes, sampling
 from brute import Everything, Explored, TooMany, brute_force, explored
 from drawn import Drawn
 from random_programs import ALL, SIMPLE, Body, build, build_from_source, draw_program
@@ -34,8 +35,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (2, 2, 1), (4, 2), (3, 3), (2, 2, 2)]
 FORMS = {"interpreted": build, "source": build_from_source}
-EAGER = ("eager", "eager-short", "eager-adaptive")
-REDUCING = ("sleep", "classic", "source", "optimal", *EAGER)
 
 in_every_family = pytest.mark.parametrize("family", FAMILIES)
 in_both_forms = pytest.mark.parametrize("form", FORMS)
@@ -76,12 +75,11 @@ def differences(algorithm: str, found: Explored, expected: Everything) -> list[s
         "failures in the result": reported == expected.failures,
         "completeness": found.result.complete,
         "number of executions": found.result.executions == len(found.classes),
-        "executions per class": algorithm == "exhaustive"
+        "executions per class": repeats_classes(algorithm)
         or len(found.classes) == len(expected.classes),
-        "interleavings": algorithm != "exhaustive"
+        "interleavings": not repeats_classes(algorithm)
         or found.result.executions == expected.interleavings,
-        "blocked executions": algorithm not in ("optimal", "exhaustive")
-        or found.result.blocked == 0,
+        "blocked executions": may_block(algorithm) or found.result.blocked == 0,
     }
     return [what for what, holds in checks.items() if not holds]
 
@@ -99,7 +97,7 @@ def test_every_algorithm_finds_what_brute_force_finds(
     @given(bodies=programs(family), schedule=st.sampled_from(list(SCHEDULES)))
     def agree(bodies: list[Body], schedule: str) -> None:
         expected = everything_of(make(bodies), limit)
-        for algorithm in ("exhaustive", *REDUCING):
+        for algorithm in covering():
             found = explored(make(bodies), algorithm, schedule)
             assert not differences(algorithm, found, expected), algorithm
 
@@ -107,7 +105,7 @@ def test_every_algorithm_finds_what_brute_force_finds(
 
 
 @in_every_family
-@pytest.mark.parametrize("algorithm", ["random", "pct"])
+@pytest.mark.parametrize("algorithm", sampling())
 def test_samples_are_executions_of_the_program(family: str, algorithm: str) -> None:
     @settings(max_examples=15)
     @given(bodies=programs(family), chosen=st.integers(0, 99), depth=st.integers(1, 4))
@@ -128,7 +126,7 @@ def samples(bodies: list[Body], algorithm: str, **options: int) -> Explored:
     return explored(build(bodies), algorithm, budget=Budget(max_executions=10), **options)
 
 
-@pytest.mark.parametrize("algorithm", ["random", "pct"])
+@pytest.mark.parametrize("algorithm", sampling())
 def test_seeds_matter(algorithm: str) -> None:
     bodies: list[Body] = [[("write", "x", value), ("read", "x")] for value in range(3)]
     orders = {tuple(samples(bodies, algorithm, seed=chosen).classes) for chosen in range(5)}

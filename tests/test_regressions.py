@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import covering, reducing
 from brute import brute_force, explored
 from treadle.explore.choosers import SCHEDULES
 from treadle.model import Lock, Mailbox, Program, Semaphore
-
-REDUCING = ("sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive")
 
 
 def open_race_in_the_unchanged_part() -> Program:
@@ -151,7 +150,7 @@ def retaken_lock() -> Program:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("algorithm", REDUCING)
+@pytest.mark.parametrize("algorithm", reducing())
 @pytest.mark.parametrize(
     ("make", "classes", "failures"),
     [
@@ -174,7 +173,7 @@ def test_once_wrong(
 RUNS: list[int] = []
 
 
-@pytest.mark.parametrize("algorithm", ["exhaustive", *REDUCING])
+@pytest.mark.parametrize("algorithm", covering())
 def test_a_step_that_differs_when_it_is_replayed_is_reported(algorithm: str) -> None:
     """The first execution and its repetition agree; the second one replays p, which differs."""
     RUNS.clear()
@@ -291,7 +290,7 @@ def freed_and_tried() -> Program:
         (freed_and_tried, 2),
     ],
 )
-@pytest.mark.parametrize("algorithm", REDUCING)
+@pytest.mark.parametrize("algorithm", reducing())
 def test_a_step_that_gives_more_than_one_unit(
     make: Callable[[], Program], classes: int, algorithm: str
 ) -> None:

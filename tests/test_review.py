@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import covering, reducing
 from treadle import TreadleError, cli
 from treadle.model import TIMEOUT, Counter, Lock, Mailbox, Program, Semaphore
 from treadle.report.comparison import findings_of
 
 COUNTERS = {"counters": [Counter(), Counter(), Counter()]}
-REDUCING = ("sleep", "classic", "source", "optimal", "eager", "eager-short", "eager-adaptive")
-COVERING = ("exhaustive", *REDUCING)
 
 Process = Callable[..., Any]
 
@@ -43,12 +42,12 @@ def check_all(make: Callable[[], Program], executions: int, kinds: str = "") -> 
 
     `kinds` are the initials of the kinds of the failures, sorted.
     """
-    results = {name: treadle.explore(make(), name, stop_on_failure=False) for name in COVERING}
+    results = {name: treadle.explore(make(), name, stop_on_failure=False) for name in covering()}
     found = findings_of(results["exhaustive"])
     assert "".join(sorted({kind[0] for kind, _ in found})) == kinds
     for name, result in results.items():
         assert (name, result.complete, findings_of(result)) == (name, True, found)
-        if name in REDUCING:
+        if name in reducing():
             assert (name, result.executions) == (name, executions)
     assert results["optimal"].blocked == 0
 
@@ -175,7 +174,7 @@ def spawns(s, *given):
     s.spawn(*given)
 
 
-@pytest.mark.parametrize("algorithm", COVERING)
+@pytest.mark.parametrize("algorithm", covering())
 @pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("spawned", [False, True])
 def test_a_process_that_begins_otherwise_is_nondeterministic(spawned, raises, algorithm):
@@ -303,7 +302,7 @@ def test_matches_that_look_alike_are_kept_apart(way):
 
 def refused(says: str, make: Callable[[], Program]) -> None:
     """Check that every algorithm refuses a program."""
-    for algorithm in COVERING:
+    for algorithm in covering():
         with pytest.raises(TreadleError, match=says):
             treadle.explore(make(), algorithm, stop_on_failure=False)
 

@@ -1,4 +1,4 @@
-"""Figure 11 of seed 002: one thread looks for the last zero while the others fill the list."""
+"""Figure 11 of "Source Sets": a thread looks for the last zero while others fill the list."""
 
 from __future__ import annotations
 

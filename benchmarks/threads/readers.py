@@ -1,4 +1,4 @@
-"""Figures 1 and 13 of seed 002: a writer of x, and readers of their own variable, then of x."""
+"""Figures 1 and 13 of "Source Sets": a writer of x, readers of their own variable, then of x."""
 
 from __future__ import annotations
 

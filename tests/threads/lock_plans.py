@@ -13,12 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from algorithms import reducing
 from brute import Explored, TooMany, brute_force, explored
 from treadle.core.program import Restart
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 
-COVERING = ["sleep", "classic", "source", "eager", "eager-adaptive", "optimal"]
+COVERING = reducing()
 
 Plan = list[list[str]]
 Shared = dict[str, Any]

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from algorithms import reducing
 from brute import Everything, Explored, TooMany, brute_force, explored
 from treadle.core.program import Restart
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 
-COVERING = ["optimal", "source", "classic", "sleep"]
+COVERING = reducing()
 
 Plan = list[list[str]]
 """The operations of each thread."""

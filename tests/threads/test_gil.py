@@ -12,8 +12,9 @@ from collections.abc import Callable
 import pytest
 
 import treadle
+from algorithms import covering
 
-EXHAUSTIVE = ["exhaustive", "sleep", "classic", "source", "optimal", "eager", "eager-short"]
+EXHAUSTIVE = covering()
 
 
 class Box:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from thread_oracle import Everything, Failures, TooMany, oracle
 from thread_programs import FAMILIES, Body, Module, draw_program, source_of
 
+from algorithms import may_block, reducing, repeats_classes
 from brute import Dependence, TraceClass, interleavings
 from drawn import Drawn
 from treadle.core.program import Restart, Run
@@ -28,7 +29,7 @@ from treadle.explore.strategy import ENDED
 from treadle.threads.program import ThreadProgram
 
 LENGTHS = [(1, 1), (2, 2), (1, 1, 1), (3, 2), (2, 1, 1), (3, 3), (4, 2), (2, 2, 1)]
-COVERING = ("sleep", "classic", "source", "optimal")
+COVERING = reducing()
 
 
 @st.composite
@@ -113,8 +114,8 @@ def differences(
         "failures in the result": {f for f in reported if f[0] != "deadlock"} == exceptions,
         "classes": set(found.classes) == classes,
         "completeness": result.complete,
-        "executions per class": algorithm == "exhaustive" or len(found.classes) == len(classes),
-        "blocked executions": algorithm not in ("optimal", "exhaustive") or result.blocked == 0,
+        "executions per class": repeats_classes(algorithm) or len(found.classes) == len(classes),
+        "blocked executions": may_block(algorithm) or result.blocked == 0,
     }
     return [what for what, holds in checks.items() if not holds]
 

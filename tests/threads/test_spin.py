@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import treadle
+from algorithms import covering
 
-EXHAUSTIVE = ["exhaustive", "sleep", "classic", "source", "optimal"]
+EXHAUSTIVE = covering()
 
 
 class Flag:

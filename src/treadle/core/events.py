@@ -14,8 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable
 from enum import IntEnum
+from typing import NamedTuple
 
 _MODE_BITS = 4
+_MODES = (1 << _MODE_BITS) - 1
 
 
 class Mode(IntEnum):
@@ -50,8 +52,9 @@ class Mode(IntEnum):
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
-# writers with nothing. A mask key is `location * 4 + class`.
+# writers with nothing. A mask key is a location and a class; only this module knows how.
 _READER, _WRITER, _ADDER = 0, 1, 2
+_CLASSES = 4
 _CLASS_OF_MODE = {
     Mode.READ: _READER,
     Mode.NEED: _READER,
@@ -87,11 +90,63 @@ def location_of(access: int) -> int:
 
 def mode_of(access: int) -> Mode:
     """Return the mode of an access code."""
-    return Mode(access & 15)
+    return Mode(access & _MODES)
 
+
+def location_of_key(key: int) -> int:
+    """Return the location of a mask key."""
+    return key // _CLASSES
+
+
+def reader_key(location: int) -> int:
+    """Return the mask key of who reads a location."""
+    return location * _CLASSES + _READER
+
+
+def writer_key(location: int) -> int:
+    """Return the mask key of who writes a location."""
+    return location * _CLASSES + _WRITER
+
+
+def adder_key(location: int) -> int:
+    """Return the mask key of who adds to a location."""
+    return location * _CLASSES + _ADDER
+
+
+def changes_key(key: int) -> bool:
+    """Tell whether a mask key is that of accesses that change the location."""
+    return key % _CLASSES != _READER
+
+
+def adds_key(key: int) -> bool:
+    """Tell whether a mask key is that of updates that commute with each other."""
+    return key % _CLASSES == _ADDER
+
+
+NEXT_LOCATION = code(1, Mode.READ) - code(0, Mode.READ)
+"""How far apart the codes of the same access of neighbouring locations are."""
 
 OPEN = code(0, Mode.OPEN)
 """The code of a step that is open."""
+
+
+class Take(NamedTuple):
+    """Blocking removal of a unit of a resource."""
+
+    taken: int
+    """The writer key of the resource."""
+    given: int
+    """Its adder key."""
+    is_spare: bool
+    """Whether units were to spare."""
+
+
+class Swap(NamedTuple):
+    """A compare-and-swap."""
+
+    location: int
+    compared: int
+    """What it compared with, by number."""
 
 
 class Footprint:
@@ -106,6 +161,7 @@ class Footprint:
         "exclusive",
         "guarded",
         "joins",
+        "looks",
         "needs",
         "open",
         "overwrites",
@@ -123,8 +179,7 @@ class Footprint:
     conflicts: tuple[int, ...]
     """Mask keys whose events are dependent with this one."""
     conflict_set: frozenset[int]
-    takes: tuple[tuple[int, int, bool], ...]
-    """For each blocking take: writer key, adder key, and whether units were to spare."""
+    takes: tuple[Take, ...]
     brings: frozenset[int]
     """Writer keys of resources of which it may have brought all the units that it left."""
     needs: tuple[int, ...]
@@ -135,8 +190,8 @@ class Footprint:
     """Watch sets: the locations that it might have read in another state."""
     spawns: tuple[int, ...]
     joins: tuple[int, ...]
-    swap: tuple[int, int] | None
-    """If the step is one compare-and-swap: its location, and what it compared with."""
+    swap: Swap | None
+    """The compare-and-swap that the step is, if it is one and nothing else."""
     open: bool
     """Whether the step may access other locations when it reads other values."""
     exclusive: bool
@@ -147,6 +202,8 @@ class Footprint:
     """Whether the step is neither guarded nor creates or joins a process."""
     overwrites: frozenset[int]
     """Writer keys of what it replaces without having looked at it; of a guarded step, nothing."""
+    looks: tuple[int, ...]
+    """Writer keys of the other locations that it touches."""
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
@@ -155,16 +212,16 @@ class Footprint:
             by_mode[mode_of(access)].append(location_of(access))
         self.own = _own_keys(codes)
         self.takes = tuple(
-            (location * 4 + _WRITER, location * 4 + _ADDER, mode is Mode.SPARE)
+            Take(writer_key(location), adder_key(location), mode is Mode.SPARE)
             for mode in (Mode.TAKE, Mode.SPARE)
             for location in by_mode[mode]
         )
         self.brings = frozenset(
-            location * 4 + _WRITER
+            writer_key(location)
             for location in dict.fromkeys(by_mode[Mode.GIVE])
             if self._brings(location)
         )
-        self.needs = tuple(location * 4 + _WRITER for location in by_mode[Mode.NEED])
+        self.needs = tuple(writer_key(location) for location in by_mode[Mode.NEED])
         self.awaits = tuple(dict.fromkeys(by_mode[Mode.AWAIT]))
         self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
@@ -175,14 +232,19 @@ class Footprint:
         self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.overwrites = frozenset() if self.guarded else _overwritten(codes)
+        self.looks = tuple(
+            dict.fromkeys(
+                writer_key(location_of_key(key)) for key in self.own if key not in self.overwrites
+            )
+        )
         self.set_conflicts({})
 
     def set_conflicts(self, links: dict[int, list[int]]) -> None:
         """Compute which mask keys conflict, `links` being the pairs beyond equal locations."""
         keys: dict[int, None] = {}
         for own in self.own:
-            location, kind = own & ~3, own & 3
-            keys.update(dict.fromkeys(location + other for other in _CONFLICTING[kind]))
+            kind = own % _CLASSES
+            keys.update(dict.fromkeys(own - kind + other for other in _CONFLICTING[kind]))
             keys.update(dict.fromkeys(links.get(own, ())))
         self.conflicts = tuple(keys)
         self.conflict_set = frozenset(keys)
@@ -193,9 +255,9 @@ class Footprint:
         changes = [mode for mode in modes if mode in _CHANGES_OF_UNITS]
         return len(changes) > 1 and changes[0] not in (Mode.TAKE, Mode.SPARE)
 
-    def _lone_swap(self) -> tuple[int, int] | None:
+    def _lone_swap(self) -> Swap | None:
         if len(self.codes) == 2 and mode_of(self.codes[1]) is Mode.SWAP:
-            return location_of(self.codes[0]), location_of(self.codes[1])
+            return Swap(location_of(self.codes[0]), location_of(self.codes[1]))
         return None
 
     @property
@@ -207,6 +269,10 @@ class Footprint:
         """Tell whether events with these two footprints are dependent."""
         return not self.conflict_set.isdisjoint(other.own)
 
+    def shared_with(self, other: Footprint) -> set[int]:
+        """Return the locations because of which events with these footprints are dependent."""
+        return {location_of_key(key) for key in self.own if key in other.conflict_set}
+
     def __repr__(self) -> str:
         inner = ", ".join(f"{mode_of(a).name} {location_of(a)}" for a in self.codes)
         return f"Footprint({inner})"
@@ -214,13 +280,16 @@ class Footprint:
 
 def _own_keys(codes: Iterable[int]) -> tuple[int, ...]:
     """Return the mask keys of codes, without readers that a writer of the location subsumes."""
-    keys = dict.fromkeys(
-        location_of(access) * 4 + _CLASS_OF_MODE[mode]
-        for access in codes
-        if (mode := mode_of(access)) in _CLASS_OF_MODE
+    keys = dict.fromkeys(_key_of(access) for access in codes if mode_of(access) in _CLASS_OF_MODE)
+    written = {location_of_key(key) for key in keys if key % _CLASSES == _WRITER}
+    return tuple(
+        key for key in keys if key % _CLASSES == _WRITER or location_of_key(key) not in written
     )
-    written = {key & ~3 for key in keys if key & 3 == _WRITER}
-    return tuple(key for key in keys if key & 3 == _WRITER or key & ~3 not in written)
+
+
+def _key_of(access: int) -> int:
+    """Return the mask key of an access that decides dependence."""
+    return location_of(access) * _CLASSES + _CLASS_OF_MODE[mode_of(access)]
 
 
 def _overwritten(codes: Iterable[int]) -> frozenset[int]:
@@ -233,7 +302,7 @@ def _overwritten(codes: Iterable[int]) -> frozenset[int]:
             read.add(location)
         elif mode is Mode.STORE and location not in read:
             overwritten.add(location)
-    return frozenset(location * 4 + _WRITER for location in overwritten)
+    return frozenset(map(writer_key, overwritten))
 
 
 def _shared_name(label: str) -> str:
@@ -303,7 +372,7 @@ class Vocabulary:
 
     def link(self, first: int, second: int) -> None:
         """Make two access codes of different locations dependent, e.g. a message and a time-out."""
-        a, b = (location_of(c) * 4 + _CLASS_OF_MODE[mode_of(c)] for c in (first, second))
+        a, b = _key_of(first), _key_of(second)
         self._links.setdefault(a, []).append(b)
         self._links.setdefault(b, []).append(a)
         for footprint in self._footprints.values():
@@ -333,4 +402,4 @@ class Vocabulary:
     @property
     def mask_keys(self) -> int:
         """One more than the largest mask key in use."""
-        return len(self.location_names) * 4 + 4
+        return (len(self.location_names) + 1) * _CLASSES

@@ -120,7 +120,7 @@ class Failure:
         names = program.vocabulary.process_names
         first, second = (names[trace.processes[event]] for event in pair)
         one, other = (trace.footprints[event] for event in pair)
-        place = min(key >> 2 for key in one.own if key in other.conflict_set)
+        place = min(one.shared_with(other))
         return cls(
             kind="race",
             message=f"{first} and {second} access {program.vocabulary.location_names[place]}, "

@@ -8,16 +8,44 @@ yet known to happen before, it is in a race; then everything that happens before
 
 Only new events are analysed: `truncate` undoes the tail of the trace, `extend` analyses what was
 appended since.
+
+The papers' words are methods here: `notdep`, `initials`, weak initials (`obstacles` to being one)
+and `~` (`left_of`). A sequence that is part of the trace is a mask of its events.
+
+`depends` is the one question about dependence. Sleep sets, wakeup trees, probes, done and don't-do
+sets ask it, and never compare footprints on their own: an order that knows better when steps
+commute (observers today, independence constraints tomorrow) answers it in its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from treadle.core.events import Codes, Footprint, Vocabulary
+from treadle.core.events import Codes, Footprint, Vocabulary, adder_key, writer_key
 
-Race = tuple[int, int]
-"""Two events, by index: `(e, e')` with `e ⋖ e'`, and `e'` was not blocked before `e`."""
+NONE = -1
+"""The index of an event that is not there."""
+
+
+Sleep = dict[int, Footprint]
+"""A sleep set: processes with the step each would take."""
+
+
+class Race(NamedTuple):
+    """Two events, by index: `e ⋖ e'`, and `e'` was not blocked before `e`."""
+
+    first: int
+    second: int
+
+
+class Altered(NamedTuple):
+    """A race whose second event, when it comes first, is another one."""
+
+    first: int
+    second: int
+    footprint: Footprint
+    """What it does then; or the same, after less (a take before which another gave back)."""
 
 
 def bits(mask: int) -> list[int]:
@@ -34,23 +62,38 @@ def bits(mask: int) -> list[int]:
     return found
 
 
+def lowest(mask: int) -> int:
+    """Return the index of the lowest set bit: the first of some events."""
+    return (mask & -mask).bit_length() - 1
+
+
+def conflicting(step: Footprint, touched: Sequence[int]) -> int:
+    """Return the mask of the events whose accesses conflict with a step's, by mask key."""
+    mask = 0
+    for key in step.conflicts:
+        mask |= touched[key]
+    return mask
+
+
 class Trace:
     """The execution under exploration."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._footprint = vocabulary.footprint
-        self.known_conflicting: dict[Footprint, int] = {}
-        """Answers of `conflicting`; emptied when the analysed events change."""
+        self._known: dict[Footprint, int] = {}
+        """Answers of `depends`; emptied when the analysed events change.
+
+        Makes readers(13) 1.08 times as fast under `optimal`."""
         self.processes: list[int] = []
         self.codes: list[Codes] = []
         self.footprints: list[Footprint] = []
         self.before: list[int] = []
         """Happens-before masks of the analysed events, each including the event itself."""
         self.previous: list[int] = []
-        """For each analysed event, the one before it in the same process, or -1."""
+        """For each analysed event, the one before it in the same process, or `NONE`."""
         self.latest: list[int] = []
-        """The latest analysed event of each process, or -1, by process number."""
+        """The latest analysed event of each process, or `NONE`, by process number."""
         self.created: dict[int, int] = {}
         """The event that spawned a process."""
         self.of_process: list[int] = []
@@ -58,11 +101,9 @@ class Trace:
         self.touched: list[int] = []
         self.races: list[Race] = []
         """Reversible races of the analysed events, in the order of their second events."""
-        self.altered: list[tuple[int, int, Footprint]] = []
-        """Races whose second event, when it comes first, is another one: with this footprint, or
-        after less (a take before which another gave back)."""
+        self.altered: list[Altered] = []
         self.undecided: list[Race] = []
-        """Races that only a run can judge (see `explore.blocking`)."""
+        """Races that only a run can judge (see `explore.probing`)."""
 
     def __len__(self) -> int:
         return len(self.processes)
@@ -96,35 +137,91 @@ class Trace:
         self.footprints += map(self._footprint, missing)
         return len(missing)
 
-    def conflicting(self, footprint: Footprint) -> int:
-        """Return the mask of the events that are dependent with a footprint."""
-        mask = self.known_conflicting[footprint] = self._touching(footprint)
+    # Dependence: the one question
+
+    def depends(self, step: Footprint) -> int:
+        """Return the mask of the analysed events that are dependent with one more step."""
+        mask = self._known.get(step)
+        if mask is None:
+            mask = self._known[step] = self._dependent_with(step)
         return mask
 
-    def _touching(self, footprint: Footprint) -> int:
-        """Return the mask of the events that are dependent with a footprint, counted anew."""
+    def _dependent_with(self, step: Footprint) -> int:
+        """Return the mask of the events that are dependent with a step: those that conflict."""
+        return conflicting(step, self.touched)
+
+    def are_dependent(self, step: Footprint, other: Footprint) -> bool:
+        """Tell whether two steps that can be taken here are dependent."""
+        return not step.conflict_set.isdisjoint(other.own)
+
+    def independent_of(self, step: Footprint, others: Mapping[int, Footprint]) -> Sleep:
+        """Return those of some processes' steps that are independent of one (`E ⊢ p♢q`)."""
+        own = step.own
+        return {q: other for q, other in others.items() if other.conflict_set.isdisjoint(own)}
+
+    # Sequences, in the papers' words
+
+    def notdep(self, e: int) -> int:
+        """Return `notdep(e, E)`: the events after `e` that do not happen after it."""
         mask = 0
-        for key in footprint.conflicts:
-            mask |= self.touched[key]
+        first, bit = 1 << e, 2 << e
+        for past in self.before[e + 1 :]:
+            if not past & first:
+                mask |= bit
+            bit <<= 1
         return mask
+
+    def initials(self, v: int) -> list[int]:
+        """Return `I(v)` (definition 4.1 of "Source Sets"): the events that can come first."""
+        before = self.before
+        return [event for event in bits(v) if before[event] & v == 1 << event]
+
+    def obstacles(self, process: int, step: Footprint, v: int) -> int:
+        """Return events of `v` because of which a process is no weak initial of it; 0 if it is one.
+
+        It is one, `p ∈ WI(v)`, if its first event in `v` is an initial, or if it has none there and
+        its step is independent of all (lemma 4.2 of "Source Sets"). Else something of `v` is
+        dependent with its step, or the event itself happens after something.
+        """
+        first = self.of_process[process] & v
+        if first:
+            first &= -first
+            if self.before[first.bit_length() - 1] & v == first:
+                return 0
+        dependent = self._known.get(step)  # mostly known: no call then
+        if dependent is None:
+            dependent = self.depends(step)
+        return dependent & v or first
+
+    def left_of(self, v: int, process: int, step: Footprint) -> int | None:
+        """Return what is left of `v` behind a step `p`; None if they are not consistent.
+
+        `u.p ~ v` (definition 4.5 of "Source Sets") if and only if `p` is a weak initial of what is
+        left of `v` behind `u`.
+        """
+        own = self.of_process[process] & v
+        if not own:
+            return None if self.depends(step) & v else v
+        first = own & -own
+        return v ^ first if self.before[first.bit_length() - 1] & v == first else None
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
         touched, of_process, created = self.touched, self.of_process, self.created
-        self.known_conflicting.clear()
+        self._known.clear()
         kept = (1 << length) - 1
         analysed = slice(length, len(self.before))
         for footprint in set(self.footprints[analysed]):
             for key in footprint.own:
                 touched[key] &= kept
             for child in footprint.spawns:
-                if created.get(child, -1) >= length:
+                if created.get(child, NONE) >= length:
                     del created[child]
         for process in set(self.processes[analysed]):
             of_process[process] = mask = of_process[process] & kept
             self.latest[process] = mask.bit_length() - 1
         for judged in (self.races, self.altered, self.undecided):
-            while judged and judged[-1][1] >= length:
+            while judged and judged[-1].second >= length:
                 judged.pop()
         del self.processes[length:], self.codes[length:], self.footprints[length:]
         del self.before[length:], self.previous[length:]
@@ -132,7 +229,7 @@ class Trace:
     def extend(self) -> None:
         """Analyse the events added since the last call, and sort out the races they close."""
         touched = self.touched
-        self.known_conflicting.clear()
+        self._known.clear()
         self._make_room()
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
@@ -149,7 +246,7 @@ class Trace:
                 dependent &= ~known
                 while dependent:
                     event = dependent.bit_length() - 1
-                    races.append((event, index))
+                    races.append(Race(event, index))
                     known |= before[event]
                     dependent &= ~known
             else:
@@ -169,10 +266,10 @@ class Trace:
         """
         known = base = self.past_of(process, last, footprint)
         candidates = []
-        dependent = self._touching(footprint) & ~known if footprint.conflicts else 0
+        dependent = self._dependent_with(footprint) & ~known if footprint.conflicts else 0
         while dependent:
             event = dependent.bit_length() - 1
-            candidates.append((event, index))
+            candidates.append(Race(event, index))
             known |= self.before[event]
             dependent &= ~known
         if footprint.guarded:
@@ -188,7 +285,7 @@ class Trace:
         vocabulary = self.vocabulary
         self.touched.extend([0] * (vocabulary.mask_keys - len(self.touched)))
         missing = len(vocabulary.process_names) - len(self.latest)
-        self.latest.extend([-1] * missing)
+        self.latest.extend([NONE] * missing)
         self.of_process.extend([0] * missing)
 
     def past_of(self, process: int, last: int, footprint: Footprint) -> int:
@@ -200,7 +297,7 @@ class Trace:
         if last >= 0:
             base = before[last]
         else:
-            creation = self.created.get(process, -1)
+            creation = self.created.get(process, NONE)
             base = before[creation] if creation >= 0 else 0
         for ended in footprint.joins:
             end = self.latest[ended]
@@ -216,15 +313,15 @@ class Trace:
         """
         footprint = self.footprints[index]
         blocking = 0
-        for taken, given, spare in footprint.takes:
-            if not spare:
-                blocking |= self.touched[given] & ~self.touched[taken]
+        for take in footprint.takes:
+            if not take.is_spare:
+                blocking |= self.touched[take.given] & ~self.touched[take.taken]
         for needed in footprint.needs:
             blocking |= self.touched[needed]
-        candidates = [race for race in candidates if not blocking >> race[0] & 1]
+        candidates = [race for race in candidates if not blocking >> race.first & 1]
         process = self.processes[index]
         retakes = [
-            (event, index)
+            Race(event, index)
             for event in self.previous_takes(footprint, base, process)
             if (event, index) not in candidates
         ]
@@ -234,21 +331,22 @@ class Trace:
             awaited = self.writers_of(self.vocabulary.awaited_locations(footprint))
             more = bits(awaited & ~base & ~self.of_process[process])
             self.undecided += dict.fromkeys(
-                [*candidates, *retakes, *((event, index) for event in more)]
+                [*candidates, *retakes, *(Race(event, index) for event in more)]
             )
         else:
             for race in candidates:
-                (self.undecided if self._brought(race[0], footprint) else self.races).append(race)
+                brought = self._brought(race.first, footprint)
+                (self.undecided if brought else self.races).append(race)
             for race in retakes:
-                if self._brought(race[0], footprint):
+                if self._brought(race.first, footprint):
                     self.undecided.append(race)
                 else:
-                    self.altered.append((*race, footprint))
+                    self.altered.append(Altered(*race, footprint))
 
     def _brought(self, event: int, footprint: Footprint) -> bool:
         """Tell whether an event may have brought all the units that a step took one of."""
         brings = self.footprints[event].brings
-        return bool(brings) and any(taken in brings for taken, _, _ in footprint.takes)
+        return bool(brings) and any(take.taken in brings for take in footprint.takes)
 
     def _judge_swap(self, candidates: list[Race], footprint: Footprint) -> None:
         """Sort the races of a compare-and-swap by what it would do before the other event.
@@ -256,23 +354,22 @@ class Trace:
         Before a successful compare-and-swap the location has the value that it compared with.
         """
         assert footprint.swap is not None
-        location, compared = footprint.swap
         for race in candidates:
-            other = self.footprints[race[0]]
-            if not self.writers_of([location]) >> race[0] & 1:
+            other = self.footprints[race.first]
+            if not self.writers_of([footprint.swap.location]) >> race.first & 1:
                 self.races.append(race)
             elif other.swap is None:
                 self.undecided.append(race)
-            elif (other.swap[1] == compared) == footprint.swap_succeeded:
+            elif (other.swap.compared == footprint.swap.compared) == footprint.swap_succeeded:
                 self.races.append(race)
             else:
-                self.altered.append((*race, self.vocabulary.other_outcome(footprint)))
+                self.altered.append(Altered(*race, self.vocabulary.other_outcome(footprint)))
 
     def writers_of(self, locations: Iterable[int]) -> int:
         """Return the mask of the events that wrote one of these locations."""
         mask = 0
         for location in locations:
-            mask |= self.touched[location * 4 + 1] | self.touched[location * 4 + 2]
+            mask |= self.touched[writer_key(location)] | self.touched[adder_key(location)]
         return mask
 
     def previous_takes(self, footprint: Footprint, base: int, process: int) -> list[int]:
@@ -283,10 +380,10 @@ class Trace:
         brought along.
         """
         mask = 0
-        for taken, _, _ in footprint.takes:
-            takes = self.touched[taken]
+        for take in footprint.takes:
+            takes = self.touched[take.taken]
             latest = takes.bit_length() - 1
-            if takes and not footprint.needs and taken not in self.footprints[latest].brings:
+            if takes and not footprint.needs and take.taken not in self.footprints[latest].brings:
                 takes = 1 << latest
             mask |= takes
         return bits(mask & ~base & ~self.of_process[process])
@@ -297,11 +394,11 @@ class Trace:
         `past` is what happens before it whatever it accesses. It makes the masks answer questions
         about `v = u.p`; `pop_imagined` takes it back.
         """
-        self.known_conflicting.clear()
+        self._known.clear()
         self._make_room()
         index = len(self.before)
         known = past
-        dependent = self._touching(footprint) & within & ~known
+        dependent = conflicting(footprint, self.touched) & within & ~known
         while dependent:
             event = dependent.bit_length() - 1
             known |= self.before[event]
@@ -322,16 +419,6 @@ class Trace:
     def pop_imagined(self) -> None:
         """Take the last imagined event back."""
         self.truncate(len(self.before) - 1)
-
-    def after_one(self, e: int) -> int:
-        """Return the mask of the events that happen after one event."""
-        mask = 0
-        first, bit = 1 << e, 2 << e
-        for past in self.before[e + 1 :]:
-            if past & first:
-                mask |= bit
-            bit <<= 1
-        return mask
 
     def after(self, first: int = 0) -> list[int]:
         """Return, for each event from `first` on, the mask of the events that happen after it."""

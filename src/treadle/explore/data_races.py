@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from treadle.core.events import Footprint, Vocabulary
-from treadle.core.happens_before import Trace, bits
+from treadle.core.events import Footprint, Vocabulary, location_of_key
+from treadle.core.happens_before import Race, Trace, bits
 
 
-def data_races(trace: Trace) -> Iterator[tuple[int, int]]:
+def data_races(trace: Trace) -> Iterator[Race]:
     """Yield pairs of events that access the same data without synchronisation between them."""
     vocabulary = trace.vocabulary
     before: list[int] = []
@@ -38,7 +38,7 @@ def data_races(trace: Trace) -> Iterator[tuple[int, int]]:
         for key in data:
             racing |= touched.get(key, 0)
         for event in bits(racing & ~known):
-            yield event, index
+            yield Race(event, index)
         before.append(known)
         latest[process] = index
         created.update(dict.fromkeys(footprint.spawns, index))
@@ -51,5 +51,5 @@ def _conflicts(footprint: Footprint, vocabulary: Vocabulary) -> tuple[list[int],
     data: list[int] = []
     synchronising: list[int] = []
     for key in footprint.conflicts:
-        (data if key >> 2 in vocabulary.data else synchronising).append(key)
+        (data if location_of_key(key) in vocabulary.data else synchronising).append(key)
     return data, synchronising

@@ -1,10 +1,10 @@
-"""Races that only a run can judge (seed 002, section 8.2: algorithms 5 and 6, and beyond).
+"""Races that only a run can judge ("Source Sets", J. ACM 2017, section 8.2, and beyond).
 
 `Trace.extend` decides the races of steps that do the same wherever they are enabled. What remains
 are steps whose enabledness or accesses in another order only a run can tell:
 
 - a condition over shared variables, or a process that is still blocked at the end. For such a step
-  of a process `p` and an earlier event `e`, algorithm 6 considers every subsequence `u` of
+  of a process `p` and an earlier event `e`, algorithms 5 and 6 consider every subsequence `u` of
   `w = notdep(e, E)` that is closed under happens-before, such that `e` disables `p` after
   `pre(E, e).u`, and takes `v = u.p`;
 - a step whose accesses depend on the values that it reads ("open"). The papers exclude it: property
@@ -22,74 +22,85 @@ a race with it, once `v` is explored.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treadle.core.events import Codes, Footprint
+from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace, bits
-from treadle.core.program import CannotStepError, Run
+from treadle.core.program import CannotStepError, Program, Run
+from treadle.core.result import Result
+from treadle.explore.reversals import EVERYTHING, Reversal, everything_after
 
-Probe = Callable[[Sequence[int], list[Codes], int], Footprint | None]
-"""Run processes, comparing with these codes, and one more: its footprint, None if disabled."""
-
-Reversal = tuple[int, int, list[int], int]
-"""`(e, w, lasts, seen)`: explore `v = w.e'` after `pre(E, e)`, for each event `e'` of `lasts`.
-
-`seen` is the mask of the events before the race's second one, if that is only imagined now."""
+_KEPT = 100_000
 
 
-def probed_reversals(trace: Trace, run: Run, after: list[int], probe: Probe) -> Iterator[Reversal]:
-    """Yield the reversals of steps that only a probe can judge.
+class Probes:
+    """Runs that are made only to learn what a process would do in another order."""
 
-    The step that a reversal imagines is in the trace while the reversal is handled, not longer.
-    """
-    for e, index in trace.undecided:
-        footprint = trace.footprints[index]
-        step = _Step(
-            process=trace.processes[index],
-            past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
-            watched=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
-            tail=after[index] | 1 << index,
-            enabling=_enabling(trace, footprint) & (1 << index) - 1,
-        )
-        yield from _reversals(trace, e, step, after, probe)
-    for process, codes in run.blocked():
-        footprint = trace.vocabulary.footprint(codes)
-        base = trace.past_of(process, trace.latest[process], footprint)
-        watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
-        step = _Step(process=process, past=base, watched=watched, tail=0, enabling=-1)
-        takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
-        for e in bits((watched | takes) & ~base & ~trace.of_process[process]):
-            yield from _reversals(trace, e, step, after, probe)
+    def __init__(self, program: Program, result: Result) -> None:
+        self._program = program
+        self._result = result
+        self._known: dict[tuple[tuple[int, ...], int], Footprint | None] = {}
 
+    def probe(self, trace: Trace, events: Sequence[int], process: int) -> Footprint | None:
+        """Run events of the trace and then a process: its footprint, or None if it is disabled."""
+        processes = [trace.processes[event] for event in events]
+        key = (tuple(processes), process)
+        if key in self._known:
+            return self._known[key]
+        run = self._program.start()
+        differing = run.replay(processes, [trace.codes[event] for event in events], len(processes))
+        if differing >= 0:
+            raise CannotStepError(processes[differing])
+        found = None
+        if run.is_enabled(process):
+            found = self._program.vocabulary.footprint(run.step(process))
+        run.close()
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        self._known[key] = found
+        self._result.probes += 1
+        return found
 
-def altered_reversals(
-    trace: Trace, altered: Iterable[tuple[int, int, Footprint]], after: list[int]
-) -> Iterator[Reversal]:
-    """Yield the reversals whose second event is another one when it comes first.
+    def reversals(self, trace: Trace, run: Run, after: list[int]) -> Iterator[Reversal]:
+        """Yield the reversals of steps that only a probe can judge.
 
-    Of two takes with a give between them (algorithms 3 and 4), the second no longer happens after
-    what the give happened after; a compare-and-swap turns out the other way. So that event is
-    imagined anew in `v`.
-    """
-    for e, index, footprint in altered:
-        process = trace.processes[index]
-        past = trace.past_of(process, trace.previous[index], footprint)
-        w = everything_after(trace, e) & ~after[e]
-        last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)
-        yield e, w, [last], (1 << index) - 1
-        trace.pop_imagined()
+        The step that a reversal imagines is in the trace while the reversal is handled, not longer.
+        """
+        for step in _steps_to_probe(trace, run, after):
+            yield from self._reversals_of(trace, step, after)
 
-
-def everything_after(trace: Trace, e: int) -> int:
-    """Return the mask of the events after `e` in the trace."""
-    return (1 << len(trace.before)) - (2 << e)
+    def _reversals_of(self, trace: Trace, step: _Step, after: list[int]) -> Iterator[Reversal]:
+        """Yield the ways to let one step come before `e`."""
+        e = step.e
+        prefix = (1 << e) - 1
+        w = everything_after(trace, e) & ~after[e] & ~step.tail
+        own = step.past & ~prefix
+        if own & ~w:
+            return
+        seen = {w}
+        todo = [w]
+        while todo:
+            u = todo.pop()
+            footprint = self.probe(trace, [*range(e), *bits(u)], step.process)
+            if footprint is None and u == w and not step.enabling & (after[e] | 1 << e):
+                raise CannotStepError(step.process)  # what is left out cannot have enabled it
+            if footprint is not None and trace.are_dependent(footprint, trace.footprints[e]):
+                last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
+                yield Reversal(e, u, [last])
+                trace.pop_imagined()
+            for event in bits(u & step.watched):
+                smaller = u & ~(after[event] | 1 << event)
+                if smaller not in seen and not own & ~smaller:
+                    seen.add(smaller)
+                    todo.append(smaller)
 
 
 @dataclass(slots=True)
 class _Step:
-    """The step that is to come before `e`."""
+    """A step that may have to come before an event `e`."""
 
+    e: int
     process: int
     past: int
     """What happens before it whatever it accesses."""
@@ -98,46 +109,35 @@ class _Step:
     tail: int
     """Itself and what happened after it."""
     enabling: int
-    """Events on which it may depend whether it is enabled; -1 if it was not."""
+    """Events on which it may depend whether it is enabled."""
+
+
+def _steps_to_probe(trace: Trace, run: Run, after: list[int]) -> Iterator[_Step]:
+    """Yield the second events of undecided races, and what blocked processes might do."""
+    for e, index in trace.undecided:
+        footprint = trace.footprints[index]
+        yield _Step(
+            e,
+            process=trace.processes[index],
+            past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
+            watched=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
+            tail=after[index] | 1 << index,
+            enabling=_enabling(trace, footprint) & (1 << index) - 1,
+        )
+    for process, codes in run.blocked():
+        footprint = trace.vocabulary.footprint(codes)
+        base = trace.past_of(process, trace.latest[process], footprint)
+        watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
+        takes = sum(1 << event for event in trace.previous_takes(footprint, base, process))
+        for e in bits((watched | takes) & ~base & ~trace.of_process[process]):
+            yield _Step(e, process, past=base, watched=watched, tail=0, enabling=EVERYTHING)
 
 
 def _enabling(trace: Trace, footprint: Footprint) -> int:
     """Return the events on which it may depend whether a step is enabled."""
     mask = trace.writers_of(trace.vocabulary.awaited_locations(footprint))
-    for taken, given, _ in footprint.takes:
-        mask |= trace.touched[taken] | trace.touched[given]
+    for take in footprint.takes:
+        mask |= trace.touched[take.taken] | trace.touched[take.given]
     for needed in footprint.needs:
         mask |= trace.touched[needed]
     return mask
-
-
-def _reversals(
-    trace: Trace, e: int, step: _Step, after: list[int], probe: Probe
-) -> Iterator[Reversal]:
-    """Yield the ways to let one step come before `e`."""
-    prefix = (1 << e) - 1
-    w = everything_after(trace, e) & ~after[e] & ~step.tail
-    own = step.past & ~prefix
-    if own & ~w:
-        return
-    seen = {w}
-    todo = [w]
-    while todo:
-        u = todo.pop()
-        events = [*range(e), *bits(u)]
-        footprint = probe(
-            [trace.processes[event] for event in events],
-            [trace.codes[event] for event in events],
-            step.process,
-        )
-        if footprint is None and u == w and not step.enabling & (after[e] | 1 << e):
-            raise CannotStepError(step.process)  # what is left out cannot have enabled it
-        if footprint is not None and footprint.conflicts_with(trace.footprints[e]):
-            last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
-            yield e, u, [last], -1
-            trace.pop_imagined()
-        for event in bits(u & step.watched):
-            smaller = u & ~(after[event] | 1 << event)
-            if smaller not in seen and not own & ~smaller:
-                seen.add(smaller)
-                todo.append(smaller)

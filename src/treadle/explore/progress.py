@@ -13,7 +13,11 @@ import statistics
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Protocol
+
+from treadle.core.happens_before import Trace
+from treadle.core.result import Result
 
 _SAMPLES = 20
 
@@ -95,3 +99,65 @@ class Estimator:
         self._samples.append(total)
         spread = statistics.pstdev(self._samples)
         return Estimate(total, max(float(executions), total - 2 * spread), total + 2 * spread, done)
+
+
+class Meter:
+    """Measures the time of a search, estimates what is left, and tells a listener."""
+
+    def __init__(self, result: Result, trace: Trace, listener: Listener | None) -> None:
+        self._result = result
+        self._trace = trace
+        self._listener = listener
+        self._estimator: Estimator | None = None
+        self._next_tell = 0.0
+        self._started = 0.0
+
+    def start(self) -> None:
+        """Begin to measure the time."""
+        self._started = perf_counter()
+
+    def estimate_by(self, todo: Callable[[int], int]) -> None:
+        """Estimate the size of the tree from how many branches wait at each depth.
+
+        A sampling algorithm has no tree to tell it from.
+        """
+        self._estimator = Estimator(todo)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return perf_counter() - self._started
+
+    def branched(self, depth: int) -> None:
+        """Note that the search goes on with another branch at a depth."""
+        if self._estimator is not None:
+            self._estimator.branched(depth)
+
+    def estimate(self) -> Estimate | None:
+        """Estimate the size of the space, if that can be told."""
+        if self._estimator is None:
+            return None
+        return self._estimator.estimate(self._result.executions, len(self._trace))
+
+    def tell_if_due(self) -> None:
+        """Tell the listener how far the search is, once per interval."""
+        if self._listener is not None and perf_counter() >= self._next_tell:
+            self.tell()
+            self._next_tell = perf_counter() + self._listener.interval
+
+    def tell(self, *, final: bool = False) -> None:
+        """Tell the listener how far the search is."""
+        if self._listener is None:
+            return
+        result = self._result
+        self._listener(
+            Progress(
+                executions=result.executions,
+                blocked=result.blocked,
+                failures=len(result.failures),
+                depth=len(self._trace),
+                seconds=self.seconds,
+                estimate=None if final else self.estimate(),
+                final=final,
+            )
+        )

@@ -8,22 +8,39 @@ leaves it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
+from treadle.core.result import Result
 
 if TYPE_CHECKING:
     from treadle.explore.search import Search
 
-Sleep = dict[int, Footprint]
-"""A sleep set: processes with the step each would take."""
+# What `decide` returns in place of a process, and how executions end
 
 ENDED = -1
-"""`decide`: no process is enabled."""
+"""No process is enabled."""
 BLOCKED = -2
-"""`decide`: all enabled processes are asleep, so everything from here on was explored before."""
+"""All enabled processes are asleep, so everything from here on was explored before."""
+STEPS = -3
+"""The budget on steps cut the execution."""
+DIFFERS = -4
+"""Steps that were replayed are not the recorded ones."""
+
+# Why a branch is not explored
+
+ASLEEP = "asleep"
+"""Everything from there on was explored before."""
+FORBIDDEN = "forbidden"
+"""Another execution leads to the same state."""
+
+AS_PLANNED = -1
+"""`follow`: no step differed from its plan."""
+EXPLORED = -1
+"""`backtrack`: nothing is left to do."""
 
 
 class Algorithm(ABC):
@@ -33,6 +50,12 @@ class Algorithm(ABC):
     """Whether the search is complete when `backtrack` finds nothing more to do."""
     sees_every_order: ClassVar[bool] = True
     """Whether all orders of dependent steps are seen, and not only what they lead to."""
+    repeats_classes: ClassVar[bool] = False
+    """Whether equivalent executions are explored more than once."""
+    never_blocks: ClassVar[bool] = False
+    """Whether no execution is begun that turns out to be redundant."""
+    is_guided: ClassVar[bool] = False
+    """Whether executions are cut on purpose: a search that cut them all is complete then."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
 
@@ -60,9 +83,9 @@ class Algorithm(ABC):
         return False
 
     def follow(self, run: Run) -> int:
-        """Take the steps that are planned here; return the index of one that differed, or -1."""
+        """Take the steps that are planned here; return which one differed, or `AS_PLANNED`."""
         del run
-        return -1
+        return AS_PLANNED
 
     @property
     def is_free(self) -> bool:
@@ -78,7 +101,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def backtrack(self) -> int:
-        """Return the number of steps that the next execution shares with this one, or -1."""
+        """Return how many steps the next execution shares with this one, or `EXPLORED`."""
 
     def known_pairs(self, since: int) -> int:
         """Return how many pairs of events it has compared that end at index `since` or later."""
@@ -88,3 +111,10 @@ class Algorithm(ABC):
     @abstractmethod
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""
+
+    def violations(self) -> Iterator[str]:
+        """Yield what is wrong with the algorithm's sets and trees: nothing, if all is well."""
+        return iter(())
+
+    def report(self, result: Result) -> None:  # noqa: B027 - only for those that count something
+        """Add to the result what only the algorithm can tell."""

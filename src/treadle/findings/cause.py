@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from treadle.core.errors import TreadleError
+from treadle.core.events import location_of_key
 from treadle.core.failure import Cause, Failure, error_in_words, without_addresses
 from treadle.core.happens_before import Race, Trace
 from treadle.core.program import CannotStepError, Program, Run
@@ -66,7 +67,7 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
     except (CannotStepError, TreadleError):  # the program is not deterministic
         return None
     if failure.pair is not None:
-        return failing.cause(failure.pair)
+        return failing.cause(Race(*failure.pair))
     found = None
     for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
         outcome = _reversed(program, failing.trace, schedule, race)
@@ -123,7 +124,7 @@ def _candidates(execution: _Execution, failing: int) -> list[Race]:
     """Return the races that the failing step depends on, in the order in which to try them."""
     trace = execution.trace
     unsynchronised = set(islice(data_races(trace), _PAIRS))
-    known = [*trace.races, *trace.undecided, *((e, later) for e, later, _ in trace.altered)]
+    known = [*trace.races, *trace.undecided, *(Race(e, later) for e, later, _ in trace.altered)]
     known += [race for race in unsynchronised if _can_be_reversed(trace, race)]
     past = trace.before[failing]
 
@@ -151,8 +152,8 @@ def _is_about_data(trace: Trace, race: Race) -> bool:
     one, other = (trace.footprints[event] for event in race)
     awaited: set[int] = set()
     for footprint in (one, other):
-        awaited.update(key >> 2 for key, _, _ in footprint.takes)
-        awaited.update(key >> 2 for key in footprint.needs)
+        awaited.update(location_of_key(take.taken) for take in footprint.takes)
+        awaited.update(map(location_of_key, footprint.needs))
         awaited.update(footprint.awaits)
     return not awaited.issuperset(_conflicts(trace, race))
 
@@ -160,7 +161,7 @@ def _is_about_data(trace: Trace, race: Race) -> bool:
 def _conflicts(trace: Trace, race: Race) -> set[int]:
     """Return the locations because of which two steps are dependent."""
     one, other = (trace.footprints[event] for event in race)
-    return {key >> 2 for key in one.own if key in other.conflict_set}
+    return one.shared_with(other)
 
 
 def _affordable(races: list[Race], steps: int) -> list[Race]:

@@ -1,8 +1,8 @@
 """Mailboxes: messages in order of sending, taken by blocking, selective or timed receives.
 
-Dependence is as fine as in seed 002, sections 2 and 10: two sends to one mailbox are dependent; a
-send is dependent with the receive of its own message, not with that of another one; a receive
-that timed out is dependent with the sends whose message it could have taken.
+Dependence is as fine as in "Source Sets" (J. ACM 2017), sections 2 and 10: two sends to one mailbox
+are dependent; a send is dependent with the receive of its own message, not with that of another
+one; a receive that timed out is dependent with the sends whose message it could have taken.
 """
 
 from __future__ import annotations

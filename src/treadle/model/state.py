@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.events import OPEN, Mode, code
+from treadle.core.events import NEXT_LOCATION, OPEN, Mode, code
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
@@ -22,13 +22,14 @@ Append = Callable[[int], None]
 class Array:
     """A fixed number of shared elements, each a location of its own."""
 
-    __slots__ = ("_append", "_first", "_name", "_run", "_values")
+    __slots__ = ("_append", "_first", "_name", "_read", "_run", "_store", "_values")
 
     def __init__(self, run: ModelRun, name: str, first: int, values: list[Any]) -> None:
         self._run = run
         self._append = run.append
         self._name = name
         self._first = first
+        self._read, self._store = code(first, Mode.READ), code(first, Mode.STORE)
         self._values = values
 
     def cas(self, index: int, old: Any, new: Any) -> bool:
@@ -47,7 +48,7 @@ class Array:
         value = self._values[index]
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4)
+        self._append(self._read + index * NEXT_LOCATION)
         return value
 
     def __setitem__(self, index: int, value: Any) -> None:
@@ -56,7 +57,7 @@ class Array:
         self._values[index] = value
         if index < 0:
             index += len(self._values)
-        self._append(self._first + index << 4 | Mode.STORE)
+        self._append(self._store + index * NEXT_LOCATION)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -82,7 +83,7 @@ def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
         run.append(OPEN)
         return
     key = ("compared", location, old)
-    run.append(run.vocabulary.location(key, "(compared)") << 4 | Mode.SWAP)
+    run.append(code(run.vocabulary.location(key, "(compared)"), Mode.SWAP))
 
 
 def is_plain(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The programs and tables of seed 004: Eager POR (ATVA 2016).
+"""The programs and tables of "Efficient Verification of Program Fragments: Eager POR" (ATVA 2016).
 
 Each statement of the paper's programs that touches shared state is one step.
 """
@@ -73,8 +73,8 @@ def readers_writers(n: int) -> Program:
 def last_zero(n: int) -> Program:
     """One process looks for the last zero of an array while the `n - 1` others update it.
 
-    The paper does not print it. Its counts are those of the program of figure 11 of seed 002 with
-    each element computed from the next one instead of the one before.
+    The paper does not print it. Its counts are those of the program of figure 11 of "Source Sets"
+    with each element computed from the next one instead of the one before.
     """
     program = Program(f"last-zero({n})", array=[0] * (n + 1))
 

@@ -1,4 +1,4 @@
-"""What seed 004 prints in its appendix A, from which its tables 1 to 3 are taken.
+"""What "Eager POR" (ATVA 2016) prints in its appendix A, from which its tables 1 to 3 are taken.
 
 One line for each row: n and algorithm, then the time in seconds, traces, dependency checks, race
 checks and unsatisfiable constraint systems. A dash stands for what is not printed, or cannot be

@@ -1,4 +1,4 @@
-"""The programs and tables of seed 002: source- and optimal-DPOR (Journal of the ACM 64, 2017).
+"""The programs and tables of "Source Sets" (Journal of the ACM 64, 2017).
 
 Each statement that touches shared state is one step, as in the paper; what a process does with its
 own variables belongs to the step before it.

@@ -1,4 +1,4 @@
-"""The programs and tables of seed 000: context-sensitive independence and observers (JSS 2023).
+"""The programs and tables of JSS 2023: context-sensitive independence and observers.
 
 What a process does between two `yield`s is one of the paper's atomic blocks.
 """

@@ -9,7 +9,7 @@ from treadle.core.errors import TreadleError
 from treadle.model import Program
 
 WHOLE_STATES = " comparing whole states"
-"""Behind the name of a context-sensitive algorithm: without the refined check of seed 000."""
+"""Behind the name of a context-sensitive algorithm: without the refined check of JSS 2023."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,12 +89,10 @@ class Session:
         name = algorithm or self.settings.algorithm
         _refuse_combination(name, self.settings)
         while True:
-            search = self._search(name, listener)
             try:
-                result = search.explore()
+                result = self._search(name, listener).explore()
             except Restart:
                 continue
-            result.peak_nodes = getattr(search.algorithm, "peak_nodes", 0)
             for failure in result.failures:
                 failure.test = self.test
             return result

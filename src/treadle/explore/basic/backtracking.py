@@ -1,16 +1,20 @@
-"""What `exhaustive`, `sleep`, `classic` and `source` share: backtrack sets and sleep sets.
+"""What `exhaustive`, `sleep`, `classic`, `source` and `context` share: backtrack and sleep sets.
 
 For every prefix `E` of the current execution there is `backtrack(E)`, the processes to be explored
 from `E`, and `sleep(E)`, those whose exploration would be redundant, with the step each would take
-(seed 002, section 2). The algorithms differ in what `backtrack(E)` starts with, and in what a race
-adds to it.
+("Source Sets", J. ACM 2017, section 2). The algorithms differ in what `backtrack(E)` starts with,
+and in what a race adds to it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from treadle.core.events import Footprint
+from treadle.core.happens_before import Sleep
 from treadle.core.program import CannotStepError, Run
-from treadle.explore.strategy import ENDED, Algorithm, Sleep
+from treadle.explore.invariants import wrong_lengths
+from treadle.explore.strategy import ENDED, EXPLORED, Algorithm
 
 
 class Backtracking(Algorithm):
@@ -54,9 +58,7 @@ class Backtracking(Algorithm):
             self._next_sleep = {}
             return
         self.search.result.dependency_checks += len(sleep)
-        self._next_sleep = {
-            q: step for q, step in sleep.items() if not step.conflicts_with(footprint)
-        }
+        self._next_sleep = self.search.trace.independent_of(footprint, sleep)
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Plan nothing: every branch is known from the start."""
@@ -74,7 +76,22 @@ class Backtracking(Algorithm):
                     self._next_backtrack = self.backtrack_sets[depth]
                     del self.sleep[depth:], self.backtrack_sets[depth:]
                     return depth
-        return -1
+        return EXPLORED
+
+    def explore_one_of(self, e: int, initials: list[int]) -> None:
+        """Make sure that `backtrack(pre(E, e))` has the process of one of some events."""
+        processes = [self.search.trace.processes[event] for event in initials]
+        backtrack = self.backtrack_sets[e]
+        if not any(process in backtrack for process in processes):
+            backtrack.append(processes[0])
+
+    def violations(self) -> Iterator[str]:
+        """Yield what is wrong with the sets along the current execution."""
+        trace = self.search.trace
+        yield from wrong_lengths(trace, sleep=self.sleep, backtrack=self.backtrack_sets)
+        for depth, process in enumerate(trace.processes):
+            if process not in self.backtrack_sets[depth]:
+                yield f"a process outside of the backtrack set was explored after {depth} steps"
 
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""

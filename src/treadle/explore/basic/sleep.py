@@ -1,4 +1,4 @@
-"""Sleep sets alone (Godefroid 1996; seed 002, section 2).
+"""Sleep sets alone (Godefroid 1996; "Source Sets", J. ACM 2017, section 2).
 
 Explores every enabled process in every state except those asleep: never two complete executions of
 one class, but many that are begun and then blocked.
@@ -15,4 +15,9 @@ class SleepSets(Backtracking):
 
     def first_choices(self, run: Run, process: int) -> list[int]:
         """Return all enabled processes, the default schedule's choice first."""
-        return [process, *(other for other in run.enabled() if other != process)]
+        return everybody(run, process)
+
+
+def everybody(run: Run, process: int) -> list[int]:
+    """Return all enabled processes, a given one first."""
+    return [process, *(other for other in run.enabled() if other != process)]

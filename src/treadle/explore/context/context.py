@@ -1,4 +1,4 @@
-"""Context-sensitive DPOR, DPOR-cs, on source-DPOR (seed 000, section 3.1; seed 003, section 2.5).
+"""Context-sensitive DPOR, DPOR-cs, on source-DPOR (JSS 2023, section 3.1).
 
 Two racing steps that reach the same state in either order are independent in that context. The race
 is reversed all the same, because what comes before may matter; but the sequence that reverses it
@@ -13,12 +13,13 @@ from typing import ClassVar
 from treadle.core.events import Footprint
 from treadle.core.happens_before import bits
 from treadle.core.program import Run
+from treadle.explore.basic.backtracking import Backtracking
 from treadle.explore.context.dontdo import DontDo, forbidden, inherited
 from treadle.explore.context.state_check import Contexts, Reordering
-from treadle.explore.source_sets.source import Source
+from treadle.explore.reversals import reversals
 
 
-class Context(Source):
+class Context(Backtracking):
     """Source-DPOR with sequences in its sleep sets."""
 
     sees_every_order: ClassVar[bool] = False
@@ -44,12 +45,14 @@ class Context(Source):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""
         self.contexts.follow(run, outcome)
-        super().analyse(run, outcome)
+        for race in reversals(self.search, run, since=self.search.shared):
+            for last in race.lasts:
+                self._reverse(race.e, last, race.upto(last))
 
-    def _add_initial(self, e: int, last: int, v: int) -> None:
+    def _reverse(self, e: int, last: int, v: int) -> None:
         """Reverse the race `(e, e')`, and forbid its end if that leads nowhere new."""
-        super()._add_initial(e, last, v)
         trace = self.search.trace
+        self.explore_one_of(e, trace.initials(v))
         if self.contexts.can_agree(e, last):
             ance = bits(trace.before[last] & v & ~(1 << last))
             dont = self.contexts.agree(Reordering(e, ance, [e, last], [last, e]))

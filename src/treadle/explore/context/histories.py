@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from treadle.core.events import Footprint
+from treadle.core.events import Footprint, adds_key, changes_key, location_of_key
 from treadle.core.steps import Step
 
 _Numbers = tuple[int, ...]
@@ -38,10 +38,10 @@ class _Touched(NamedTuple):
 
 class _TouchedBy(dict[Footprint, _Touched]):
     def __missing__(self, footprint: Footprint) -> _Touched:
-        looked = {key >> 2 for key in footprint.conflicts}
-        looked -= {key >> 2 for key in footprint.overwrites}
-        changed = {key >> 2 for key in footprint.own if key & 3}
-        adds = any(key & 3 == 2 for key in footprint.own)
+        looked = set(map(location_of_key, footprint.conflicts))
+        looked -= set(map(location_of_key, footprint.overwrites))
+        changed = {location_of_key(key) for key in footprint.own if changes_key(key)}
+        adds = any(map(adds_key, footprint.own))
         found = self[footprint] = _Touched(tuple(sorted(looked)), frozenset(changed), adds)
         return found
 

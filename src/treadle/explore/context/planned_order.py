@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
-from treadle.explore.observers.observation import dependent_events, observed_writes
 
 
 class Imagined(Trace):
@@ -16,7 +15,7 @@ class Imagined(Trace):
     def imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
         """Hold a sequence of steps in place of the one before."""
         self.processes, self.footprints = processes, footprints
-        self.known_conflicting.clear()
+        self._known.clear()
         self.touched = touched = [0] * self.vocabulary.mask_keys
         self.of_process = of_process = [0] * len(self.vocabulary.process_names)
         before: list[int] = []
@@ -59,27 +58,4 @@ class Imagined(Trace):
     def _dependent_on(self, index: int, footprint: Footprint) -> int:
         """Return the mask of the steps that the next one depends on."""
         del index
-        return self._touching(footprint)
-
-
-class ImaginedObserved(Imagined):
-    """A sequence of steps and its happens-before order modulo observability."""
-
-    def conflicting(self, footprint: Footprint) -> int:
-        """Return the mask of the steps that are dependent with one more at the end."""
-        mask = dependent_events(footprint, self.touched, self._overwriting)
-        self.known_conflicting[footprint] = mask
-        return mask
-
-    def _begin(self) -> None:
-        self._looked_at = observed_writes(self.footprints)
-        self._overwriting = [0] * len(self.touched)
-
-    def _dependent_on(self, index: int, footprint: Footprint) -> int:
-        overwriting = self._overwriting
-        mask = dependent_events(footprint, self.touched, overwriting)
-        for key in self._looked_at[index]:
-            mask |= overwriting[key]
-        for key in footprint.overwrites:
-            overwriting[key] |= 1 << index
-        return mask
+        return self._dependent_with(footprint)

@@ -1,4 +1,4 @@
-"""States of other orders: whether racing steps commute where they met (seed 000, section 3).
+"""States of other orders: whether racing steps commute where they met (JSS 2023, section 3).
 
 The context-sensitive check of a race `(e, e')` compares the state after `E'.u.e.e'` with that after
 `E'.u.e'.e`, where `E'` is what comes before `e` and `u` the ancestors of `e'` after it. Both are

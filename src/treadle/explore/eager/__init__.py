@@ -1,1 +1,4 @@
-"""Eager POR: plan interleavings before they are run (ATVA 2016)."""
+"""Eager POR: plan interleavings before they are run.
+
+"Eager POR" is "Efficient Verification of Program Fragments: Eager POR" (ATVA 2016).
+"""

@@ -1,4 +1,4 @@
-"""Trace constraint systems (seed 004, section 3.3): all traces of a section, without running it.
+"""Trace constraint systems ("Eager POR", ATVA 2016, section 3.3): all traces of a section.
 
 A section's events are numbered `0 .. n-1` in the order in which they were first executed. `C` lists
 its dependent pairs `(i, j)`, `i < j`; the program order is the same in every trace. A trace

@@ -1,4 +1,4 @@
-"""Eager POR (seed 004, figure 3): plan all traces of a section in advance.
+"""Eager POR ("Eager POR", ATVA 2016, figure 3): plan all traces of a section in advance.
 
 EPOR is source-DPOR that explores section after section instead of step after step:
 
@@ -39,13 +39,16 @@ dependencies, which the paper leaves to future work.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import bits
+from treadle.core.happens_before import Sleep
 from treadle.core.program import CannotStepError, Restart, Run
+from treadle.explore.eager.growth import Adaptive, Growth, Short
 from treadle.explore.eager.plan import Plan
 from treadle.explore.eager.section import Section, Step
-from treadle.explore.strategy import ENDED, Algorithm, Sleep
+from treadle.explore.reversals import reversals
+from treadle.explore.strategy import ENDED, Algorithm
 
 
 @dataclass(slots=True)
@@ -70,8 +73,12 @@ class _Candidate:
 class Eager(Algorithm):
     """Source-DPOR over sections."""
 
+    growth_type: ClassVar[type[Growth]] = Growth
+    """What sections grow by."""
+
     def prepare(self) -> None:
         """Begin with no section."""
+        self._growth = self.growth_type()
         self.sections: list[Section] = []
         """The sections of the current execution, some of them left in the middle."""
         self.owners: list[Section] = []
@@ -160,7 +167,7 @@ class Eager(Algorithm):
                 continue
             candidate = self._candidates.get(process) or self._look_at(process, section, run)
             if not candidate.pins:
-                rank = self.rank(section, process, candidate.branches)
+                rank = self._growth.rank(section, process, candidate.branches)
                 if best < 0 or rank < lowest:
                     best, lowest = process, rank
             elif pinning < 0 and section.can_pin(candidate.pins):
@@ -181,14 +188,6 @@ class Eager(Algorithm):
         self._candidates[process] = candidate
         return candidate
 
-    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
-        """Rank the processes that can join: one takes all the steps that it can, then the next.
-
-        Who branches comes first, before a step of another ends the section. Among equals the
-        youngest comes first, which blocks the fewest executions where that was measured.
-        """
-        return process != section.processes[-1], not branches
-
     def executed(self, process: int, footprint: Footprint) -> None:
         """Add the step to the section that is being made, or begin a new one with it."""
         result = self.search.result
@@ -203,7 +202,7 @@ class Eager(Algorithm):
             section.compare(step)
             result.dependency_checks += len(section.processes)
             result.race_checks += len(section.processes)
-            if not (section.admits(step) and self.suits(section, step)):
+            if not (section.admits(step) and self._growth.suits(section, step)):
                 self._close(section)
                 section, step = None, Step(process, footprint, reading, self._place)
         if section is None:
@@ -215,11 +214,6 @@ class Eager(Algorithm):
         self.owners.append(section)
         self.in_plan.append(True)
 
-    def suits(self, section: Section, step: Step) -> bool:
-        """Tell whether a step that a section admits should belong to it: all that can."""
-        del section, step
-        return True
-
     def _branched(self, process: int, footprint: Footprint) -> None:
         """Take note of the step that a race asked for: a section of its own (lines 17 to 21)."""
         owner, self._branch = self.sections[-1], ENDED
@@ -227,9 +221,7 @@ class Eager(Algorithm):
         self.in_plan.append(False)
         self.nodes[owner.start + owner.length].done[process] = footprint
         self.search.result.dependency_checks += len(self._sleep)
-        self._sleep = {
-            q: step for q, step in self._sleep.items() if not step.conflicts_with(footprint)
-        }
+        self._sleep = self.search.trace.independent_of(footprint, self._sleep)
 
     def _close(self, section: Section) -> None:
         """End the making of a section."""
@@ -265,10 +257,10 @@ class Eager(Algorithm):
             self._close(self._open)
         if len(self.sections) == 1 and all(self.in_plan) and not run.blocked():
             return
-        for e, w, lasts, seen in self.search.reversals(run, self._is_planned):
-            for last in lasts:
-                # E ends with e' when figure 3 looks at the race.
-                self._add_initial(e, last, w & seen & (1 << last) - 1 | 1 << last)
+        shared = self.search.shared
+        for race in reversals(self.search, run, since=shared, is_planned=self._is_planned):
+            for last in race.lasts:
+                self._add_initial(race.e, last, race.upto(last))
 
     def known_pairs(self, since: int) -> int:
         """Return how many pairs of events are of one section, which end at `since` or later."""
@@ -289,7 +281,7 @@ class Eager(Algorithm):
         """
         trace, owner = self.search.trace, self.owners[e]
         before, processes = trace.before, trace.processes
-        initials = [event for event in bits(v) if before[event] & v == 1 << event]
+        initials = trace.initials(v)
         found = {processes[event] for event in initials}
         node = self.nodes.get(e)
         if node is not None and not found.isdisjoint(node.backtrack):
@@ -364,33 +356,14 @@ class Eager(Algorithm):
 class EagerShort(Eager):
     """EPOR-SH: at most one step of each process that is dependent with others in a section."""
 
-    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
-        """Rank the processes that can join: one step of each, then the next round."""
-        del branches
-        return len(section.of_process.get(process, ())), 0
-
-    def suits(self, section: Section, step: Step) -> bool:
-        """Tell whether the program order cannot be part of a cycle of constraints."""
-        return section.stays_short_with(step)
+    growth_type: ClassVar[type[Growth]] = Short
 
 
-class EagerAdaptive(EagerShort):
+class EagerAdaptive(Eager):
     """Short sections where many steps are dependent, longer ones elsewhere."""
 
-    def rank(self, section: Section, process: int, branches: bool) -> tuple[int, int]:
-        """Rank the processes that can join: who branches comes last.
-
-        The section may be over then before it joins, and fewer executions get blocked.
-        """
-        return branches, process != section.processes[-1]
-
-    def suits(self, section: Section, step: Step) -> bool:
-        """Tell whether the constraints that program order can contradict are few."""
-        constraints = section.constraints + step.dependent.bit_count()
-        return constraints <= FEW or super().suits(section, step)
+    growth_type: ClassVar[type[Growth]] = Adaptive
 
 
 LISTED = 1 << 18
 """Solutions of all sections of an execution that are listed in advance (about 20 MB)."""
-FEW = 32
-"""Constraints of a section in which a process may have several dependent steps."""

@@ -1,4 +1,4 @@
-"""The plan of a section: one execution of each of its traces (`section-rep(u)` of seed 004).
+"""The plan of a section: one execution of each of its traces (`section-rep(u)`, "Eager POR").
 
 A section's events are numbered in the order in which they were first executed. The plan are the
 solutions of its trace constraint systems in ascending order; the first one is what was executed.

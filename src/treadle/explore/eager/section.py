@@ -1,4 +1,4 @@
-"""Sections (seed 004, sections 3.2 and 3.3): fragments whose traces are known in advance.
+"""Sections ("Eager POR", ATVA 2016, sections 3.2 and 3.3): traces are known in advance.
 
 A section starts in some state and consists of the next few steps of some processes, such that (A)
 every execution of the section has the same events and (B) the same of them are dependent, in
@@ -29,10 +29,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from treadle.core.events import Codes, Footprint
-from treadle.core.happens_before import bits
+from treadle.core.happens_before import Sleep, bits
 from treadle.core.program import Foreseen
 from treadle.explore.eager.plan import Plan
-from treadle.explore.strategy import Sleep
 
 LONGEST = 255
 """Events of a section: their numbers are bytes."""

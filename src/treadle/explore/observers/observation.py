@@ -1,4 +1,4 @@
-"""Happens-before modulo observability (seed 000, section 4.1; Aronis et al., TACAS 2018).
+"""Happens-before modulo observability (JSS 2023, section 4.1; Aronis et al., TACAS 2018).
 
 Two steps that only overwrite a location are ordered if and only if somebody looks at it later and
 could tell. So the accesses of a location fall into segments: some overwriting steps, then some that
@@ -21,8 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treadle.core.events import Codes, Footprint, Mode, Vocabulary, code
-from treadle.core.happens_before import Race, Trace, bits
+from treadle.core.events import (
+    Codes,
+    Footprint,
+    Mode,
+    Vocabulary,
+    code,
+    location_of_key,
+    reader_key,
+    writer_key,
+)
+from treadle.core.happens_before import Race, Trace, bits, conflicting
 from treadle.core.steps import Step
 
 Keys = tuple[int, ...]
@@ -43,18 +52,15 @@ class ObservedTrace(Trace):
         self._waiting: dict[int, Step] = {}
         """Who waits at the end and looks at a location for it, by its writer key."""
 
-    def conflicting(self, footprint: Footprint) -> int:
-        """Return the mask of the events that are dependent with one more step at the end."""
-        mask = dependent_events(footprint, self.touched, self._overwriting)
-        self.known_conflicting[footprint] = mask
-        return mask
+    def _dependent_with(self, step: Footprint) -> int:
+        return dependent_events(step, self.touched, self._overwriting)
 
     def observers(self, e: int, last: int) -> list[int]:
         """Return `observers(e, e', E)`: who looks at what both write; none if that does not matter.
 
         Of those that happen after another observer nothing more is to be learned.
         """
-        keys = self._observed.get((e, last))
+        keys = self._observed.get(Race(e, last))
         if keys is None:
             return []
         looking = 0
@@ -64,7 +70,7 @@ class ObservedTrace(Trace):
 
     def waiting(self, e: int, last: int) -> Step | None:
         """Return a process that waits and looks at what both write, as a step that reads it."""
-        keys = self._observed.get((e, last), ())
+        keys = self._observed.get(Race(e, last), ())
         return next((self._waiting[key] for key in keys if key in self._waiting), None)
 
     def await_end(self, blocked: Iterable[tuple[int, Codes]]) -> None:
@@ -74,12 +80,12 @@ class ObservedTrace(Trace):
             footprint = self.vocabulary.footprint(codes)
             locations = self.vocabulary.awaited_locations(footprint)
             step = process, self._reads(locations)
-            self._waiting.update((location * 4 + 1, step) for location in locations)
+            self._waiting.update((writer_key(location), step) for location in locations)
 
     def look_in_vain(self, e: int, last: int, o: int) -> Step:
         """Return an observer as a step that looks at what both write, and goes on waiting."""
         locations = self.vocabulary.awaited_locations(self.footprints[o])
-        locations.update(key >> 2 for key in self._observed[e, last])
+        locations.update(map(location_of_key, self._observed[Race(e, last)]))
         return self.processes[o], self._reads(locations)
 
     def _reads(self, locations: set[int]) -> Footprint:
@@ -88,10 +94,10 @@ class ObservedTrace(Trace):
 
     def _looking(self, key: int, last: int) -> int:
         """Return the mask of the events that look at what `last` wrote, before the next write."""
-        location = key & ~3
-        readers, writers, adders = self.touched[location : location + 3]
+        location = location_of_key(key)
+        readers = self.touched[reader_key(location)]
         after = -2 << last
-        later = (writers | adders) & after
+        later = self.writers_of([location]) & after
         if not later:
             return readers & after
         end = later & -later
@@ -112,7 +118,7 @@ class ObservedTrace(Trace):
         del self._looked_at[length:]
         if self._observed:
             self._observed = {
-                race: keys for race, keys in self._observed.items() if race[1] < length
+                race: keys for race, keys in self._observed.items() if race.second < length
             }
 
     def extend(self) -> None:
@@ -128,7 +134,7 @@ class ObservedTrace(Trace):
             self.processes += tails[0]
             self.codes += tails[1]
             self.footprints += tails[2]
-        self.known_conflicting.clear()
+        self._known.clear()
         self._make_room()
         for index in range(kept, len(self.footprints)):
             self._add(index, self.footprints[index], looked_at[index])
@@ -154,9 +160,9 @@ class ObservedTrace(Trace):
         found: list[Race] = []
         while dependent:
             event = dependent.bit_length() - 1
-            found.append((event, index))
+            found.append(Race(event, index))
             if looked_at and not certain >> event & 1:
-                self._observed[event, index] = tuple(
+                self._observed[Race(event, index)] = tuple(
                     [key for key in looked_at if overwriting[key] >> event & 1]
                 )
             known |= before[event]
@@ -184,12 +190,10 @@ class ObservedTrace(Trace):
 
 def dependent_events(footprint: Footprint, touched: list[int], overwriting: list[int]) -> int:
     """Return the mask of the events that one more step depends on whoever looks later."""
-    mask = 0
     overwritten = footprint.overwrites
     if not overwritten:
-        for key in footprint.conflicts:
-            mask |= touched[key]
-        return mask
+        return conflicting(footprint, touched)
+    mask = 0
     for key in footprint.conflicts:
         if key in overwritten:
             mask |= touched[key] & ~overwriting[key]
@@ -206,15 +210,13 @@ def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) ->
     observed: list[Keys] = []
     is_looked_at = dict.fromkeys(waiting, True)
     for footprint in reversed(footprints):
-        overwritten = footprint.overwrites
         found: Keys = ()
-        for key in footprint.own:
-            if key in overwritten:
-                if is_looked_at.get(key):
-                    found += (key,)
-                is_looked_at[key] = False
-            else:
-                is_looked_at[key & ~3 | 1] = True
+        for key in footprint.overwrites:
+            if is_looked_at.get(key):
+                found += (key,)
+            is_looked_at[key] = False
+        for key in footprint.looks:
+            is_looked_at[key] = True
         observed.append(found)
     observed.reverse()
     return observed
@@ -222,11 +224,9 @@ def observed_writes(footprints: list[Footprint], waiting: Iterable[int] = ()) ->
 
 def is_looked_at(key: int, later: Iterable[Footprint]) -> bool:
     """Tell whether somebody looks at a location, by its writer key, before it is overwritten."""
-    reader, adder = key - 1, key + 1
     for step in later:
-        own = step.own
-        if key in own:
-            return key not in step.overwrites
-        if reader in own or adder in own:
+        if key in step.looks:
             return True
+        if key in step.overwrites:
+            return False
     return False

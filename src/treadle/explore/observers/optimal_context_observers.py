@@ -1,4 +1,4 @@
-"""Optimal context-sensitive DPOR with observers, ODPOR-cs-ob (seed 000, section 4, algorithm 2).
+"""Optimal context-sensitive DPOR with observers, ODPOR-cs-ob (JSS 2023, section 4).
 
 The union of `observers` and `optimal-context`, and two refinements:
 
@@ -16,98 +16,110 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from treadle.core.events import Footprint
+from treadle.core.events import Footprint, location_of_key
 from treadle.core.happens_before import Trace, bits
 from treadle.core.program import Run
 from treadle.core.steps import Steps
-from treadle.explore.context.dontdo import DontDo
-from treadle.explore.context.optimal_context import OptimalContext
-from treadle.explore.context.planned_order import Imagined, ImaginedObserved
+from treadle.explore.context.done import Depends
+from treadle.explore.context.dontdo import DontDo, Inherit
+from treadle.explore.context.exploration import Exploration, Reversing
+from treadle.explore.context.optimal_context import ContextReversing
+from treadle.explore.context.planned_order import Imagined
 from treadle.explore.context.state_check import Reordering
 from treadle.explore.observers.observation import ObservedTrace
-from treadle.explore.observers.observers import (
-    depends_observably,
-    looking,
-    notobs,
-    observed,
-    reverse_observed,
-)
+from treadle.explore.observers.observed_races import ObservedRaces, depends_observably
+from treadle.explore.observers.planned_order import ImaginedObserved
 
 
-class OptimalContextObservers(OptimalContext):
-    """ODPOR with don't-do sets over happens-before modulo observability."""
+class ObservedContextReversing(Reversing):
+    """Reverse races with who observes them, and not to their end where that leads nowhere new."""
 
-    trace_type: ClassVar[type[Trace]] = ObservedTrace
-    imagined_type: ClassVar[type[Imagined]] = ImaginedObserved
+    def __init__(self, exploration: Exploration) -> None:
+        super().__init__(exploration)
+        self.unobserved = ContextReversing(exploration)
+        """How races are reversed that nobody observes."""
+        self.contexts = self.unobserved.contexts
 
-    def depends_on_any(
-        self, step: Footprint, footprints: list[Footprint], first: int, position: int
-    ) -> bool:
-        """Tell whether a step depends on one of those before it, given who looks later."""
-        return depends_observably(step, footprints, first, position)
+    def begin(self, run: Run, outcome: int) -> None:
+        """Take note of the execution that is going to be analysed."""
+        self.contexts.follow(run, outcome)
 
-    def detect_races(self, run: Run) -> None:
+    def go_on(self) -> None:
+        """Take note that a forbidden step was added to it, as if it had been taken."""
+        self.contexts.go_on()
+
+    def detect(self, run: Run) -> None:
         """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
-        trace = observed(self)
-        trace.await_end(run.blocked())
-        trace.extend()
-        after = trace.after()
-        for e, last in list(trace.races):
+        races = ObservedRaces(self.exploration, run)
+        trace = races.trace
+        for e, last in races.found:
             observers = trace.observers(e, last)
             if observers:
-                self._reverse_and_check(e, last, observers, after)
+                self._reverse_and_check(races, e, last, observers)
             elif trace.waiting(e, last):
-                reverse_observed(self, e, last, [], after)
+                races.reverse(e, last, [])
             else:
-                self.reverse_race(e, last, self.notdep(e, after))
-        for e, w, last in self.imagined(run, after):
-            self.reverse_race(e, last, w)
+                self.unobserved.reverse(e, last, races.notdep(e))
+        for race in self.exploration.imagined(run, races.after):
+            self.unobserved.reverse(race.e, race.lasts[0], race.w)
 
-    def _reverse_and_check(self, e: int, last: int, observers: list[int], after: list[int]) -> None:
+    def _reverse_and_check(
+        self, races: ObservedRaces, e: int, last: int, observers: list[int]
+    ) -> None:
         """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
-        trace = observed(self)
-        unobserving = notobs(self, e, last, observers, after)
-        end, can_look = looking(self, e, last, unobserving, observers[-1])
+        trace = races.trace
+        unobserving = races.notobs(e, last, observers)
+        end, can_look = races.looking(e, last, unobserving, observers[-1])
         both = 1 << e | 1 << last
         lookers = seen = 0
         for o in observers:
             lookers |= 1 << o
             seen |= trace.before[o]
-        before = trace.before[last] & self.notdep(e, after) & ~both
+        before = trace.before[last] & races.notdep(e) & ~both
         meanwhile = seen & ~(before | both | lookers) & -1 << e
         ance, between = bits(before), bits(meanwhile)
         rest = bits(unobserving & ~(before | both | meanwhile))
-        v = [*self.steps([*ance, last, e, *between, *rest]), end]
-        self.plan(e, v, is_end_possible=can_look)
+        v = [*self.exploration.steps([*ance, last, e, *between, *rest]), end]
+        self.exploration.plan(e, v, is_end_possible=can_look)
         if can_look and self.contexts.can_agree(e, last, *between, *observers):
             *others, o = observers
-            reordering = Reordering(
-                depth=e,
-                ance=ance,
-                usual=[e, last, *between, o, *others],
-                other=[last, e, *between, o, *others],
-                indifferent=frozenset(between),
-                unobserved=self._written_by_both(e, last),
+            self.unobserved.forbid(
+                Reordering(
+                    depth=e,
+                    ance=ance,
+                    usual=[e, last, *between, o, *others],
+                    other=[last, e, *between, o, *others],
+                    indifferent=frozenset(between),
+                    unobserved=_written_by_both(trace, e, last),
+                )
             )
-            dont = self.contexts.agree(reordering)
-            if dont is not None:
-                self.forbid(e, [*self.steps(ance), *dont])
 
-    def _written_by_both(self, e: int, last: int) -> frozenset[int]:
-        trace = self.search.trace
-        keys = trace.footprints[e].overwrites & trace.footprints[last].overwrites
-        return frozenset(key >> 2 for key in keys)
 
-    # Inheritance
+def _written_by_both(trace: Trace, e: int, last: int) -> frozenset[int]:
+    keys = trace.footprints[e].overwrites & trace.footprints[last].overwrites
+    return frozenset(map(location_of_key, keys))
 
-    def inherited(self, dnd: DontDo, process: int, footprint: Footprint) -> DontDo:
-        """Return what the next state inherits of a don't-do set (lines 61 and 62)."""
-        passed = []
-        for sequence in dnd:
-            rest = _without(sequence, process, footprint)
-            if rest:
-                passed.append(rest)
-        return passed
+
+class OptimalContextObservers(Exploration):
+    """ODPOR with don't-do sets over happens-before modulo observability."""
+
+    trace_type: ClassVar[type[Trace]] = ObservedTrace
+    order_type: ClassVar[type[Imagined]] = ImaginedObserved
+    reversing_type: ClassVar[type[Reversing]] = ObservedContextReversing
+
+    def dependence(self) -> Depends:
+        """Return how steps depend on each other, given who looks later."""
+        return depends_observably
+
+    def inheritance(self) -> Inherit:
+        """Return what the next state inherits of a don't-do set."""
+        return inherited_observably
+
+
+def inherited_observably(dnd: DontDo, process: int, step: Footprint) -> DontDo:
+    """Return what `E.p` inherits of `dnd(E)` (lines 61 and 62)."""
+    passed = [_without(sequence, process, step) for sequence in dnd]
+    return [sequence for sequence in passed if sequence]
 
 
 def _without(sequence: Steps, process: int, step: Footprint) -> Steps | None:
@@ -135,6 +147,6 @@ def _is_overwritten(key: int, rest: Steps) -> bool:
     for _, step in rest:
         if key in step.overwrites:
             return True
-        if any(own & ~3 == key & ~3 for own in step.own):
+        if key in step.looks:
             return False
     return False

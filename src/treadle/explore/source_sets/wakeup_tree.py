@@ -1,19 +1,25 @@
-"""Wakeup trees (seed 002, section 6).
+"""Wakeup trees ("Source Sets", J. ACM 2017, section 6).
 
 The tree at `E` is an ordered list of branches still to be explored after `E`. A branch is a
-sequence of steps with, behind it, branches of its own or nothing (a leaf): unbranched stretches
-are stored as one tuple each, because most of a tree is unbranched and trees can be large.
+sequence of steps with, behind it, branches of its own or nothing (a leaf).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from treadle.core.events import Footprint
+from treadle.explore.source_sets.planned import Planned
 
 Tree = list["Branch"]
 
 
 class Branch:
     """A sequence of steps with their footprints, and what comes after it.
+
+    Stretches of the tree that do not branch are one such sequence each, as most of a tree is
+    unbranched: lastzero(11) takes 1.2 times as long, and lastzero(15) twice the memory, with a
+    branch for each step.
 
     All steps but the last of a leaf are exactly as recorded. That last one is the second event of
     a reversed race: it reads other values than in the execution it was taken from.
@@ -34,3 +40,131 @@ class Branch:
         self.processes = self.processes[:position]
         self.footprints = self.footprints[:position]
         self.children = [tail]
+
+
+def insert(tree: Tree, w: Planned) -> int:
+    """Do `insert[E](w, ⟨B, ≺⟩)` (section 6.2); return how many nodes were added.
+
+    Let `v` be the smallest sequence in the tree such that `v ~ w`. If `v` is a leaf, the tree stays
+    as it is. Otherwise what `w` has beyond `v` is added behind `v`, after all that is there.
+    """
+    while True:
+        branch, length = _smallest_consistent(tree, w)
+        if branch is None:
+            return _add_leaf(tree, w)
+        if length < len(branch.processes):
+            if not w.leaf():
+                return 0
+            branch.split(length)
+            return _add_leaf(branch.children, w)
+        tree = branch.children
+        if not tree:
+            return 0
+
+
+def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
+    """Return the first branch that begins consistent with `w`, and how many of its steps are.
+
+    They are taken off `w`. Of a step that is not, something is kept that tells so. That an initial
+    is a weak initial is seen here, without a call: readers(13) takes 1.1 times as long otherwise.
+    """
+    order, left = w.order, w.left
+    before, of_process = order.before, order.of_process
+    for branch in tree:
+        length = 0
+        for process in branch.processes:
+            own = of_process[process] & left
+            first = own & -own
+            if own and before[first.bit_length() - 1] & left == first:
+                left ^= first
+            elif obstacles := order.obstacles(process, branch.footprints[length], left):
+                if not obstacles & w.keep:
+                    w.keep |= before[(obstacles & -obstacles).bit_length() - 1] & left
+                break
+            length += 1
+        if length:
+            w.left = left
+            return branch, length
+    return None, 0
+
+
+def _add_leaf(tree: Tree, w: Planned) -> int:
+    """Add what is left of `w` as the last branch of a tree, if anything is."""
+    events = w.leaf()
+    if events:
+        processes, footprints = w.order.processes, w.order.footprints
+        tree.append(
+            Branch(
+                tuple([processes[event] for event in events]),
+                tuple([footprints[event] for event in events]),
+                [],
+            )
+        )
+    return len(events)
+
+
+class WakeupTrees:
+    """`wut(E)` for each prefix `E` of the current execution, by length; None where it is empty.
+
+    The branch that the execution goes along is no longer in it (line 20 of algorithm 2 comes first:
+    nobody asks about it meanwhile).
+    """
+
+    def __init__(self) -> None:
+        self.trees: list[Tree | None] = []
+        self.nodes = 0
+        """Steps of all trees."""
+        self.peak_nodes = 0
+        """The most that there ever were at once."""
+        self._next: Tree | None = None
+        """The tree from which the next execution begins."""
+
+    def insert(self, depth: int, w: Planned) -> None:
+        """Insert a sequence into the tree of the prefix of a length."""
+        tree = self.trees[depth]
+        if not tree:
+            tree = self.trees[depth] = []
+            added = _add_leaf(tree, w)
+        else:
+            added = insert(tree, w)
+        self.nodes += added
+        if self.nodes > self.peak_nodes:
+            self.peak_nodes = self.nodes
+
+    def first_leaf(self) -> Iterator[Branch]:
+        """Yield the branches on the way to the first leaf; each one's siblings wait at its depth.
+
+        The tree that is left behind the last one is passed on as far as the caller goes.
+        """
+        tree, self._next = self._next, None
+        while tree:
+            branch = tree.pop(0)
+            self.nodes -= len(branch.processes)
+            self.trees.append(tree)
+            yield branch
+            tree = branch.children
+
+    def pass_on(self, steps: int) -> None:
+        """Take note of steps after which nothing is planned."""
+        self.trees += [None] * steps
+
+    def all_trees(self) -> list[Tree | None]:
+        """Return the trees of all prefixes, and the one from which the next execution begins."""
+        return [*self.trees, self._next]
+
+    def deepest(self) -> int:
+        """Return the length of the longest prefix with something left to explore, or -1."""
+        trees = self.trees
+        depth = len(trees) - 1
+        while depth >= 0 and not trees[depth]:
+            depth -= 1
+        return depth
+
+    def leave(self, depth: int) -> None:
+        """Leave the current execution after `depth` steps for what waits there."""
+        self._next = self.trees[depth]
+        del self.trees[depth:]
+
+    def todo(self, depth: int) -> int:
+        """Return how many branches wait at a depth."""
+        return len(self.trees[depth] or ())

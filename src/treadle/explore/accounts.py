@@ -1,0 +1,132 @@
+"""The accounts of a search: executions are counted, and what they show becomes failures."""
+
+from __future__ import annotations
+
+from treadle.core.failure import Failure, without_addresses
+from treadle.core.happens_before import Trace
+from treadle.core.program import Crash, Ending, Program, Run
+from treadle.core.result import Result
+from treadle.core.schedule import Schedule
+from treadle.explore.data_races import data_races
+from treadle.explore.strategy import BLOCKED, DIFFERS, STEPS
+
+
+class Accounts:
+    """Writes what executions show into the result."""
+
+    def __init__(self, program: Program, trace: Trace, result: Result, *, races: bool) -> None:
+        self._program = program
+        self._trace = trace
+        self._result = result
+        self._races = races
+        self._failed: set[tuple[str, str, str]] = set()
+
+    def add(self, run: Run, outcome: int, replayed: int) -> None:
+        """Count an execution, and report what it shows."""
+        result = self._result
+        result.events += len(self._trace)
+        result.replayed += replayed
+        if outcome == BLOCKED:
+            result.blocked += 1
+        elif outcome == STEPS:
+            self._report(Failure.of_budget(self._program, run, self._trace, self.schedule()))
+        elif (ending := run.ending()).is_cut:
+            result.cut += 1
+            return
+        else:
+            result.executions += not ending.is_unfinished
+            result.cut += ending.is_unfinished
+            self._report_deadlock(run, ending)
+        if self._races:
+            self._report_races()
+        self._report_crashes(run.crashes)
+
+    def _report_crashes(self, crashes: list[Crash]) -> None:
+        for crash in crashes:
+            schedule = self.schedule()
+            if len(crashes) > 1:  # a replay shows the one with which the schedule ends
+                schedule = schedule.upto(crash.step + 1)
+            self._report(Failure.of_crash(self._program, crash, schedule))
+
+    def _report_deadlock(self, run: Run, ending: Ending) -> None:
+        waits = ending.waits
+        if waits and not run.crashes:  # after a crash, others may wait only because of it
+            self._report(Failure.of_deadlock(waits, self.schedule()))
+
+    def _report_races(self) -> None:
+        for first, second in data_races(self._trace):
+            self._report(
+                Failure.of_race(self._program, self._trace, (first, second), self.schedule())
+            )
+
+    def differs(self, run: Run, index: int) -> int:
+        """Report that a step was not as recorded under the same schedule; return the outcome."""
+        endless = next((c for c in run.crashes if isinstance(c.exception, RecursionError)), None)
+        if endless is not None:  # how deep it gets is the interpreter's business
+            self._report(Failure.of_crash(self._program, endless, self.schedule()))
+            self._result.stopped_by = "endless recursion"
+            return DIFFERS
+        process = self._trace.processes[index]
+        where = run.where(process) or "it ended or is blocked"
+        self.not_deterministic(index, process, where)
+        return DIFFERS
+
+    def look_for_leftovers(self) -> None:
+        """Say if the first execution of all did something that no other has done.
+
+        If the others cover all schedules, one of them should have done it too.
+        """
+        done = self._program.not_repeated()
+        if not done:
+            return
+        if not self._result.complete:
+            self._result.notes.append(
+                f"the first execution {done}, and no later one did so far: if state outlives an "
+                f"execution, make it anew at the beginning of the test"
+            )
+            return
+        message = (
+            f"the first execution {done}, and no later one did: state outlives an execution; make "
+            f"it anew at the beginning of the test"
+        )
+        self._result.complete = False
+        self._result.stopped_by = "nondeterminism"
+        self._report(
+            Failure(
+                kind="nondeterminism",
+                message=message,
+                step=len(self._trace),
+                schedule=self.schedule(),
+            )
+        )
+
+    def not_deterministic(self, index: int, process: int, where: str) -> None:
+        """Report that a process does not do the same under the same schedule."""
+        name = self._program.vocabulary.process_names[process]
+        self._report(
+            Failure(
+                kind="nondeterminism",
+                message=f"step {index + 1}, by {name}, did not do under the same schedule what it "
+                f"did before ({where}): remove clocks, randomness, orders by id() or hash, and "
+                f"state that outlives an execution",
+                process=name,
+                step=index,
+                schedule=self.schedule(),
+            )
+        )
+        self._result.stopped_by = "nondeterminism"
+
+    def _report(self, failure: Failure) -> None:
+        """Keep the first failure of each kind, process and message; count all."""
+        self._result.failing += 1
+        key = (failure.kind, failure.process, without_addresses(failure.message))
+        if key not in self._failed:
+            self._failed.add(key)
+            self._result.failures.append(failure.run_with(self._program))
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of the current execution."""
+        names = self._program.vocabulary.process_names
+        return Schedule(
+            (names[process] for process in self._trace.processes), self._program.knowledge()
+        )

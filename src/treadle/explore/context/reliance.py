@@ -1,0 +1,90 @@
+"""Plans that rely on other steps, and are made again if one of those turns out to be forbidden.
+
+A sequence is inserted behind steps of the wakeup tree that are independent of it, or not at all if
+such steps lead to it. With don't-do sets, a run may stop before such a step; then what was to come
+before it has to be planned anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from treadle.core.happens_before import NONE, Trace, bits
+from treadle.core.steps import Step
+from treadle.explore.source_sets.planned import Planned
+from treadle.explore.source_sets.wakeup_tree import Branch, Tree
+
+
+class PlannedInPart(Planned):
+    """A sequence of which some events cannot be planned: who would have to wait."""
+
+    __slots__ = ("_impossible",)
+
+    def __init__(self, order: Trace, v: int, keep: int, impossible: int) -> None:
+        super().__init__(order, v, keep, NONE)
+        self._impossible = impossible
+
+    def leaf(self) -> list[int]:
+        """Return the events that have to be planned, and can be."""
+        return bits(self.left & self.keep & ~self._impossible)
+
+
+def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways down a tree to steps ahead of `v` that are not in it.
+
+    If `v` is inserted, it relies on them: none must turn out to be forbidden at its last step.
+    """
+    way: list[int] = []
+    while tree:
+        branch = next((branch for branch in tree if _begins(branch, order, v)), None)
+        if branch is None:
+            return
+        for process, step in zip(branch.processes, branch.footprints, strict=True):
+            left = order.left_of(v, process, step)
+            if left is None:
+                return
+            way.append(process)
+            if left == v:
+                yield tuple(way)
+            v = left
+        tree = branch.children
+
+
+def _begins(branch: Branch, order: Trace, v: int) -> bool:
+    """Tell whether the first step of a branch is consistent with `v`."""
+    return order.left_of(v, branch.processes[0], branch.footprints[0]) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned: see `Exploration.plan`."""
+
+    v: Sequence[Step]
+    keep: int
+    is_end_possible: bool
+
+
+class Reliance:
+    """The plans that rely on something, by the length of the prefix that they were made for."""
+
+    def __init__(self) -> None:
+        self._plans: dict[int, list[tuple[Plan, frozenset[tuple[int, ...]]]]] = {}
+
+    def add(self, e: int, plan: Plan, relied_on: set[tuple[int, ...]]) -> None:
+        """Take note of a plan and of the ways that must not turn out to be forbidden, if any."""
+        if relied_on:
+            self._plans.setdefault(e, []).append((plan, frozenset(relied_on)))
+
+    def lose(self, way: list[int]) -> Iterator[tuple[int, Plan]]:
+        """Yield the plans that relied on a way of the current execution, and forget them."""
+        for e, plans in sorted(self._plans.items()):
+            here = tuple(way[e:])
+            self._plans[e] = [entry for entry in plans if here not in entry[1]]
+            for plan, relied_on in plans:
+                if here in relied_on:
+                    yield e, plan
+
+    def leave(self, depth: int) -> None:
+        """Forget the plans for longer prefixes."""
+        self._plans = {e: plans for e, plans in self._plans.items() if e <= depth}
