@@ -17,6 +17,8 @@ from treadle.explore.budget import Budget
 from treadle.explore.choosers import stay
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
+from treadle.explore.source_sets.planned import Planned
+from treadle.explore.source_sets.valid_tree import leaves
 from treadle.model import Program
 
 Step = tuple[str, str]
@@ -480,12 +482,47 @@ def first_tree(program: Program) -> list[list[str]]:
     class Watched(ALGORITHMS["optimal"]):  # type: ignore[misc]
         def analyse(self, run: Run, outcome: int) -> None:
             super().analyse(run, outcome)
-            seen.append(
-                [[names[p] for p in branch.processes] for branch in self.wut.trees[0] or []]
-            )
+            tree = self.wut.trees[0] or []
+            seen.append([[names[p] for p, _ in leaf] for branch in tree for leaf in leaves(branch)])
 
     Search(program, Watched, "optimal", budget=Budget(), choose=stay).explore()
     return seen[0]
+
+
+def test_notdep_initials_and_weak_initials_of_figure_4() -> None:
+    trace, _ = trace_of(
+        ("p", "write x"), ("q", "read y"), ("q", "read x"), ("r", "read z"), ("r", "read x")
+    )
+    read_x, read_z = trace.footprints[2], trace.footprints[3]
+    write_x = trace.footprints[0]
+    p, q, r = (trace.vocabulary.process(name) for name in "pqr")
+    v = trace.notdep(0)
+    assert bits(v) == trace.initials(v) == [1, 3]
+    w = 0b00110  # q.q
+    assert trace.initials(w) == [1]
+    assert not trace.obstacles(q, trace.footprints[1], w)
+    assert not trace.obstacles(r, read_z, w)  # independent of all: a weak initial
+    assert bits(trace.obstacles(p, write_x, w)) == [2]
+    assert trace.left_of(w, q, trace.footprints[1]) == 0b00100
+    assert trace.left_of(w, r, read_x) == w
+    assert trace.left_of(w, p, write_x) is None
+
+
+def test_who_waits_for_a_process_is_no_weak_initial_of_its_end() -> None:
+    trace, _ = trace_of(("p", "write x"), ("q", "join p"))
+    p, q = (trace.vocabulary.process(name) for name in "pq")
+    assert bits(trace.obstacles(q, trace.footprints[1], 0b11)) == [1]
+    assert not trace.obstacles(p, trace.footprints[0], 0b11)
+
+
+def test_a_short_leaf_keeps_what_wakes_a_sleeping_process() -> None:
+    trace, _ = trace_of(("p", "write x"), ("r", "write y"), ("q", "read x"))
+    asleep = {trace.vocabulary.process("s"): Footprint(codes_of(trace.vocabulary, "read y"))}
+    trace.append(trace.vocabulary.process("s"), ())
+    trace.extend()
+    planned = Planned(trace, 0b110, 0b100, 2)
+    assert not planned.begins_with_any(asleep)
+    assert planned.leaf() == [1, 2]
 
 
 def test_section_6_2_inserts_q_q_and_then_leaves_the_tree_as_it_is() -> None:

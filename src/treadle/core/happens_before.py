@@ -84,7 +84,7 @@ class Trace:
         self._known: dict[Footprint, int] = {}
         """Answers of `depends`; emptied when the analysed events change.
 
-        Makes readers(13) 1.08 times as fast under `optimal`."""
+        Without it, readers(13) takes 1.14 times as long under `optimal`."""
         self.processes: list[int] = []
         self.codes: list[Codes] = []
         self.footprints: list[Footprint] = []
