@@ -28,6 +28,10 @@ import pytest
 
 from running_pytest import WITHOUT_HYPOTHESIS
 from surroundings import forget_surroundings
+from treadle.core.registry import Registry
+from treadle.explore.registry import ALGORITHMS
+from treadle.report.registry import REPORTS
+from treadle.session.front_ends import FRONT_ENDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -73,12 +77,17 @@ def run_python(block: Block, page: Path, namespace: dict[str, Any]) -> None:
 
 @contextmanager
 def importable(directory: Path) -> Iterator[None]:
-    """Let the files of a page be imported, and forget them afterwards."""
+    """Let the files of a page be imported, and forget them and what they register afterwards."""
     sys.path.insert(0, str(directory))
+    registries: list[Registry[Any]] = [ALGORITHMS, FRONT_ENDS, REPORTS]
+    before = [set(registry) for registry in registries]
     try:
         yield
     finally:
         sys.path.remove(str(directory))
+        for registry, names in zip(registries, before, strict=True):
+            for name in set(registry) - names:
+                registry.remove(name)
         for name, module in list(sys.modules.items()):
             if str(getattr(module, "__file__", None)).startswith(str(directory)):
                 del sys.modules[name]
@@ -208,9 +217,7 @@ def test_readme_shows_an_example_with_its_output() -> None:
 
 
 def test_every_algorithm_has_a_page() -> None:
-    import treadle
-
-    assert {page.stem for page in ALGORITHM_PAGES} == set(treadle.ALGORITHMS)
+    assert {page.stem for page in ALGORITHM_PAGES} == set(ALGORITHMS)
 
 
 @pytest.mark.parametrize("page", ALGORITHM_PAGES, ids=lambda page: page.stem)
