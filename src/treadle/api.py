@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
 from treadle.core.decorated import ASKS_FOR, are_called_plainly
@@ -25,7 +25,7 @@ from treadle.session.settings import Settings
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _takes(options: dict[str, Option]) -> Callable[[Function], Function]:
+def _takes(options: Mapping[str, Option]) -> Callable[[Function], Function]:
     """Let `help` and editors show the options that a function takes by name, with defaults."""
 
     def decorate(function: Function) -> Function:

@@ -16,9 +16,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from treadle.api import explore
 from treadle.core.errors import TreadleBug
+from treadle.explore.registry import ALGORITHMS
 from treadle.papers.paper import WHOLE_STATES, Benchmark
+from treadle.session.session import opened
+from treadle.session.settings import Settings
 
 _MB = 1 << 20
 
@@ -84,18 +86,21 @@ class Measurement:
 
 def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
     """Explore a row's program in this process; its peak memory is that of the whole process."""
-    program = benchmark.make(task.n)
-    started = time.process_time()
-    result = explore(
-        program,
-        task.algorithm,
-        schedule=task.schedule,
-        timeout=task.timeout,
-        stop_on_failure=False,
-        learn=task.learn,
-        refined=task.refined,
+    settings = Settings().changed(
+        {
+            "algorithm": task.algorithm,
+            "schedule": task.schedule,
+            "timeout": task.timeout,
+            "stop_on_failure": False,
+            "learn": task.learn,
+            "refined": task.refined,
+        }
     )
-    seconds = time.process_time() - started
+    ALGORITHMS[task.algorithm]  # loading it is not to be measured
+    with opened(benchmark.make(task.n), settings) as session:
+        started = time.process_time()
+        result = session.explore()
+        seconds = time.process_time() - started
     return Measurement(
         program=task.program,
         n=task.n,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
+from treadle.core.front_end import FrontEnd
 from treadle.core.options import (
     COUNT,
     COUNT_OR_NONE,
@@ -106,21 +109,46 @@ SEARCH = declared_in(SearchOptions)
 SURROUNDING = declared_in(SurroundingOptions)
 
 
-def front_end_options() -> dict[str, list[Option]]:
+def front_end_options() -> Mapping[str, Sequence[Option]]:
     """Return the options of front ends by name: one name may mean something else to another."""
+    return _front_end_options(tuple(FRONT_ENDS.values()))
+
+
+@functools.cache
+def _front_end_options(front_ends: tuple[FrontEnd, ...]) -> dict[str, list[Option]]:
     found: dict[str, list[Option]] = {}
-    for front_end in FRONT_ENDS.values():
+    for front_end in front_ends:
         for name, option in front_end.options.items():
             found.setdefault(name, []).append(option)
     return found
 
 
-def exploring() -> dict[str, Option]:
+def exploring() -> Mapping[str, Option]:
     """Return the options of `treadle.explore`, the algorithm first."""
-    special = {name: merged(options) for name, options in front_end_options().items()}
+    return _exploring(tuple(FRONT_ENDS.values()))
+
+
+@functools.cache
+def _exploring(front_ends: tuple[FrontEnd, ...]) -> dict[str, Option]:
+    special = {name: merged(options) for name, options in _front_end_options(front_ends).items()}
     return {"algorithm": ALGORITHM, **SEARCH, **special}
 
 
-def everything() -> dict[str, Option]:
+def everything() -> Mapping[str, Option]:
     """Return all options that can be set for a test."""
-    return {**exploring(), **SURROUNDING}
+    return _everything(tuple(FRONT_ENDS.values()))
+
+
+@functools.cache
+def _everything(front_ends: tuple[FrontEnd, ...]) -> dict[str, Option]:
+    return {**_exploring(front_ends), **SURROUNDING}
+
+
+def defaults() -> Mapping[str, object]:
+    """Return the default of each of them."""
+    return _defaults(tuple(FRONT_ENDS.values()))
+
+
+@functools.cache
+def _defaults(front_ends: tuple[FrontEnd, ...]) -> dict[str, object]:
+    return {name: option.default for name, option in _everything(front_ends).items()}

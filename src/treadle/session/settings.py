@@ -27,7 +27,7 @@ from treadle.core.front_end import FrontEnd
 from treadle.core.options import Option, find_option
 from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS
-from treadle.session.options import everything, front_end_options
+from treadle.session.options import defaults, everything, front_end_options
 
 PROFILE_VARIABLE = "TREADLE_PROFILE"
 """The environment variable that names a profile."""
@@ -50,11 +50,7 @@ class Settings:
     def __init__(
         self, values: Mapping[str, Any] | None = None, asked: frozenset[str] = frozenset()
     ) -> None:
-        self._values = (
-            {name: option.default for name, option in everything().items()}
-            if values is None
-            else dict(values)
-        )
+        self._values = defaults() if values is None else values
         self.asked = asked
         """What was asked for this very test, so that it makes no sense if it is not for it."""
 
