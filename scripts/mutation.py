@@ -111,9 +111,10 @@ MUTANTS = [
     Mutant("writers of a condition are not candidates", "core/happens_before.py",
            "            more = bits(awaited & ~base & ~self.of_process[process])\n",
            "            more: list[int] = []\n"),
-    Mutant("races of old events are never handled again", "explore/reversals.py",
-           "    since = 0 if probing else since\n",
-           "    pass\n"),
+    Mutant(
+        "races of old events are never handled again", "explore/source_sets/optimal.py",
+        "since=0, is_planned", "since=self.search.shared, is_planned",
+    ),
     # Open steps
     Mutant("no step counts as open", "model/run.py",
            "            list.append(self._log, OPEN)\n", "            pass\n"),

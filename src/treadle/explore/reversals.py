@@ -46,15 +46,13 @@ def reversals(
     """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
 
     Races whose second event comes before the index `since` were handled in an earlier execution,
-    and those for which `is_planned` need nothing: both orders are explored. Where steps have to be
-    probed, what they do may depend on the new part, and nothing that rests on the order of the old
-    one holds: then all races are handled again.
+    and those for which `is_planned` need nothing: both orders are explored. What probed steps do
+    may depend on the new part: they are judged in every execution.
     """
     trace = search.trace
     search.count_checks()
     trace.extend()
     probing = bool(trace.undecided or run.blocked())
-    since = 0 if probing else since
     by_first: dict[int, list[int]] = {}
     for e, last in _closed_since(trace.races, since):
         if is_planned is None or not is_planned(e, last):
