@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Closed = TypeVar("Closed", Race, Altered)
 
+_FEW = 4
+"""Up to so many races' first events, `notdep(e, E)` of each is found on its own."""
+
 EVERYTHING = -1
 """The mask of all events."""
 
@@ -59,6 +62,10 @@ def reversals(
             by_first.setdefault(e, []).append(last)
     altered = _closed_since(trace.altered, since)
     if not (by_first or altered or probing):
+        return
+    if not (altered or probing) and len(by_first) <= _FEW:
+        for e, lasts in by_first.items():
+            yield Reversal(e, trace.notdep(e), lasts)
         return
     after = trace.after(0 if altered or probing else min(by_first))
     for e, lasts in by_first.items():
