@@ -17,9 +17,12 @@ from treadle.core.errors import TreadleBug
 from treadle.core.events import Codes, Footprint, Mode, code
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
+from treadle.explore.budget import Budget
+from treadle.explore.choosers import stay
 from treadle.explore.context.dontdo import DontDoSets, inherited
 from treadle.explore.invariants import is_weak_initial, wrong_lengths
 from treadle.explore.registry import ALGORITHMS
+from treadle.explore.search import Search
 from treadle.explore.source_sets.optimal import Optimal
 from treadle.explore.source_sets.planned import Planned
 from treadle.explore.source_sets.valid_tree import size, wrong_tree
@@ -204,10 +207,6 @@ def test_brute_force_catches_an_algorithm_that_never_reverses_a_race(
 
 
 def test_what_is_left_out_can_be_watched() -> None:
-    from treadle.explore.budget import Budget
-    from treadle.explore.choosers import stay
-    from treadle.explore.search import Search
-
     seen = []
     for name in ("source", "optimal"):
         search = Search(jacm17.lastzero(3), ALGORITHMS[name], name, budget=Budget(), choose=stay)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Closed = TypeVar("Closed", Race, Altered)
 
+_FEW = 4
+"""Up to so many races' first events, `notdep(e, E)` of each is found on its own."""
+
 EVERYTHING = -1
 """The mask of all events."""
 
@@ -46,21 +49,23 @@ def reversals(
     """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
 
     Races whose second event comes before the index `since` were handled in an earlier execution,
-    and those for which `is_planned` need nothing: both orders are explored. Where steps have to be
-    probed, what they do may depend on the new part, and nothing that rests on the order of the old
-    one holds: then all races are handled again.
+    and those for which `is_planned` need nothing: both orders are explored. What probed steps do
+    may depend on the new part: they are judged in every execution.
     """
     trace = search.trace
     search.count_checks()
     trace.extend()
     probing = bool(trace.undecided or run.blocked())
-    since = 0 if probing else since
     by_first: dict[int, list[int]] = {}
     for e, last in _closed_since(trace.races, since):
         if is_planned is None or not is_planned(e, last):
             by_first.setdefault(e, []).append(last)
     altered = _closed_since(trace.altered, since)
     if not (by_first or altered or probing):
+        return
+    if not (altered or probing) and len(by_first) <= _FEW:
+        for e, lasts in by_first.items():
+            yield Reversal(e, trace.notdep(e), lasts)
         return
     after = trace.after(0 if altered or probing else min(by_first))
     for e, lasts in by_first.items():

@@ -69,10 +69,13 @@ class DontDoSets:
 
     def stops(self, process: int) -> bool:
         """Tell whether the step of a process is forbidden here; the run stops before it then."""
-        step = self._here and forbidden(self._here).get(process)
-        if step:
-            self.stopped = {process: step}
-        return bool(step)
+        if not self._here:
+            return False
+        step = forbidden(self._here).get(process)
+        if step is None:
+            return False
+        self.stopped = {process: step}
+        return True
 
     def forbidden_here(self) -> Sleep:
         """Return the steps that must not be taken here."""

@@ -89,7 +89,8 @@ class Exploration(Algorithm):
         done, self._next_done = self._next_done, None
         for branch in self.wut.first_leaf():
             for position, process in enumerate(branch.processes):
-                self.wut.pass_on(position > 0)
+                if position:
+                    self.wut.pass_on(1)
                 self.done.sets.append(done)
                 self.dnd.enter()
                 done = None

@@ -31,7 +31,7 @@ from treadle.core.events import (
     reader_key,
     writer_key,
 )
-from treadle.core.happens_before import Race, Trace, bits, conflicting
+from treadle.core.happens_before import Race, Trace, bits
 from treadle.core.steps import Step
 
 Keys = tuple[int, ...]
@@ -190,10 +190,12 @@ class ObservedTrace(Trace):
 
 def dependent_events(footprint: Footprint, touched: list[int], overwriting: list[int]) -> int:
     """Return the mask of the events that one more step depends on whoever looks later."""
-    overwritten = footprint.overwrites
-    if not overwritten:
-        return conflicting(footprint, touched)
     mask = 0
+    overwritten = footprint.overwrites
+    if not overwritten:  # most steps: `conflicting`, without a call
+        for key in footprint.conflicts:
+            mask |= touched[key]
+        return mask
     for key in footprint.conflicts:
         if key in overwritten:
             mask |= touched[key] & ~overwriting[key]

@@ -35,13 +35,13 @@ class Planned:
             obstacles = order.obstacles(process, step, left)
             if not obstacles:
                 return True
-            self.keep_one_of(obstacles, left)
+            if not obstacles & self.keep:
+                self.keep_first_of(obstacles, left)
         return False
 
-    def keep_one_of(self, obstacles: int, left: int) -> None:
-        """Keep the first of some events with what happens before it, unless one of them is kept."""
-        if not obstacles & self.keep:
-            self.keep |= self.order.before[lowest(obstacles)] & left
+    def keep_first_of(self, obstacles: int, left: int) -> None:
+        """Keep the first of some events, with what happens before it."""
+        self.keep |= self.order.before[lowest(obstacles)] & left
 
     def leaf(self) -> list[int]:
         """Return the events that have to be planned behind the steps taken so far, in order."""

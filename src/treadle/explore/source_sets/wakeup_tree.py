@@ -72,7 +72,8 @@ def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
         for process in branch.processes:
             obstacles = order.obstacles(process, branch.footprints[length], left)
             if obstacles:
-                w.keep_one_of(obstacles, left)
+                if not obstacles & w.keep:
+                    w.keep_first_of(obstacles, left)
                 break
             own = order.of_process[process] & left
             left ^= own & -own
