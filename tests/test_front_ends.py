@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 import treadle
-import treadle.api  # before there is another front end: its signature shows the options that are there
+import treadle.api  # now: the signature of `explore` shows the options of all front ends
 from counter_machine import Machine, MachineProgram, Machines
 from treadle.core.front_end import FrontEnd
 from treadle.explore.registry import ALGORITHMS
