@@ -16,11 +16,11 @@ from treadle.core.records import Wait
 
 @dataclass(frozen=True)
 class Machine:
-    """Counters, and processes that increment, decrement (waiting for 1) and check them."""
+    """Counters, and processes that increment, decrement or pass (waiting for 1) and check them."""
 
     counters: str
     processes: Mapping[str, str]
-    """Instructions such as `a+ b- a=2`."""
+    """Instructions such as `a+ b- c? a=2`."""
 
 
 class MachineOptions(TypedDict, total=False):
@@ -61,13 +61,15 @@ class MachineRun(Run):
                 self.crashes.append(Crash(process, self.steps - 1, error))
                 self.left[process].clear()
             return (code(self.program.places[counter], Mode.READ),)
-        self.counts[counter] += 1 if what == "+" else -1
-        mode = Mode.GIVE if what == "+" else Mode.SPARE if self.counts[counter] else Mode.TAKE
-        return (code(self.program.places[counter], mode),)
+        self.counts[counter] += {"+": 1, "-": -1, "?": 0}[what]
+        take = Mode.SPARE if self.counts[counter] else Mode.TAKE
+        return (
+            code(self.program.places[counter], {"+": Mode.GIVE, "-": take, "?": Mode.PASS}[what]),
+        )
 
     def is_enabled(self, process: int) -> bool:
         todo = self.left.get(process)
-        return bool(todo) and not (todo[0][1] == "-" and self.counts[todo[0][0]] < 1)
+        return bool(todo) and not (todo[0][1] in "-?" and self.counts[todo[0][0]] < 1)
 
     def enabled(self) -> list[int]:
         return [process for process in self.left if self.is_enabled(process)]

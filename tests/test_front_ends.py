@@ -9,11 +9,17 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import treadle
 import treadle.api  # now: the signature of `explore` shows the options of all front ends
-from counter_machine import Machine, MachineProgram, Machines
+from counter_machine import Machine, MachineProgram, MachineRun, Machines
+from treadle.core.events import Codes
 from treadle.core.front_end import FrontEnd
+from treadle.core.program import Program
+from treadle.core.records import Access, StepRecord
+from treadle.explore.basic.exhaustive import Exhaustive
 from treadle.explore.registry import ALGORITHMS
 from treadle.session.front_ends import FRONT_ENDS, front_end_of, kinds
 from treadle.session.options import everything
@@ -225,3 +231,107 @@ def test_files_in_a_language_of_its_own(file: Path, command_line) -> None:
         assert "give a file whose name ends in .py or .machine" in error
     finally:
         FRONT_ENDS.remove("files")
+
+
+# What comes next needs no other seam
+
+
+LOCKED = st.lists(
+    st.sampled_from(["a- b=1 a+", "a?", "b- b+", "b?", "a- b? a+", "b- a? b+"]), max_size=2
+)
+
+
+@given(texts=st.lists(LOCKED, min_size=2, max_size=3))
+def test_passing_a_lock_against_brute_force(texts: list[list[str]]) -> None:
+    """A step that needs a lock to be free, and leaves it free: other such steps commute."""
+    machine = Machine("ab", {f"p{n}": " ".join(parts) for n, parts in enumerate(texts)})
+    expected = outcomes(machine, "exhaustive")
+    for algorithm in ("sleep", "source", "optimal"):
+        assert outcomes(machine, algorithm) == expected
+
+
+def outcomes(machine: Machine, algorithm: str) -> set[tuple[str, str]]:
+    result = treadle.explore(  # type: ignore[call-arg]
+        machine,  # type: ignore[arg-type]
+        algorithm,
+        initial=1,
+        stop_on_failure=False,
+    )
+    assert result.complete
+    return {
+        (failure.kind, "".join(sorted(failure.message.split("; ")))) for failure in result.failures
+    }
+
+
+@pytest.mark.parametrize(
+    ("processes", "executions"),
+    [
+        ({"p": "a?", "q": "a?"}, 1),
+        ({"p": "a?", "q": "a- a+"}, 2),
+        ({"p": "a?", "q": "a?", "r": "a- a+"}, 4),
+        ({"p": "a- a+", "q": "a- a+"}, 2),
+    ],
+)
+def test_how_often_a_lock_is_passed(processes: dict[str, str], executions: int) -> None:
+    result = treadle.explore(Machine("a", processes), initial=1)  # type: ignore[arg-type, call-arg]
+    assert (result.ok, result.executions, result.blocked) == (True, executions, 0)
+
+
+class Backwards(Exhaustive):
+    """A strategy that a program brings along."""
+
+    name = "backwards"
+
+    @classmethod
+    def shrink(cls, program: Program, failure: treadle.Failure) -> treadle.Failure | None:
+        assert isinstance(program, MachineProgram)
+        simpler = treadle.Failure(failure.kind, failure.message, failure.schedule, failure.step)
+        simpler.schedule = failure.schedule.upto(failure.step + 1)
+        return simpler
+
+
+class OwnStrategy(MachineProgram):
+    strategy = Backwards
+
+
+def test_a_strategy_of_its_own() -> None:
+    program = OwnStrategy(RACE, 0)
+    result = treadle.explore(program, stop_on_failure=False)
+    assert (result.algorithm, result.complete, result.executions) == ("backwards", True, 6)
+    with pytest.raises(treadle.TreadleError, match="strategy of its own, backwards: leave algo"):
+        treadle.explore(program, "optimal")
+    (first, *_) = result.failures
+    shrunk = treadle.shrink(first)
+    assert shrunk.failure.schedule == first.schedule.upto(first.step + 1)
+    assert shrunk.failure.token
+
+
+class Lanes(MachineRun):
+    """Takes its steps down in lanes, as actors and networks do: one column for each counter."""
+
+    def __init__(self, program: MachineProgram) -> None:
+        super().__init__(program)
+        self.taken: list[StepRecord] = []
+
+    def step(self, process: int) -> Codes:
+        counter, what, *_ = self.left[process][0]
+        name = self.program.vocabulary.process_names[process]
+        self.taken.append(StepRecord(name, (Access(what, counter),), lane=f"counter {counter}"))
+        return super().step(process)
+
+    def records(self) -> list[StepRecord]:
+        return self.taken
+
+
+class InLanes(MachineProgram):
+    def start(self, *, detail: bool = False) -> MachineRun:
+        return Lanes(self) if detail else MachineRun(self)
+
+
+def test_several_processes_in_one_column() -> None:
+    machine = Machine("ab", {"p": "a+ b+", "q": "a+ b=1"})
+    failure = treadle.explore(InLanes(machine, 0)).failures[0]
+    lines = str(failure).splitlines()
+    (header,) = [line for line in lines if "counter a" in line]
+    assert header.split() == ["counter", "a", "│", "counter", "b"]
+    assert {"p:", "q:"} <= {word for line in lines for word in line.split()}

@@ -43,10 +43,19 @@ def _takes(options: Mapping[str, Option]) -> Callable[[Function], Function]:
     return decorate
 
 
+class _Unasked(str):
+    """A default: what is not this very kind of text was asked for."""
+
+    __slots__ = ()
+
+
+_OPTIMAL = _Unasked("optimal")
+
+
 @_takes(exploring())
 def explore(
     test: Program | Callable[[], object],
-    algorithm: str = "optimal",
+    algorithm: str = _OPTIMAL,
     *,
     listener: Listener | None = None,
     **options: Unpack[Options],
@@ -104,7 +113,10 @@ def _settings(options: dict[str, object]) -> Settings:
     for name in options:
         if name in SURROUNDING:
             raise TreadleError(f"{name} is an option of `treadle.check`, settings and commands")
-    return Settings().changed(options, for_this_test=True)
+    settings = Settings()
+    if isinstance(options.get("algorithm"), _Unasked):
+        settings = settings.changed({"algorithm": options.pop("algorithm")})
+    return settings.changed(options, for_this_test=True)
 
 
 def replay(

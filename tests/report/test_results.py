@@ -158,6 +158,7 @@ def test_a_failure_as_json():
                 "error": "",
                 "label": "",
                 "then": "",
+                "lane": "",
             },
             {
                 "process": "right",
@@ -167,6 +168,7 @@ def test_a_failure_as_json():
                 "error": "",
                 "label": "",
                 "then": "",
+                "lane": "",
             },
         ],
     }

@@ -49,6 +49,8 @@ class Mode(IntEnum):
     """No access: names the value that a compare-and-swap of the step compared with."""
     STORE = 13
     """A write that replaces what is there without looking at it."""
+    PASS = 14
+    """Needs a unit of a resource to be there, as `TAKE` does, and leaves it there."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -63,6 +65,7 @@ _CLASS_OF_MODE = {
     Mode.STORE: _WRITER,
     Mode.TAKE: _WRITER,
     Mode.SPARE: _WRITER,
+    Mode.PASS: _READER,
     Mode.ADD: _ADDER,
     Mode.GIVE: _ADDER,
 }
@@ -213,7 +216,7 @@ class Footprint:
         self.own = _own_keys(codes)
         self.takes = tuple(
             Take(writer_key(location), adder_key(location), mode is Mode.SPARE)
-            for mode in (Mode.TAKE, Mode.SPARE)
+            for mode in (Mode.TAKE, Mode.SPARE, Mode.PASS)
             for location in by_mode[mode]
         )
         self.brings = frozenset(

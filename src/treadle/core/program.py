@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from treadle.core.events import Codes, Vocabulary
 from treadle.core.records import FrameRecord, StepRecord, Wait
@@ -224,6 +224,8 @@ class Program(ABC):
     vocabulary: Vocabulary
     front_end: ClassVar[str] = ""
     """The name of the front end that made it, if that is a registered one."""
+    strategy: Any = None
+    """An `explore.strategy.Algorithm` of the program's own, in place of those by name."""
     returned: object = None
     """What a function returned that was tried out: perhaps the program that is really meant."""
 

@@ -41,6 +41,8 @@ class StepRecord:
     """What the program calls the process, if it has a name of its own: that of a thread."""
     then: str = ""
     """What comes next for the process: empty if it can go on, or `waits` or `ends`."""
+    lane: str = ""
+    """What its column is headed by, if several processes share one: an actor, a node."""
 
 
 @dataclass(frozen=True, slots=True)

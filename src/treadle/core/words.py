@@ -20,6 +20,7 @@ OPERATIONS = {
     Mode.ADD: "add to",
     Mode.TAKE: "acquire",
     Mode.SPARE: "acquire",
+    Mode.PASS: "pass",
     Mode.GIVE: "release",
     Mode.NEED: "take",
     Mode.AWAIT: "await",

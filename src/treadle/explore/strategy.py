@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from treadle.core.events import Footprint
+from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
-from treadle.core.program import Run
+from treadle.core.program import Program, Run
 from treadle.core.result import Result
 
 if TYPE_CHECKING:
@@ -58,6 +59,17 @@ class Algorithm(ABC):
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
+    name: ClassVar[str] = ""
+    """How results call it, if it is not registered but a program's own."""
+
+    @classmethod
+    def shrink(cls, program: Program, failure: Failure) -> Failure | None:
+        """Return a simpler failure, if schedules cannot be changed step by step; None: they can.
+
+        The default is for all whose executions are interleavings of steps in any order.
+        """
+        del program, failure
+        return None
 
     def __init__(self, search: Search) -> None:
         self.search = search

@@ -9,15 +9,28 @@ from treadle.core.records import StepRecord, Wait
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "bright_cyan", "bright_magenta")
 
 
+def lane_of(record: StepRecord) -> str:
+    """Return what the column of a step is headed by."""
+    return record.lane or record.process
+
+
 class Cast:
     """Who takes part, in the order of the first steps."""
 
     def __init__(self, records: Sequence[StepRecord], waits: Sequence[Wait] = ()) -> None:
-        self.processes = list(dict.fromkeys(record.process for record in records))
+        self.lanes = list(dict.fromkeys(map(lane_of, records)))
+        """The columns: one per process, or for several that share one."""
         self._labels = {wait.process: wait.label for wait in waits}
         self._labels = {record.process: record.label for record in records} | self._labels
         self._colours = {
             process: _COLOURS[index % len(_COLOURS)] for index, process in enumerate(self._labels)
+        }
+        self._colours |= {
+            record.process: self._colours.setdefault(
+                record.lane, _COLOURS[self.lanes.index(record.lane) % len(_COLOURS)]
+            )
+            for record in records
+            if record.lane
         }
 
     def label(self, process: str) -> str:

@@ -1,4 +1,4 @@
-"""An execution as text: one column per process, in time order, from top to bottom.
+"""An execution as text: one column per process, or lane, in time order, from top to bottom.
 
 Each step has its number and line on the left, and in its process's column the source text, what it
 did, and the values. Where another process takes over, the column says why: the process was
@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from treadle.core.records import StepRecord
-from treadle.report.cast import Cast
+from treadle.report.cast import Cast, lane_of
 from treadle.report.folding import Fold, fold
 from treadle.report.line import (
     UNICODE,
@@ -97,10 +97,10 @@ class _Table:
         self._where = max(len(self._place(record)) for record in records)
         self._digits = max(len(str(len(records))), 2)
         left = 1 + self._digits + 2 + self._where + 2
-        share = (width - left - 3 * (len(cast.processes) - 1)) // len(cast.processes)
+        share = (width - left - 3 * (len(cast.lanes) - 1)) // len(cast.lanes)
         self._is_list = share < _NARROWEST
         if self._is_list:
-            longest = max(width_of(cast.name(process)) for process in cast.processes)
+            longest = max(width_of(cast.name(process)) for process in cast.lanes)
             room = width - left - 2
             self._name = min(_NAME, longest, max(room - _NARROWEST, _SHORTEST_NAME))
             self._column = max(room - self._name, _NARROWEST)
@@ -120,7 +120,7 @@ class _Table:
         )
         names = max(
             max(width_of(process), width_of(self._cast.label(process)))
-            for process in self._cast.processes
+            for process in self._cast.lanes
         )
         return min(limit, max(widest, names))
 
@@ -132,8 +132,8 @@ class _Table:
         if self._is_list:
             return lines
         cast = self._cast
-        names = [cast.label(process) or process for process in cast.processes]
-        paths = [process if cast.label(process) else "" for process in cast.processes]
+        names = [cast.label(process) or process for process in cast.lanes]
+        paths = [process if cast.label(process) else "" for process in cast.lanes]
         lines.append(self._across(names, "bold "))
         if any(paths):
             lines.append(self._across(paths, ""))
@@ -142,7 +142,7 @@ class _Table:
     def _across(self, texts: list[str], style: str) -> Line:
         """Return a line with a text in every column."""
         cells: list[Span] = [(" " * (1 + self._digits + 2 + self._where + 2), "")]
-        for index, (process, text) in enumerate(zip(self._cast.processes, texts, strict=True)):
+        for index, (process, text) in enumerate(zip(self._cast.lanes, texts, strict=True)):
             if index:
                 cells.append((f" {self._marks.rule} ", "dim"))
             shown = padded(cut(printable(text), self._column), self._column)
@@ -162,7 +162,7 @@ class _Table:
         lines: list[Line] = []
         for at, (text, cell_style) in enumerate(self._cell(index, self._column, is_next=is_next)):
             left = number if at == 0 else mark.ljust(len(number))
-            lines.append(self._line(left, style, record.process, (text, cell_style), at == 0))
+            lines.append(self._line(left, style, lane_of(record), (text, cell_style), at == 0))
         return lines
 
     def fold(self, item: Fold) -> Line:
@@ -179,7 +179,7 @@ class _Table:
                 cell,
             )
         spans: list[Span] = [(left, style)]
-        for at, other in enumerate(self._cast.processes):
+        for at, other in enumerate(self._cast.lanes):
             if at:
                 spans.append((f" {self._marks.rule} ", "dim"))
             text, cell_style = cell if other == process else ("", "")
@@ -203,6 +203,8 @@ class _Table:
             record.where,
         )
         lines: list[Span] = []
+        if record.lane and (before is None or before.process != record.process):
+            lines.append((cut(printable(f"{record.label or record.process}:"), width), colour))
         source = printable(record.source)
         if source and not is_known:
             lines.append((cut(source, width), colour))

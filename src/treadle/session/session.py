@@ -23,6 +23,7 @@ from treadle.explore.choosers import SCHEDULES
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
+from treadle.explore.strategy import Algorithm
 from treadle.findings import recording
 from treadle.findings.database import RecordedStep
 from treadle.findings.replay import Replayed, run_again
@@ -40,7 +41,7 @@ SAMPLES = 1000
 @contextmanager
 def opened(test: object, settings: Settings) -> Iterator[Session]:
     """Make a program of a test and take control of it; a function may return a program instead."""
-    _refuse_combination(settings.algorithm, settings)
+    _refuse_combination(settings.algorithm, ALGORITHMS[settings.algorithm], settings)
     if isinstance(test, Program):
         settings.refuse_what_is_not_for(test)
         with test.controlled():
@@ -58,12 +59,12 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
         yield session
 
 
-def _refuse_combination(algorithm: str, settings: Settings) -> None:
+def _refuse_combination(name: str, strategy: type[Algorithm], settings: Settings) -> None:
     """Refuse options that make no sense together."""
-    if settings.races and not ALGORITHMS[algorithm].sees_every_order:
+    if settings.races and not strategy.sees_every_order:
         raise TreadleError(
-            f"races=True needs an algorithm that sees every order, which {algorithm} leaves out "
-            f"where nobody can tell: use optimal"
+            f"races=True needs an algorithm that sees every order, which {name} leaves out where "
+            f"nobody can tell: use optimal"
         )
 
 
@@ -87,19 +88,32 @@ class Session:
         yet: whoever shows them asks for that.
         """
         name = algorithm or self.settings.algorithm
-        _refuse_combination(name, self.settings)
+        strategy = self._strategy(name)
+        name = strategy.name or name
+        _refuse_combination(name, strategy, self.settings)
         while True:
             try:
-                result = self._search(name, listener).explore()
+                result = self._search(strategy, name, listener).explore()
             except Restart:
                 continue
             for failure in result.failures:
                 failure.test = self.test
             return result
 
-    def _search(self, algorithm: str, listener: Listener | None) -> Search:
+    def _strategy(self, algorithm: str) -> type[Algorithm]:
+        """Return the algorithm of a name, or the one that the program brings along."""
+        own: type[Algorithm] | None = self.program.strategy
+        if own is None:
+            return ALGORITHMS[algorithm]
+        if "algorithm" in self.settings.asked and algorithm != own.name:
+            raise TreadleError(
+                f"this program is explored by a strategy of its own, {own.name}: leave algorithm "
+                f"out, or choose options with which {algorithm} makes sense"
+            )
+        return own
+
+    def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
         settings = self.settings
-        chosen = ALGORITHMS[algorithm]
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
@@ -122,7 +136,11 @@ class Session:
         self, failure: Failure, *, seconds: float = SECONDS, attempts: int = ATTEMPTS
     ) -> Shrunk:
         """Make a failure as simple as it gets; it has to be recorded afterwards."""
-        shrunk = shrinking.shrink(self.program, failure, seconds=seconds, attempts=attempts)
+        own: type[Algorithm] | None = self.program.strategy
+        if own is not None and (simpler := own.shrink(self.program, failure)) is not None:
+            shrunk = shrinking.shrunk_by_strategy(failure, simpler)
+        else:
+            shrunk = shrinking.shrink(self.program, failure, seconds=seconds, attempts=attempts)
         shrunk.failure.test = self.test
         return shrunk
 

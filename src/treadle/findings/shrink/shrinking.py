@@ -92,6 +92,12 @@ def shrink(
     return Shrunk(found, before, best.cost, trials.replays, shrinker.is_smallest)
 
 
+def shrunk_by_strategy(failure: Failure, simpler: Failure) -> Shrunk:
+    """Describe what the strategy that found a failure made of it."""
+    before, after = (cost_of(one.schedule.upto(one.step + 1)) for one in (failure, simpler))
+    return Shrunk(simpler, before, after, 0, is_smallest=False)
+
+
 def _replays(program: Program, best: Shown) -> bool:
     """Tell whether the new schedule shows the failure from scratch, as a replay will."""
     failure = best.failure
