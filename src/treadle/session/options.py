@@ -115,10 +115,14 @@ def front_end_options() -> dict[str, list[Option]]:
     return found
 
 
+def running() -> dict[str, Option]:
+    """Return the options that decide how a program runs: those of `treadle.replay`."""
+    return {name: merged(options) for name, options in front_end_options().items()}
+
+
 def exploring() -> dict[str, Option]:
     """Return the options of `treadle.explore`, the algorithm first."""
-    special = {name: merged(options) for name, options in front_end_options().items()}
-    return {"algorithm": ALGORITHM, **SEARCH, **special}
+    return {"algorithm": ALGORITHM, **SEARCH, **running()}
 
 
 def everything() -> dict[str, Option]:
