@@ -159,8 +159,14 @@ def settings_for(found: Found, profile: str | None, options: dict[str, Any]) -> 
     return settings.changed(options, for_this_test=True)
 
 
-def memory_of(found: Found, directory: str) -> Memory:
-    """Return what is known of a test; its name does not depend on how the file is written."""
+def memory_of(found: Found, settings: Settings, *, no_database: bool) -> Memory | None:
+    """Return what is known of a test, unless nobody wants to know it.
+
+    The test's name does not depend on how the file is written.
+    """
+    directory = settings.database
+    if no_database or directory is None:
+        return None
     path = found.path.resolve()
     base = Path(directory).resolve().parent
     file = path.relative_to(base) if path.is_relative_to(base) else path
