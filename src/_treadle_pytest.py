@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from treadle.core.options import Directory, Flag, Names, Number, OneOf, Option
+from treadle.core.options import Directory, Either, Flag, Names, Number, OneOf, Option
 from treadle.session.options import everything
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def _flags(option: Option) -> Iterator[tuple[str, dict[str, Any]]]:
     elif isinstance(values, OneOf) and option.name != "algorithm":
         yield f"--treadle-{option.flag}", {**shown, "choices": values.names}
     else:
-        yield f"--treadle-{option.flag}", {**shown, "metavar": values.metavar}
+        meant = {"type": option.meant} if isinstance(values, Either) else {}
+        yield f"--treadle-{option.flag}", {**shown, **meant, "metavar": values.metavar}
     if isinstance(values, Flag | Directory):
         opposite = f"the opposite of --treadle-{option.flag}"
         off = {"dest": dest, "action": "store_const", "const": False, "help": opposite}

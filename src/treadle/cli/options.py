@@ -11,7 +11,7 @@ import click
 
 from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found
-from treadle.core.options import NONE, Flag, Names, Number, OneOf, Option, Values
+from treadle.core.options import NONE, Either, Flag, Names, Number, OneOf, Option
 from treadle.findings.database import Database
 from treadle.report.registry import REPORTS
 from treadle.session.memory import Memory
@@ -57,8 +57,26 @@ class _NumberOrNone(click.ParamType[Any]):
         return False if value == NONE else self._number.convert(value, param, ctx)
 
 
-def _type_of(values: Values) -> click.ParamType[Any]:
+class _Meant(click.ParamType[Any]):
+    """Whatever a word means to one of several front ends."""
+
+    name = "text"
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Return what a word means; settings refuse it if it means nothing."""
+        return self._option.meant(value) if isinstance(value, str) else value
+
+
+def _type_of(option: Option) -> click.ParamType[Any]:
     """Return what a value is on the command line."""
+    values = option.values
+    if isinstance(values, Either):
+        return _Meant(option)
     if isinstance(values, OneOf):
         return click.Choice(values.names)
     if not isinstance(values, Number):
@@ -83,7 +101,7 @@ def _as_click(option: Option) -> Callable[[Command], Command]:
     if isinstance(values, Names):
         shown["help"] += " May be given more than once."
         shown["multiple"] = True
-    return click.option(f"--{option.flag}", option.name, type=_type_of(values), **shown)
+    return click.option(f"--{option.flag}", option.name, type=_type_of(option), **shown)
 
 
 def takes(*options: Option) -> Callable[[Command], Command]:
@@ -141,8 +159,14 @@ def settings_for(found: Found, profile: str | None, options: dict[str, Any]) -> 
     return settings.changed(options, for_this_test=True)
 
 
-def memory_of(found: Found, directory: str) -> Memory:
-    """Return what is known of a test; its name does not depend on how the file is written."""
+def memory_of(found: Found, settings: Settings, *, no_database: bool) -> Memory | None:
+    """Return what is known of a test, unless nobody wants to know it.
+
+    The test's name does not depend on how the file is written.
+    """
+    directory = settings.database
+    if no_database or directory is None:
+        return None
     path = found.path.resolve()
     base = Path(directory).resolve().parent
     file = path.relative_to(base) if path.is_relative_to(base) else path

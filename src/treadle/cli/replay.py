@@ -18,6 +18,7 @@ from treadle.cli.options import (
     memory_of,
     replay_options,
     report_option,
+    settings_for,
     target_argument,
 )
 from treadle.cli.post_mortem import debug
@@ -25,7 +26,6 @@ from treadle.cli.reporting import write_report
 from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.core.result import Result
-from treadle.findings.database import RecordedStep
 from treadle.findings.replay import Replayed
 from treadle.report.colour import print_words, renderable
 from treadle.report.columns import columns
@@ -77,7 +77,9 @@ def replay(
     if report is not None:
         report_for(report)  # a suffix that nobody knows is refused before the work
     found = find(target)
-    recorded = [] if no_database else _recorded(found, database, schedule)
+    settings = settings_for(found, None, given({"database": database}))
+    memory = memory_of(found, settings, no_database=no_database)
+    recorded = memory.steps(schedule.strip()) if memory is not None else []
     with found.running():
         replayed = rerun(found.test, schedule, recorded=recorded, explained=True, **given(options))
     _show(replayed, found, as_json=as_json, show_locals=show_locals)
@@ -88,12 +90,6 @@ def replay(
     if with_debugger:
         debug(replayed.failure)
     return FAILED
-
-
-def _recorded(target: Found, database: str, schedule: str) -> list[RecordedStep]:
-    """Return what is known of the steps of a token."""
-    memory = memory_of(target, database)
-    return memory.database.steps(memory.test, schedule.strip())
 
 
 def _as_result(target: Found, replayed: Replayed) -> Result:

@@ -90,8 +90,8 @@ def run(
     if report is not None:
         report_for(report)  # a suffix that nobody knows is refused before the work
     found = find(target)
-    settings = settings_for(found, profile, given(options))
-    memory = None if no_database else memory_of(found, database)
+    settings = settings_for(found, profile, given({**options, "database": database}))
+    memory = memory_of(found, settings, no_database=no_database)
     live = LiveLine(Console(stderr=True, quiet=quiet))
     try:
         with found.opened(settings) as session:

@@ -38,7 +38,9 @@ _PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
 
 
 def _folders(*names: str) -> tuple[str, ...]:
-    return tuple(f"{Path(sysconfig.get_paths()[name]).resolve()}/" for name in names)
+    """Return folders as frames name them, and where they are if a link leads there."""
+    paths = [Path(sysconfig.get_paths()[name]) for name in names]
+    return tuple(dict.fromkeys(f"{path}/" for one in paths for path in (one, one.resolve())))
 
 
 _STANDARD = _folders("stdlib", "platstdlib")
@@ -70,7 +72,7 @@ def is_machinery(file: str) -> bool:
 def is_of_the_user(file: str) -> bool:
     """Tell whether a file belongs to no library; asking the disk about each is dear."""
     path = Path(file).resolve()
-    if _PACKAGE_FOLDERS.intersection(path.parts):
+    if file.startswith(_OWN) or _PACKAGE_FOLDERS.intersection(path.parts):
         return False
     return not str(path).startswith((*_LIBRARIES, *_OWN))
 

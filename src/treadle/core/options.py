@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
@@ -197,8 +198,13 @@ class Either(Values):
         return value
 
     def parsed(self, text: str) -> object:
-        """Return what the first makes of it."""
-        return self._values[0].parsed(text)
+        """Return what the first makes of it that admits it."""
+        for one in self._values:
+            with suppress(ValueError):
+                value = one.parsed(text)
+                if one.admits(value):
+                    return value
+        raise ValueError(text)
 
 
 FLAG = Flag()
@@ -252,6 +258,13 @@ class Option:
             return False
         return self.values.parsed(text)
 
+    def meant(self, text: str) -> Any:
+        """Return what a word means; the word itself if it means nothing, which `read` refuses."""
+        try:
+            return self.parsed(text)
+        except ValueError:
+            return text
+
 
 def declared_in(options: type[Any]) -> dict[str, Option]:
     """Return the options that a `TypedDict` declares, by name."""
@@ -264,9 +277,10 @@ def declared_in(options: type[Any]) -> dict[str, Option]:
 
 def merged(options: Sequence[Option]) -> Option:
     """Return what front ends that use the same name have in common."""
-    if len(options) == 1:
+    different = list(dict.fromkeys(option.values for option in options))
+    if len(different) == 1:
         return options[0]
-    return replace(options[0], values=Either([option.values for option in options]))
+    return replace(options[0], values=Either(different))
 
 
 def find_option(known: Mapping[str, Option], name: str, where: str = "") -> Option:

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from treadle.core.errors import ScheduleMismatch
 
-_SPECIAL = re.compile(r"[%*\s]")
+_SPECIAL = re.compile(r"[%*\s]|^\+")
 """What a process's name may contain but a written schedule uses for itself."""
 _COUNT_DIGITS = 7
 

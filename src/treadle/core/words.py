@@ -64,6 +64,13 @@ class _Brief(reprlib.Repr):
         self.maxlevel = 4
         self.maxstring = self.maxother = self.maxlong = _LONGEST
 
+    def repr1(self, x: object, level: int) -> str:
+        """Return the text of an object, also of one whose class is only called like a container."""
+        try:
+            return super().repr1(x, level)
+        except Exception:  # or a number of more digits than Python writes
+            return self.repr_instance(x, level)
+
     def repr_instance(self, x: object, level: int) -> str:
         """Return the text of an object that is no built-in container."""
         name = type(x).__name__
@@ -103,7 +110,7 @@ def place_in_words(place: Place | None) -> str:
     path = Path(place[0])
     try:
         path = path.relative_to(Path.cwd())
-    except ValueError:
+    except (ValueError, OSError):  # or there is no working directory any more
         return f"{place[0]}:{place[1]}"
     return f"{path}:{place[1]}"
 

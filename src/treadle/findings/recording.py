@@ -70,7 +70,7 @@ def for_report(program: Program) -> Iterator[None]:
 def quietly() -> Iterator[None]:
     """Let nothing be printed for a while, and no debugger stop."""
     with (
-        Path(os.devnull).open("w") as nowhere,
+        Path(os.devnull).open("w", encoding="utf-8", errors="replace") as nowhere,
         redirect_stdout(nowhere),
         redirect_stderr(nowhere),
         no_breakpoints(),

@@ -36,7 +36,7 @@ from treadle.core.happens_before import Trace
 from treadle.core.schedule import Schedule
 from treadle.findings.token_bytes import Reader, Writer, names_in
 
-_SHAPE = re.compile(r"t(\d+)_([A-Za-z0-9_-]*)")
+_SHAPE = re.compile(r"t(\d{1,9})_([A-Za-z0-9_-]*)")
 _VERSION = 2
 _WORDS = ("", "model", "threads", "access", "gil", *KINDS)
 """Words that tokens abbreviate. Add at the end only: old tokens count places."""
@@ -224,7 +224,7 @@ def read_token(text: str) -> Recipe:
         reader = Reader(content)
         head = _head(reader) if version > 1 else _head_of_format_1(flags, reader)
         return _recipe(head, digest, reader)
-    except (zlib.error, IndexError, ValueError, AttributeError) as error:
+    except (zlib.error, IndexError, ValueError, AttributeError, TypeError) as error:
         raise TreadleError(f"cannot read this token, although it is whole: {error}") from error
 
 
@@ -289,7 +289,8 @@ def _recipe(head: _Head, digest: bytes, reader: Reader) -> Recipe:
         for name, value in json.loads(head.options or "{}").items()
     }
     knowledge = options.pop("knowledge", ())
-    assert isinstance(knowledge, tuple)
+    if not isinstance(knowledge, tuple):
+        raise ValueError("what the program had learned is no list")
     return Recipe(
         head.kind,
         digest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypedDict
+from typing import Annotated, NamedTuple, TypedDict
 
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import (
@@ -111,44 +111,39 @@ SURROUNDING = declared_in(SurroundingOptions)
 
 def front_end_options() -> Mapping[str, Sequence[Option]]:
     """Return the options of front ends by name: one name may mean something else to another."""
-    return _front_end_options(tuple(FRONT_ENDS.values()))
+    return _all_options(tuple(FRONT_ENDS.values())).of_front_ends
 
 
-@functools.cache
-def _front_end_options(front_ends: tuple[FrontEnd, ...]) -> dict[str, list[Option]]:
-    found: dict[str, list[Option]] = {}
-    for front_end in front_ends:
-        for name, option in front_end.options.items():
-            found.setdefault(name, []).append(option)
-    return found
+def running() -> Mapping[str, Option]:
+    """Return the options that decide how a program runs: those of `treadle.replay`."""
+    return _all_options(tuple(FRONT_ENDS.values())).running
 
 
 def exploring() -> Mapping[str, Option]:
     """Return the options of `treadle.explore`, the algorithm first."""
-    return _exploring(tuple(FRONT_ENDS.values()))
-
-
-@functools.cache
-def _exploring(front_ends: tuple[FrontEnd, ...]) -> dict[str, Option]:
-    special = {name: merged(options) for name, options in _front_end_options(front_ends).items()}
-    return {"algorithm": ALGORITHM, **SEARCH, **special}
+    return _all_options(tuple(FRONT_ENDS.values())).exploring
 
 
 def everything() -> Mapping[str, Option]:
     """Return all options that can be set for a test."""
-    return _everything(tuple(FRONT_ENDS.values()))
+    return _all_options(tuple(FRONT_ENDS.values())).everything
+
+
+class _Options(NamedTuple):
+    """The options that there are with certain front ends."""
+
+    of_front_ends: Mapping[str, Sequence[Option]]
+    running: Mapping[str, Option]
+    exploring: Mapping[str, Option]
+    everything: Mapping[str, Option]
 
 
 @functools.cache
-def _everything(front_ends: tuple[FrontEnd, ...]) -> dict[str, Option]:
-    return {**_exploring(front_ends), **SURROUNDING}
-
-
-def defaults() -> Mapping[str, object]:
-    """Return the default of each of them."""
-    return _defaults(tuple(FRONT_ENDS.values()))
-
-
-@functools.cache
-def _defaults(front_ends: tuple[FrontEnd, ...]) -> dict[str, object]:
-    return {name: option.default for name, option in _everything(front_ends).items()}
+def _all_options(front_ends: tuple[FrontEnd, ...]) -> _Options:
+    of_front_ends: dict[str, list[Option]] = {}
+    for front_end in front_ends:
+        for name, option in front_end.options.items():
+            of_front_ends.setdefault(name, []).append(option)
+    running = {name: merged(options) for name, options in of_front_ends.items()}
+    exploring = {"algorithm": ALGORITHM, **SEARCH, **running}
+    return _Options(of_front_ends, running, exploring, {**exploring, **SURROUNDING})

@@ -7,12 +7,12 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.core.program import Program
 from treadle.findings.tokens import Recipe
-from treadle.session.options import exploring
+from treadle.session.options import running
 
 
 def options_of(recipe: Recipe, **given: Any) -> dict[str, Any]:
     """Return the options that a recipe asks for; refuse others that were given."""
-    known = exploring()
+    known = running()
     for name, value in given.items():
         recorded = recipe.options.get(name, known[name].default)
         if value is None or not known[name].in_tokens:

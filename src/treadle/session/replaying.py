@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from treadle.core.options import find_option
 from treadle.core.schedule import Schedule
 from treadle.findings.database import RecordedStep
 from treadle.findings.replay import Replayed
 from treadle.findings.tokens import Recipe, is_token, read_token
+from treadle.session.options import running
 from treadle.session.recipes import options_of
 from treadle.session.session import opened
 from treadle.session.settings import Settings
@@ -24,9 +26,11 @@ def rerun(
 ) -> Replayed:
     """Run exactly one interleaving, once, and say how it differs from what was recorded.
 
-    `given` are options of `explore`, None for those that a token knows; `recorded` is what the
+    `given` are options of front ends, None for those that a token knows; `recorded` is what the
     database knows of the schedule. Nothing else is run unless a failure is to be `explained`.
     """
+    for name in given:
+        find_option(running(), name)
     what = interleaving(schedule)
     if isinstance(what, Recipe):
         given |= options_of(what, **given)

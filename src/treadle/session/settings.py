@@ -27,7 +27,7 @@ from treadle.core.front_end import FrontEnd
 from treadle.core.options import Option, find_option
 from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS
-from treadle.session.options import defaults, everything, front_end_options
+from treadle.session.options import everything, front_end_options
 
 PROFILE_VARIABLE = "TREADLE_PROFILE"
 """The environment variable that names a profile."""
@@ -50,15 +50,17 @@ class Settings:
     def __init__(
         self, values: Mapping[str, Any] | None = None, asked: frozenset[str] = frozenset()
     ) -> None:
-        self._values = defaults() if values is None else values
+        self._values = dict(values or {})
+        """What was set; for all else there are defaults, perhaps others for each front end."""
         self.asked = asked
         """What was asked for this very test, so that it makes no sense if it is not for it."""
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        values = self.__dict__.get("_values", {})  # not there yet while this is unpickled
+        known = everything()
+        if name not in known:
+            raise AttributeError(name)
+        return values.get(name, known[name].default)
 
     def changed(
         self, values: Mapping[str, object], where: str = "", *, for_this_test: bool = False
@@ -76,7 +78,18 @@ class Settings:
     def taken_by(self, front_end: FrontEnd) -> dict[str, Any]:
         """Return the options that are only for a front end; refuse what was asked of another."""
         self._refuse_others(front_end.options, front_end.targets)
-        return {name: option.read(self._values[name]) for name, option in front_end.options.items()}
+        return {name: self._value_of(option) for name, option in front_end.options.items()}
+
+    def _value_of(self, option: Option) -> Any:
+        """Return the value of a front end's option; a project may mean another front end's."""
+        if option.name not in self._values:
+            return option.default
+        try:
+            return option.read(self._values[option.name])
+        except TreadleError:
+            if option.name in self.asked:
+                raise
+            return option.default
 
     def refuse_what_is_not_for(self, program: Program) -> None:
         """Refuse options that were asked for this test, and that such a program does not take."""

@@ -1,0 +1,250 @@
+"""Two front ends that use one name for options with other values, and one that both mean alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import click
+import pytest
+
+import treadle
+from counter_machine import Machine, MachineProgram, Machines
+from treadle.cli.options import given, takes
+from treadle.core.options import COUNT, COUNT_OR_NONE, FLAG, Either, OneOf, Option, declared_in
+from treadle.plugin.session import Session
+from treadle.session.front_ends import FRONT_ENDS
+from treadle.session.options import everything, running
+from treadle.session.settings import Settings, project_of
+
+
+class RedOptions(TypedDict, total=False):
+    order: Annotated[str, Option(OneOf(["fifo", "lifo"]), "fifo", "Who comes first.")]
+    loud: Annotated[bool, Option(FLAG, False, "Say more.")]
+    limit: Annotated[int, Option(COUNT, 2, "How many.")]
+
+
+class BlueOptions(TypedDict, total=False):
+    order: Annotated[int, Option(COUNT, 9, "How many stand in order.")]
+    loud: Annotated[bool, Option(FLAG, True, "Say more.")]
+    limit: Annotated[int | None, Option(COUNT_OR_NONE, None, "How many.")]
+
+
+class Red(Machine):
+    pass
+
+
+class Blue(Machine):
+    pass
+
+
+class RedProgram(MachineProgram):
+    front_end = "red"
+    given: Mapping[str, Any]
+
+    @property
+    def options(self) -> dict[str, object]:
+        return {"order": self.given["order"]}
+
+
+class BlueProgram(RedProgram):
+    front_end = "blue"
+
+
+class Reds(Machines):
+    name, targets = "red", "a red machine"
+    options = declared_in(RedOptions)
+    machine: type[Machine] = Red
+    program: type[RedProgram] = RedProgram
+
+    def recognises(self, target: object) -> bool:
+        return isinstance(target, self.machine)
+
+    @contextmanager
+    def opened(self, target: Machine, options: Mapping[str, Any]) -> Iterator[RedProgram]:
+        program = self.program(target, 0)
+        program.given = options
+        OPENED.append(dict(options))
+        yield program
+
+
+class Blues(Reds):
+    name, targets = "blue", "a blue machine"
+    options = declared_in(BlueOptions)
+    machine, program = Blue, BlueProgram
+
+
+OPENED: list[dict[str, Any]] = []
+"""What programs were opened with."""
+RACE = {"counters": "a", "processes": {"p": "a+ a+", "q": "a+ a=1"}}
+RED, BLUE = Red(**RACE), Blue(**RACE)  # type: ignore[arg-type]
+
+explore: Callable[..., treadle.Result] = treadle.explore
+replay: Callable[..., treadle.Failure | None] = treadle.replay
+
+
+@pytest.fixture(autouse=True)
+def both() -> Iterator[None]:
+    OPENED.clear()
+    for front_end in (Reds(), Blues()):
+        FRONT_ENDS.add(front_end.name, front_end)
+    try:
+        yield
+    finally:
+        for name in ("red", "blue"):
+            FRONT_ENDS.remove(name)
+
+
+def test_what_is_known_of_the_names() -> None:
+    order, loud, limit = (running()[name] for name in ("order", "loud", "limit"))
+    assert isinstance(order.values, Either)
+    assert order.values.in_words == "one of fifo, lifo, or a whole number above 0"
+    assert loud.values is FLAG
+    assert isinstance(limit.values, Either)
+    assert {"order", "loud", "limit"} <= everything().keys()
+
+
+def test_each_has_its_own_defaults() -> None:
+    explore(RED)
+    explore(BLUE)
+    assert OPENED == [
+        {"order": "fifo", "loud": False, "limit": 2},
+        {"order": 9, "loud": True, "limit": None},
+    ]
+
+
+def test_each_takes_its_own_values() -> None:
+    explore(RED, order="lifo", loud=True, limit=3)
+    explore(BLUE, order=4, loud=False, limit=None)
+    assert OPENED == [
+        {"order": "lifo", "loud": True, "limit": 3},
+        {"order": 4, "loud": False, "limit": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machine", "options", "message"),
+    [
+        (RED, {"order": 4}, "unknown order 4: choose one of fifo, lifo"),
+        (BLUE, {"order": "fifo"}, "order must be a whole number above 0, not 'fifo'"),
+        (RED, {"limit": None}, "limit must be a whole number above 0, not None"),
+        (RED, {"order": 0}, "order must be one of fifo, lifo, or a whole number above 0, not 0"),
+        (BLUE, {"loud": 1}, "loud must be true or false, not 1"),
+    ],
+)
+def test_what_is_the_others_is_refused_of_a_test(
+    machine: Machine, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(treadle.TreadleError) as caught:
+        explore(machine, **options)
+    assert str(caught.value) == message
+    if None not in options.values():  # which leaves it to the token
+        with pytest.raises(treadle.TreadleError) as caught:
+            replay(machine, "p", **options)
+        assert str(caught.value) == message
+    assert OPENED == []
+
+
+def test_what_a_project_sets_for_one_leaves_the_other_alone(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "lifo"\nloud = true\n')
+    settings = project_of(tmp_path).settings()
+    assert settings.taken_by(Reds()) == {"order": "lifo", "loud": True, "limit": 2}
+    assert settings.taken_by(Blues()) == {"order": 9, "loud": True, "limit": None}
+    asked = settings.changed({"order": 5}, for_this_test=True)
+    assert asked.taken_by(Blues())["order"] == 5
+    with pytest.raises(treadle.TreadleError, match="unknown order 5: choose one of fifo, lifo"):
+        asked.taken_by(Reds())
+
+
+def test_what_neither_admits_is_refused_of_a_project(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "best"\n')
+    with pytest.raises(treadle.TreadleError, match="order must be one of fifo, lifo, or a whole"):
+        project_of(tmp_path).settings()
+
+
+def test_who_takes_an_option_is_named_by_those_who_do_not() -> None:
+    with pytest.raises(treadle.TreadleError) as caught:
+        explore(treadle.model.Program(), order=4)
+    assert str(caught.value) == (
+        "order is for a red machine or a blue machine, and this is a treadle.model.Program: "
+        "leave order out"
+    )
+
+
+@pytest.mark.parametrize(("machine", "order"), [(RED, "lifo"), (BLUE, 4)])
+def test_tokens_know_which_of_the_two_it_was(machine: Machine, order: object) -> None:
+    (failure,) = explore(machine, order=order).failures
+    again = replay(machine, failure.token)
+    assert again is not None
+    assert (again.token, again.options) == (failure.token, {"order": order})
+    assert OPENED[-1]["order"] == order
+
+
+def test_a_token_of_the_other_front_end_is_refused() -> None:
+    (failure,) = explore(RED, order="lifo").failures
+    with pytest.raises(treadle.TreadleError, match="order must be a whole number above 0, not"):
+        replay(BLUE, failure.token)
+
+
+# Entrances
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["--order", "lifo"], {"order": "lifo"}),
+        (["--order", "4"], {"order": 4}),
+        (["--limit", "none", "--loud"], {"limit": False, "loud": True}),
+        (["--limit", "3"], {"limit": 3}),
+        (["--order", "best"], {"order": "best"}),
+        ([], {}),
+    ],
+)
+def test_on_a_command_line(arguments: list[str], found: dict[str, object]) -> None:
+    seen: list[dict[str, object]] = []
+
+    @click.command()
+    @takes(*running().values())
+    def command(**options: Any) -> None:
+        seen.append(given(options))
+
+    command(arguments, standalone_mode=False)
+    assert seen == [found]
+
+
+@pytest.mark.parametrize(
+    ("argument", "name", "value"),
+    [
+        ("--treadle-order=4", "order", 4),
+        ("--treadle-order=lifo", "order", "lifo"),
+        ("--treadle-limit=none", "limit", None),
+        ("--treadle-limit=3", "limit", 3),
+        ("--treadle-loud", "loud", True),
+        ("--treadle-no-loud", "loud", False),
+    ],
+)
+def test_on_the_command_line_of_pytest(
+    argument: str, name: str, value: object, pytester: pytest.Pytester
+) -> None:
+    settings = Session(pytester.parseconfig(argument))._settings({})
+    assert getattr(settings, name) == value
+
+
+def test_mistakes_on_the_command_line_of_pytest(pytester: pytest.Pytester) -> None:
+    with pytest.raises(treadle.TreadleError) as caught:
+        Session(pytester.parseconfig("--treadle-order=best"))
+    assert str(caught.value) == (
+        "the command line: order must be one of fifo, lifo, or a whole number above 0, not 'best'"
+    )
+
+
+def test_settings_of_before_they_were_added() -> None:
+    settings = Settings()
+    FRONT_ENDS.remove("blue")
+    try:
+        assert settings.order == "fifo"
+        assert settings.changed({"loud": True}).loud is True
+    finally:
+        FRONT_ENDS.add("blue", Blues())
