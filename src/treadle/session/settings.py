@@ -52,24 +52,22 @@ class Settings:
     ) -> None:
         self._values = dict(values or {})
         """What was set; for all else there are defaults, perhaps others for each front end."""
+        self._known = everything()
         self.asked = asked
         """What was asked for this very test, so that it makes no sense if it is not for it."""
 
     def __getattr__(self, name: str) -> Any:
-        values = self.__dict__.get("_values", {})  # not there yet while this is unpickled
-        known = everything()
-        if name not in known:
+        if name.startswith("_") or name not in self._known:  # not there yet while it is unpickled
             raise AttributeError(name)
-        return values.get(name, known[name].default)
+        return self._values[name] if name in self._values else self._known[name].default
 
     def changed(
         self, values: Mapping[str, object], where: str = "", *, for_this_test: bool = False
     ) -> Settings:
         """Return these settings with other values; `where` names their origin in errors."""
         where = f"{where}: " if where else ""
-        known = everything()
         read = {
-            name: find_option(known, name, where).read(value, where)
+            name: find_option(self._known, name, where).read(value, where)
             for name, value in values.items()
         }
         asked = self.asked.union(read) if for_this_test else self.asked
