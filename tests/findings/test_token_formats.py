@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -191,11 +190,8 @@ def test_an_old_token_of_what_is_mended_is_forgotten(tmp_path: Path) -> None:
     assert memory.is_empty
 
 
-def test_an_old_entry_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: Callable[..., Any]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+@pytest.mark.usefixtures("workplace")
+def test_an_old_entry_on_the_command_line(command_line: Callable[..., Any]) -> None:
     Path("m.py").write_text("from racy_model import racy\nprogram = racy()\n")
     Database(".treadle").save("m.py::program", OF_RACY)
     status, out, _ = command_line("run", "m.py::program")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import dedent
@@ -41,11 +40,9 @@ Call = Callable[..., tuple[Any, str, str]]
 
 
 @pytest.fixture(autouse=True)
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "m.py").write_text(dedent(FILE))
-    return tmp_path
+def file(workplace: Path) -> Path:
+    (workplace / "m.py").write_text(dedent(FILE))
+    return workplace
 
 
 # Suffixes

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import json
 import pickle
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -202,11 +201,9 @@ FILE = """
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "f.py").write_text(dedent(FILE))
-    return tmp_path
+def file(workplace: Path) -> Path:
+    (workplace / "f.py").write_text(dedent(FILE))
+    return workplace
 
 
 ON_RUN = [name for name in ALL if name != "strict"]

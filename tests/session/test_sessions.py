@@ -6,7 +6,6 @@ import copy
 import itertools
 import json
 import pickle
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,11 +153,9 @@ FILE = """
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "f.py").write_text(dedent(FILE))
-    return tmp_path
+def file(workplace: Path) -> Path:
+    (workplace / "f.py").write_text(dedent(FILE))
+    return workplace
 
 
 @pytest.mark.usefixtures("file")
