@@ -61,3 +61,11 @@ def command_line(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any,
         return ended.value.code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty directory; what commands add to `sys.path` is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -145,11 +144,9 @@ FILE = """
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "m.py").write_text(dedent(FILE))
-    return tmp_path
+def file(workplace: Path) -> Path:
+    (workplace / "m.py").write_text(dedent(FILE))
+    return workplace
 
 
 @pytest.mark.usefixtures("file")

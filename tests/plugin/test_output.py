@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from running_pytest import Run, section_of
+from running_pytest import Run, section_of, verdict_of
 
 PRINTS = """
 import logging, os, sys, warnings
@@ -130,3 +130,12 @@ def test_the_temporary_directory_of_the_failing_execution_is_kept(run: Run) -> N
         """
     )
     result.assert_outcomes(failed=1, passed=1)
+
+
+def test_what_cannot_be_encoded_can_be_printed(run: Run) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it():
+            run(lambda: print("\\udc80"), lambda: print("\\u2603"))
+        """
+    assert verdict_of(run(source)).startswith("verified")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import json
 import pickle
-import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -200,11 +201,9 @@ FILE = """
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "f.py").write_text(dedent(FILE))
-    return tmp_path
+def file(workplace: Path) -> Path:
+    (workplace / "f.py").write_text(dedent(FILE))
+    return workplace
 
 
 ON_RUN = [name for name in ALL if name != "strict"]
@@ -229,6 +228,46 @@ def test_mistakes_of_run(name: str, command_line: Callable[..., Any]) -> None:
     assert error.startswith("treadle: error: ")
     assert error.count("\n") == 1
     assert name in error or ALL[name].flag in error
+
+
+@pytest.mark.parametrize("name", [n for n in ON_RUN if isinstance(ALL[n].values, Flag)])
+def test_a_flag_can_be_switched_off_and_on_whatever_the_project_says(
+    name: str, file: Path, command_line: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    module = importlib.import_module("treadle.cli.run")
+    settings_for = module.settings_for
+
+    def looked_at(*arguments: Any) -> Settings:
+        seen.append(getattr(settings := settings_for(*arguments), name))
+        return settings
+
+    monkeypatch.setattr(module, "settings_for", looked_at)
+    for project in ("true", "false"):
+        (file / "pyproject.toml").write_text(f"[tool.treadle]\n{name} = {project}\n")
+        for given in ([], words(ALL[name], True), words(ALL[name], False)):
+            assert command_line("run", "f.py::nothing", "-q", *given)[0] == 0
+    assert seen == [True, True, False, False, True, False]
+
+
+@pytest.mark.usefixtures("file")
+def test_a_written_schedule_is_replayed_with_the_options_that_found_it(
+    command_line: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    test = """
+        import threading
+        def fails(): raise ValueError
+        def starts():
+            thread = threading.Thread(target=fails)
+            thread.start()
+            thread.join()
+        """
+    Path("g.py").write_text(dedent(test))
+    _, out, _ = command_line("run", "g.py::starts", "--no-database", "--json")
+    again = ("replay", "g.py::starts", json.loads(out)["failures"][0]["schedule"])
+    assert command_line(*again)[0] == 1
+    assert command_line(*again, "--no-thread-exceptions")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,8 @@ def _as_click(option: Option) -> Callable[[Command], Command]:
     values = option.values
     shown: dict[str, Any] = {"help": option.help, "default": option.default}
     if isinstance(values, Flag):
-        flags = f"--{option.flag}"
-        if option.default:
-            flags += f"/--{option.off_flag}"
-            shown["show_default"] = True
-        return click.option(flags, option.name, is_flag=True, **shown)
+        flags = f"--{option.flag}/--{option.off_flag}"  # a project may have set either
+        return click.option(flags, option.name, is_flag=True, show_default=True, **shown)
     shown["show_default"] = option.default is not None and option.default != ()
     if values.metavar and not isinstance(values, OneOf):
         shown["metavar"] = values.metavar

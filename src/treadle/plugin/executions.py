@@ -46,7 +46,8 @@ class Executions:
         """What the test was skipped with, if it was."""
         self._seen: dict[tuple[str, int, str], warnings.WarningMessage] = {}
         self._is_shown = False
-        self._nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - see `close`
+        nowhere = Path(os.devnull)
+        self._nowhere = nowhere.open("w", encoding="utf-8", errors="replace")
         self._log_handlers = _log_handlers(item.config)
         # What Treadle has to know of the function that is really run:
         self.__name__ = item.name

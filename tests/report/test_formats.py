@@ -1,0 +1,199 @@
+"""Reports in files: the suffix says how; all formats say the verdict, the failures, the replays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import jsonschema
+import pytest
+
+import treadle
+import treadle.report
+from counter_machine import Machines
+from racy_model import racy
+from treadle.core.result import Result
+from treadle.report.json import failure_as_dict, replayed_as_dict, result_as_dict
+from treadle.report.registry import REPORTS, report_for
+from treadle.session.front_ends import FRONT_ENDS, granularities, kinds
+from treadle.session.replaying import rerun
+
+SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
+FILE = """
+    from pathlib import Path
+    import treadle
+    from racy_model import racy
+    Path("ran").touch()
+    program = racy()
+    safe = treadle.model.Program()
+    safe.process(lambda s: (yield), name="p")
+    odd = treadle.model.Program()
+    @odd.process
+    def p(s):
+        yield
+        raise ValueError("not \\udc80 text | `code` \\N{SNOWMAN}")
+"""
+Call = Callable[..., tuple[Any, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def file(workplace: Path) -> Path:
+    (workplace / "m.py").write_text(dedent(FILE))
+    return workplace
+
+
+# Suffixes
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.MD", "x", "x.md.gz", ".md", "md"])
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_a_suffix_that_nobody_knows_is_refused_before_anything_runs(
+    command: str, name: str, command_line: Call
+) -> None:
+    more = ["p q"] if command == "replay" else []
+    status, out, error = command_line(command, "m.py::program", *more, "--report", name)
+    assert (status, out) == (2, "")
+    assert error == (
+        f"treadle: error: no report is written as {name!r}: choose the suffix from .md (to paste "
+        f"into an issue), .txt (as on the terminal), .json (for other programs)\n"
+    )
+    assert not Path("ran").exists(), "not even the file was imported"
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("suffix", REPORTS)
+def test_suffixes_that_are_known(suffix: str) -> None:
+    report = report_for(Path("a/b.c") / f"x{suffix}")
+    assert report is REPORTS[suffix]
+    assert REPORTS.summary(suffix)
+
+
+@pytest.mark.parametrize("suffix", REPORTS)
+@pytest.mark.parametrize("command", ["run", "replay"])
+def test_every_format_says_what_matters(command: str, suffix: str, command_line: Call) -> None:
+    _, out, _ = command_line("run", "m.py::program", "--json", "--no-database")
+    (failure,) = json.loads(out)["failures"]
+    more = [failure["token"]] if command == "replay" else []
+    status, _, _ = command_line(command, "m.py::program", *more, "--report", f"r{suffix}")
+    assert status == 1
+    text = Path(f"r{suffix}").read_text("utf-8")
+    assert text.endswith("\n")
+    assert "failed" in text.lower()
+    assert "an update is lost" in text
+    assert f"treadle replay m.py::program {failure['token']}" in text
+
+
+@pytest.mark.parametrize("suffix", REPORTS)
+def test_a_report_of_success(suffix: str, command_line: Call) -> None:
+    status, _, _ = command_line("run", "m.py::safe", "--report", f"r{suffix}")
+    assert status == 0
+    text = Path(f"r{suffix}").read_text("utf-8")
+    assert "verified" in text.lower()
+    assert "replay m.py" not in text
+
+
+@pytest.mark.parametrize("suffix", REPORTS)
+def test_what_no_file_can_hold_is_escaped(suffix: str, command_line: Call) -> None:
+    status, _, error = command_line("run", "m.py::odd", "--report", f"r{suffix}")
+    assert (status, error) == (1, "")
+    assert "\\udc80" in Path(f"r{suffix}").read_text("utf-8")
+
+
+def test_a_format_that_somebody_adds(command_line: Call) -> None:
+    def as_csv(result: Result, target: str, replays: Sequence[str]) -> str:
+        return f"{target},{result.executions},{len(result.failures)},{len(replays)}\n"
+
+    REPORTS.add(".csv", as_csv, "for a table")
+    try:
+        assert command_line("run", "m.py::program", "--keep-going", "--report", "r.csv")[0] == 1
+        assert Path("r.csv").read_text() == "m.py::program,4,1,1\n"
+        _, _, error = command_line("run", "m.py::program", "--report", "r.html")
+        assert ".json (for other programs), .csv (for a table)" in error
+    finally:
+        REPORTS.remove(".csv")
+
+
+# The schema
+
+
+def keys_of(name: str) -> set[str]:
+    return set(SCHEMA["$defs"][name]["properties"])
+
+
+def test_kinds_and_granularities_are_those_of_the_front_ends() -> None:
+    properties = SCHEMA["$defs"]["failure"]["properties"]
+    assert tuple(properties["kind"]["enum"]) == kinds()
+    assert set(properties["granularity"]["enum"]) == set(granularities())
+    assert len(granularities()) == len(set(granularities()))
+
+
+def test_a_front_end_adds_kinds_and_granularities() -> None:
+    class Fine(Machines):
+        name, granularities = "fine", ("fine", "access", "")
+        kinds = ("stuck", "race")
+
+    known = kinds(), granularities()
+    FRONT_ENDS.add("fine", Fine())
+    try:
+        assert kinds() == (*known[0], "stuck")
+        assert granularities() == (*known[1], "fine")
+    finally:
+        FRONT_ENDS.remove("fine")
+    assert (kinds(), granularities()) == known
+
+
+def failed() -> Result:
+    return treadle.explore(racy(), stop_on_failure=False)
+
+
+def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
+    shown = result_as_dict(failed(), target="m.py::program")
+    (failure,) = shown["failures"]
+    assert set(shown) == keys_of("result")
+    assert set(failure) == keys_of("failure") | {"shrunk"}
+    assert set(failure["trace"][0]) == keys_of("step")
+    assert "target" not in result_as_dict(failed())
+    required = set(SCHEMA["$defs"]["result"]["required"])
+    assert keys_of("result") - required == {"target"}
+
+
+def test_keys_of_waits_and_replays_are_those_of_the_schema() -> None:
+    program = treadle.model.Program(x=0)
+
+    @program.process
+    def waits(s: Any) -> Iterator[Any]:
+        yield s.until(lambda: s.x)
+
+    (failure,) = treadle.explore(program).failures
+    (wait,) = failure_as_dict(failure)["waits"]
+    assert set(wait) == keys_of("wait")
+    replayed = replayed_as_dict(rerun(program, ""), target="m.py::program")
+    assert set(replayed) == keys_of("replay")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda: result_as_dict(failed()),
+        lambda: result_as_dict(Result("p", "optimal", states=3, estimate=4.5)),
+        lambda: replayed_as_dict(rerun(racy(), failed().failures[0].token)),
+        lambda: replayed_as_dict(rerun(racy(), "p q")),
+    ],
+)
+def test_what_is_shown_is_what_the_schema_says(shown: Callable[[], dict[str, Any]]) -> None:
+    once = json.loads(json.dumps(shown()))
+    jsonschema.Draft202012Validator(SCHEMA).validate(once)
+
+
+def test_a_json_report_has_what_json_prints(command_line: Call) -> None:
+    _, out, _ = command_line("run", "m.py::program", "--json", "--report", "r.json")
+    printed, written = json.loads(out), json.loads(Path("r.json").read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    replays = [failure.pop("replay") for failure in written["failures"]]
+    assert replays == [f"treadle replay m.py::program {written['failures'][0]['token']}"]
+    for result in (printed, written):
+        del result["failures"][0]["shrunk"]  # a file does not say what shrinking achieved
+    assert written == printed
