@@ -18,6 +18,7 @@ from pathlib import Path
 
 from treadle.api import explore
 from treadle.core.errors import TreadleBug
+from treadle.explore.registry import ALGORITHMS
 from treadle.papers.paper import WHOLE_STATES, Benchmark
 
 _MB = 1 << 20
@@ -85,6 +86,7 @@ class Measurement:
 def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
     """Explore a row's program in this process; its peak memory is that of the whole process."""
     program = benchmark.make(task.n)
+    _ = ALGORITHMS[task.algorithm]  # loaded before the clock starts
     started = time.process_time()
     result = explore(
         program,
