@@ -45,7 +45,7 @@ test: $(SITE_TOOLS)  ## everything that CI checks
 	@$(TIMED) style $(BIN)/ruff check --quiet
 	@$(TIMED) format $(BIN)/ruff format --check --quiet
 	@$(TIMED) types $(BIN)/mypy --no-error-summary
-	@$(TIMED) layers $(BIN)/python scripts/layers.py --report-only
+	@$(TIMED) layers $(BIN)/python scripts/layers.py
 	@$(TIMED) tests $(BIN)/python scripts/run_tests.py tests src -- -m "not minutes"
 	@TIMED="$(TIMED)" TESTS="$(ELSEWHERE)" sh scripts/other-pythons.sh
 	@$(TIMED)

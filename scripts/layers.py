@@ -5,7 +5,7 @@ functions and tests are. It fails, with a line for each violation, on an import 
 `ORDER`, a front end that imports another, a cycle (imports inside of functions and those for type
 checkers included), `core/` and `explore/` importing anything but themselves and the standard
 library, a module or a function that is too long, and tests that are shorter than the source.
-It reads the source and imports none of it. `--report-only` prints the same and never fails.
+It reads the source and imports none of it.
 """
 
 from __future__ import annotations
