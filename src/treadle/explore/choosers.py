@@ -5,10 +5,8 @@ It changes how many runs `source` and `classic` block, never what they cover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import Protocol
-
-from treadle.explore.strategy import BLOCKED
 
 
 class Choices(Protocol):
@@ -56,25 +54,18 @@ def round_robin(choices: Choices, last: int) -> int:
     return min((process for process in enabled if process > last), default=min(enabled))
 
 
-def choose_awake(choose: Chooser, choices: Choices, last: int, asleep: Container[int]) -> int:
-    """Choose among the enabled processes that are not asleep; `BLOCKED` if all of them are."""
-    process = choose(choices, last)
-    if process < 0 or process not in asleep:
-        return process
-    awake = [p for p in choices.enabled() if p not in asleep]
-    return choose(_Only(awake), last) if awake else BLOCKED
-
-
-class _Only:
-    """The same choices with some processes left out."""
+class Only:
+    """Choices among some processes."""
 
     def __init__(self, processes: list[int]) -> None:
         self._processes = processes
 
     def enabled(self) -> list[int]:
+        """Return all of them."""
         return self._processes
 
     def is_enabled(self, process: int) -> bool:
+        """Tell whether a process is one of them."""
         return process in self._processes
 
 

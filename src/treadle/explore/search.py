@@ -20,7 +20,7 @@ from treadle.core.program import CannotStepError, Program, Run
 from treadle.core.result import Result
 from treadle.explore.accounts import Accounts
 from treadle.explore.budget import Budget
-from treadle.explore.choosers import Chooser, choose_awake, stay
+from treadle.explore.choosers import Chooser, Only, stay
 from treadle.explore.probing import Probes
 from treadle.explore.progress import Listener, Meter
 from treadle.explore.strategy import ASLEEP, BLOCKED, DIFFERS, ENDED, STEPS, Algorithm
@@ -208,11 +208,17 @@ class Search:
 
     def choose_awake(self, run: Run, last: int, asleep: Container[int]) -> int:
         """Choose by the default schedule among the enabled processes that are not asleep."""
-        process = choose_awake(self.choose, run, last, asleep)
-        if process == BLOCKED and self.on_left_out is not None:
-            for sleeping in run.enabled():
-                self.on_left_out(len(self.trace), sleeping, ASLEEP)
-        return process
+        process = self.choose(run, last)
+        if process < 0 or process not in asleep:
+            return process
+        enabled = run.enabled()
+        awake = [process for process in enabled if process not in asleep]
+        if awake:
+            return self.choose(Only(awake), last)
+        if self.on_left_out is not None:
+            for process in enabled:
+                self.on_left_out(len(self.trace), process, ASLEEP)
+        return BLOCKED
 
     def count_checks(self) -> None:
         """Count the pairs of events that the next extension of the trace asks about."""

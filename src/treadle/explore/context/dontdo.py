@@ -35,7 +35,7 @@ def inherited(dnd: DontDo, process: int, step: Footprint) -> DontDo:
 
 def forbidden(dnd: DontDo) -> Sleep:
     """Return the steps that must not be taken here."""
-    return dict(sequence[0] for sequence in dnd if len(sequence) == 1)
+    return dict([sequence[0] for sequence in dnd if len(sequence) == 1])
 
 
 class DontDoSets:
@@ -43,16 +43,25 @@ class DontDoSets:
 
     def __init__(self, inherit: Inherit) -> None:
         self.sets: list[DontDo | None] = []
+        self._forbidden: list[Sleep | None] = []
+        """The steps that must not be taken after each prefix: what `sets` has of length 1."""
         self.stopped: Sleep = {}
         """Forbidden steps before which the current run stopped."""
         self._here: DontDo = []
+        self._forbidden_here: Sleep = {}
         self._next: DontDo = []
         self._inherit = inherit
 
     def begin(self) -> None:
         """Begin an execution where the one before was left."""
-        self._here, self._next = self._next, []
+        self._stand_at(self._next)
+        self._next = []
         self.stopped = {}
+
+    def _stand_at(self, dnd: DontDo) -> None:
+        """Take note of the don't-do set of the current state."""
+        self._here = dnd
+        self._forbidden_here = forbidden(dnd)
 
     @property
     def is_empty(self) -> bool:
@@ -62,37 +71,36 @@ class DontDoSets:
     def enter(self) -> None:
         """Take note of the don't-do set of the state in which a step is about to be taken."""
         self.sets.append(self._here or None)
+        self._forbidden.append(self._forbidden_here or None)
 
     def pass_on(self, steps: int) -> None:
         """Take note of steps before which nothing is forbidden."""
         self.sets += [None] * steps
+        self._forbidden += [None] * steps
 
     def stops(self, process: int) -> bool:
         """Tell whether the step of a process is forbidden here; the run stops before it then."""
-        if not self._here:
+        if process not in self._forbidden_here:
             return False
-        step = forbidden(self._here).get(process)
-        if step is None:
-            return False
-        self.stopped = {process: step}
+        self.stopped = {process: self._forbidden_here[process]}
         return True
 
     def forbidden_here(self) -> Sleep:
         """Return the steps that must not be taken here."""
-        return forbidden(self._here) if self._here else {}
+        return self._forbidden_here
 
     def stop(self, run: Run) -> None:
         """Take note that the run stops, as all that is enabled is forbidden."""
-        self.stopped = {p: step for p, step in forbidden(self._here).items() if run.is_enabled(p)}
+        self.stopped = {p: step for p, step in self._forbidden_here.items() if run.is_enabled(p)}
 
     def executed(self, process: int, step: Footprint) -> None:
         """Pass the don't-do set on to the next state."""
         if self._here:
-            self._here = self._inherit(self._here, process, step)
+            self._stand_at(self._inherit(self._here, process, step))
 
     def is_forbidden(self, depth: int, process: int) -> bool:
         """Tell whether the step of a process is forbidden after a prefix."""
-        return process in forbidden(self.sets[depth] or [])
+        return process in (self._forbidden[depth] or ())
 
     def forbid(self, e: int, sequence: Steps) -> None:
         """Add a sequence to `dnd(pre(E, e))` (line 32)."""
@@ -101,14 +109,18 @@ class DontDoSets:
             dnd = self.sets[e] = []
         if sequence not in dnd:
             dnd.append(sequence)
+            if len(sequence) == 1:
+                self._forbidden[e] = forbidden(dnd)
 
     def leave(self, depth: int) -> None:
         """Leave the current execution after `depth` steps."""
         self._next = self.sets[depth] or []
-        del self.sets[depth:]
+        del self.sets[depth:], self._forbidden[depth:]
 
     def violations(self) -> Iterator[str]:
         """Yield which sets have sequences that nobody could follow."""
         for depth, dnd in enumerate(self.sets):
             if dnd is not None and not all(dnd):
                 yield f"an empty don't-do sequence after {depth} steps"
+            if forbidden(dnd or []) != (self._forbidden[depth] or {}):
+                yield f"what is forbidden after {depth} steps is not what the don't-do set says"

@@ -6,7 +6,7 @@ Only the happens-before order is built, and anew for each sequence; nobody asks 
 from __future__ import annotations
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import Trace
+from treadle.core.happens_before import Trace, conflicting
 
 
 class Imagined(Trace):
@@ -58,4 +58,4 @@ class Imagined(Trace):
     def _dependent_on(self, index: int, footprint: Footprint) -> int:
         """Return the mask of the steps that the next one depends on."""
         del index
-        return self._dependent_with(footprint)
+        return conflicting(footprint, self.touched)
