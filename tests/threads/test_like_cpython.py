@@ -1,6 +1,6 @@
 """Any sequence of operations on a primitive says the same under control as in CPython.
 
-One thread, so that there is one interleaving. What would block for ever has a time-out.
+One thread at a time, so that there is one interleaving. What would block for ever has a time-out.
 """
 
 from __future__ import annotations
@@ -60,6 +60,33 @@ LARGE_QUEUE: dict[str, Operation] = {
     "full": lambda q: (q.full(), q.maxsize, q.unfinished_tasks),
     "negative put": lambda q: q.put(1, timeout=-1),
 }
+
+
+class Numbered(threading.local):
+    """Each thread has its own, made with the same arguments."""
+
+    kind = "numbered"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def next(self) -> int:
+        self.number += 1
+        return self.number
+
+
+def elsewhere(what: Operation) -> Operation:
+    """Return an operation that is done in a thread of its own."""
+
+    def operation(primitive: Any) -> object:
+        found: list[str] = []
+        thread = threading.Thread(target=lambda: found.extend(told([lambda: what(primitive)])))
+        thread.start()
+        thread.join()
+        return found
+
+    return operation
+
 
 PRIMITIVES: dict[str, tuple[Callable[[], object], dict[str, Operation]]] = {
     "Lock": (threading.Lock, {**LOCK, "locked": lambda lock: lock.locked()}),
@@ -142,6 +169,28 @@ PRIMITIVES: dict[str, tuple[Callable[[], object], dict[str, Operation]]] = {
             "look": lambda local: sorted(local.__dict__.items()),
         },
     ),
+    "local of a class": (
+        lambda: Numbered(3),
+        {
+            "next": Numbered.next,
+            "next elsewhere": elsewhere(Numbered.next),
+            "delete": lambda local: delattr(local, "number"),
+            "delete elsewhere": elsewhere(lambda local: delattr(local, "number")),
+            "kind": lambda local: (local.kind, setattr(local, "kind", "other")),
+            "kind elsewhere": elsewhere(lambda local: local.kind),
+            "missing": lambda local: local.missing,
+            "look": lambda local: sorted(vars(local).items()),
+        },
+    ),
+    "Lock of two": (
+        threading.Lock,
+        {
+            "try": lambda lock: lock.acquire(blocking=False),
+            "release": lambda lock: lock.release(),
+            "try elsewhere": elsewhere(lambda lock: lock.acquire(blocking=False)),
+            "release elsewhere": elsewhere(lambda lock: lock.release()),
+        },
+    ),
     "Thread": (
         lambda: threading.Thread(target=int, name="mine"),
         {
@@ -169,6 +218,7 @@ PRIMITIVES: dict[str, tuple[Callable[[], object], dict[str, Operation]]] = {
             "map": lambda pool: list(pool.map(abs, [-1, 2, -3])),
             "map fails": lambda pool: list(pool.map(int, ["1", "x"])),
             "shut down": lambda pool: pool.shutdown(),
+            "cancel": lambda pool: pool.shutdown(wait=True, cancel_futures=True),
             "enter": lambda pool: type(pool.__enter__()).__name__,
         },
     ),
@@ -212,7 +262,7 @@ def test_any_sequence_of_operations(name: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_every_pair_of_operations(name: str) -> None:
     words = list(PRIMITIVES[name][1])
-    if name in ("ThreadPoolExecutor", "Timer", "Thread"):
+    if name in ("ThreadPoolExecutor", "Timer", "Thread", "local of a class"):
         words = words[:4]  # each starts real threads
     sequences = [[one, other] for one in words for other in words]
     for mine, real, sequence in zip(
