@@ -17,6 +17,7 @@ from treadle.report.text import (
     result_in_words,
     verdict_in_words,
 )
+from treadle.session.front_ends import granularities, kinds
 
 
 def result(**changes) -> Result:
@@ -177,3 +178,10 @@ def test_a_failure_as_json():
 def test_the_schema_lists_the_kinds_of_waits():
     schema = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
     assert schema["$defs"]["wait"]["properties"]["kind"]["enum"] == list(WaitKind)
+
+
+def test_the_schema_lists_the_kinds_of_failures_and_the_granularities():
+    schema = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
+    properties = schema["$defs"]["failure"]["properties"]
+    assert properties["kind"]["enum"] == list(kinds())
+    assert properties["granularity"]["enum"] == list(granularities())
