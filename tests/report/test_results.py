@@ -11,7 +11,7 @@ import treadle.report
 from report_samples import EMBRACE, LOST_UPDATE, text_of
 from treadle.core.records import WaitKind
 from treadle.core.result import Result
-from treadle.report.json import failure_as_dict, result_as_dict
+from treadle.report.as_json import failure_as_dict, result_as_dict
 from treadle.report.text import (
     failure_in_words,
     result_in_words,

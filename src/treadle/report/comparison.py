@@ -8,7 +8,7 @@ from typing import Any
 
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.result import Result
-from treadle.report.json import result_as_dict
+from treadle.report.as_json import result_as_dict
 
 COMPARISON_SCHEMA = "treadle.comparison/1"
 
