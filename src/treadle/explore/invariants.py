@@ -14,10 +14,10 @@ from treadle.core.happens_before import Trace
 from treadle.core.steps import Step
 
 
-def wrong_lengths(trace: Trace, **lists: Sized) -> Iterator[str]:
-    """Yield which lists do not have an entry for each prefix of the trace."""
+def wrong_lengths(trace: Trace, *, stopped: bool = False, **lists: Sized) -> Iterator[str]:
+    """Yield which lists do not have an entry for each prefix; one more if the run was stopped."""
     for name, entries in lists.items():
-        if len(entries) != len(trace):
+        if len(entries) != len(trace) + stopped:
             yield f"{name} has {len(entries)} entries for an execution of {len(trace)} steps"
 
 
