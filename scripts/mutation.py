@@ -199,7 +199,7 @@ MUTANTS = [
            "    return [process, *(other for other in run.enabled() if other != process)]\n",
            "    return [process]\n"),
     Mutant("deadlocks are not reported", "explore/accounts.py",
-           "            self._report(Failure.of_deadlock(self._program, waits, self.schedule()))\n",
+           "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
 ]  # fmt: skip
 

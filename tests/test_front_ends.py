@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -16,12 +17,16 @@ import treadle.api  # now: the signature of `explore` shows the options of all f
 from counter_machine import Machine, MachineProgram, MachineRun, Machines
 from treadle.core.events import Codes
 from treadle.core.front_end import FrontEnd
-from treadle.core.program import Program
+from treadle.core.program import Ending, Program
 from treadle.core.records import Access, StepRecord
 from treadle.explore.basic.exhaustive import Exhaustive
 from treadle.explore.registry import ALGORITHMS
+from treadle.findings.database import Database
+from treadle.report.comparison import findings_of
 from treadle.session.front_ends import FRONT_ENDS, front_end_of, kinds
+from treadle.session.memory import Memory
 from treadle.session.options import everything
+from treadle.session.session import opened
 from treadle.session.settings import Settings
 
 RACE = Machine("a", {"p": "a+ a+", "q": "a+ a=1"})
@@ -130,8 +135,57 @@ def test_a_project_may_set_options_for_several_front_ends() -> None:
     assert "initial" in everything()
 
 
+# Its kinds of failures
+
+
+class NamingRun(MachineRun):
+    """Calls failures by names of its own."""
+
+    def step(self, process: int) -> Codes:
+        codes = super().step(process)
+        for crash in self.crashes:
+            crash.kind = "surprise"
+        return codes
+
+    def ending(self) -> Ending:
+        return replace(super().ending(), kind="stuck")
+
+
+class NamingProgram(MachineProgram):
+    def start(self, *, detail: bool = False) -> MachineRun:
+        return NamingRun(self)
+
+
 def test_its_kinds_are_known() -> None:
     assert "stuck" in kinds()
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "headline"),
+    [
+        (STUCK, "stuck", "Stuck after 0 steps: p and q wait"),
+        (RACE, "surprise", "Surprise in q: AssertionError: a is "),
+    ],
+)
+def test_failures_of_its_own_kinds_are_like_any_other(
+    machine: Machine, kind: str, headline: str, tmp_path: Path
+) -> None:
+    program = NamingProgram(machine, 0)
+    failure = treadle.explore(program, "random", seed=5).failures[0]
+    assert failure.kind == kind
+    assert str(failure).startswith(headline)
+    again = treadle.replay(program, failure.token)
+    assert again is not None
+    assert (again.kind, again.token) == (kind, failure.token)
+    assert treadle.shrink(failure).is_smallest
+    assert findings_of(treadle.explore(program, stop_on_failure=False))
+    memory = Memory(Database(str(tmp_path)), "a test")
+    assert memory.keep(failure)
+    assert not memory.is_empty
+    with opened(program, Settings()) as session:
+        known = memory.failure_of(session)
+    assert known is not None
+    assert known.kind == kind
 
 
 # The command line

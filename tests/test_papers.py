@@ -37,7 +37,7 @@ def deadlocks(program: Program, algorithm: str) -> tuple[int, int]:
 both = pytest.mark.parametrize("algorithm", ["optimal", "source"])
 
 
-# Seed 002
+# "Source Sets", J. ACM 2017
 
 
 @both

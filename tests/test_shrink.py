@@ -41,8 +41,8 @@ def smallest_by_brute_force(program: Program, limit: int) -> dict[Key, Cost] | N
         names = [process for process, _ in steps]
         schedule = treadle.Schedule(names)
         found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
-        if not found and (waits := run.ending().waits):
-            found.append(Failure.of_deadlock(waits, schedule))
+        if not found and (ending := run.ending()).waits:
+            found.append(Failure.of_deadlock(ending, schedule))
         for failure in found:
             cost = cost_of(names[: failure.step + 1])
             smallest[key_of(failure)] = min(cost, smallest.get(key_of(failure), cost))

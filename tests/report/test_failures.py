@@ -13,7 +13,7 @@ from treadle.core.failure import Failure
 from treadle.core.records import Wait, WaitKind
 from treadle.core.schedule import Schedule
 from treadle.findings.recording import record
-from treadle.report.json import failure_as_dict
+from treadle.report.as_json import failure_as_dict
 from treadle.report.text import (
     failure_in_words,
     replay_command,

@@ -11,12 +11,13 @@ import treadle.report
 from report_samples import EMBRACE, LOST_UPDATE, text_of
 from treadle.core.records import WaitKind
 from treadle.core.result import Result
-from treadle.report.json import failure_as_dict, result_as_dict
+from treadle.report.as_json import failure_as_dict, result_as_dict
 from treadle.report.text import (
     failure_in_words,
     result_in_words,
     verdict_in_words,
 )
+from treadle.session.front_ends import granularities, kinds
 
 
 def result(**changes) -> Result:
@@ -177,3 +178,10 @@ def test_a_failure_as_json():
 def test_the_schema_lists_the_kinds_of_waits():
     schema = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
     assert schema["$defs"]["wait"]["properties"]["kind"]["enum"] == list(WaitKind)
+
+
+def test_the_schema_lists_the_kinds_of_failures_and_the_granularities():
+    schema = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
+    properties = schema["$defs"]["failure"]["properties"]
+    assert properties["kind"]["enum"] == list(kinds())
+    assert properties["granularity"]["enum"] == list(granularities())

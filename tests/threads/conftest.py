@@ -5,4 +5,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
+# Behind `tests`: both have a `test_properties`, and others mean the one there.
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]

@@ -27,9 +27,9 @@ from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.core.result import Result
 from treadle.findings.replay import Replayed
+from treadle.report.as_json import replayed_as_dict
 from treadle.report.colour import print_words, renderable
 from treadle.report.columns import columns
-from treadle.report.json import replayed_as_dict
 from treadle.report.line import marks_of_output
 from treadle.report.registry import report_for
 from treadle.session.replaying import rerun

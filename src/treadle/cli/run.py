@@ -29,8 +29,8 @@ from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.core.result import Result
 from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk
+from treadle.report.as_json import result_as_dict
 from treadle.report.colour import print_words
-from treadle.report.json import result_as_dict
 from treadle.report.live import LiveLine, progress_in_words
 from treadle.report.registry import report_for
 from treadle.report.text import result_in_words, verdict_in_words

@@ -13,17 +13,23 @@ from dataclasses import dataclass, field
 
 from treadle.core import formats
 from treadle.core.happens_before import Race, Trace
-from treadle.core.program import Crash, Program, Run
+from treadle.core.program import Crash, Ending, Program, Run
 from treadle.core.records import FrameRecord, StepRecord, Wait
 from treadle.core.schedule import Schedule
 
 KINDS = ("assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism")
 """Kinds of failures that the search itself knows; front ends may declare more."""
-BY_SCHEDULE = frozenset({"assertion", "exception", "deadlock", "livelock", "race"})
-"""Kinds that a schedule alone shows again, whatever the budgets are, and the order of steps may
-be the cause of."""
+_NOT_BY_SCHEDULE = frozenset({"budget", "nondeterminism"})
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def is_shown_by_schedule(kind: str) -> bool:
+    """Tell whether a schedule alone shows such a failure again, whatever the budgets are.
+
+    Then the order of steps may be its cause.
+    """
+    return kind not in _NOT_BY_SCHEDULE
 
 
 def without_addresses(message: str) -> str:
@@ -93,7 +99,7 @@ class Failure:
         """Describe a process that ended with an exception."""
         error = crash.exception
         return cls(
-            kind="assertion" if isinstance(error, AssertionError) else "exception",
+            kind=crash.kind or ("assertion" if isinstance(error, AssertionError) else "exception"),
             message=error_in_words(error),
             schedule=schedule,
             step=crash.step,
@@ -102,10 +108,11 @@ class Failure:
         )
 
     @classmethod
-    def of_deadlock(cls, waits: list[Wait], schedule: Schedule) -> Failure:
+    def of_deadlock(cls, ending: Ending, schedule: Schedule) -> Failure:
         """Describe processes that wait for ever."""
+        waits = ending.waits
         return cls(
-            kind="livelock" if any(wait.spins for wait in waits) else "deadlock",
+            kind=ending.kind or ("livelock" if any(wait.spins for wait in waits) else "deadlock"),
             message="; ".join(map(str, waits)),
             schedule=schedule,
             step=len(schedule),

@@ -34,6 +34,8 @@ class Crash:
     step: int
     """Index of the failing step in the execution."""
     exception: BaseException
+    kind: str = ""
+    """What sort of failure it is, if the front end declares one for it."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class Ending:
     """Whether the program said that this execution is of no interest."""
     is_unfinished: bool = False
     """Whether somebody was not let go on, for whom others may wait."""
+    kind: str = ""
+    """What sort of failure it is that processes wait, if the front end declares one for it."""
 
 
 @dataclass(frozen=True, slots=True)

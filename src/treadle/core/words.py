@@ -1,4 +1,4 @@
-"""What both front ends say alike in their reports: operations, places, values, exceptions."""
+"""What front ends say alike in their reports: operations, places, values, exceptions."""
 
 from __future__ import annotations
 

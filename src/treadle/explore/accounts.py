@@ -49,9 +49,8 @@ class Accounts:
             self._report(Failure.of_crash(self._program, crash, schedule))
 
     def _report_deadlock(self, run: Run, ending: Ending) -> None:
-        waits = ending.waits
-        if waits and not run.crashes:  # after a crash, others may wait only because of it
-            self._report(Failure.of_deadlock(waits, self.schedule()))
+        if ending.waits and not run.crashes:  # after a crash, others may wait only because of it
+            self._report(Failure.of_deadlock(ending, self.schedule()))
 
     def _report_races(self) -> None:
         for first, second in data_races(self._trace):

@@ -7,31 +7,21 @@ masks cannot hide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
 from treadle.core.steps import Step
 
-Depends = Callable[[Sequence[Footprint], int], bool]
-"""Whether the step at a position of a sequence depends on one before it."""
 
-
-def wrong_lengths(trace: Trace, **lists: Sized) -> Iterator[str]:
-    """Yield which lists do not have an entry for each prefix of the trace."""
+def wrong_lengths(trace: Trace, *, stopped: bool = False, **lists: Sized) -> Iterator[str]:
+    """Yield which lists do not have an entry for each prefix; one more if the run was stopped."""
     for name, entries in lists.items():
-        if len(entries) != len(trace):
+        if len(entries) != len(trace) + stopped:
             yield f"{name} has {len(entries)} entries for an execution of {len(trace)} steps"
 
 
-def depends_directly(steps: Sequence[Footprint], position: int) -> bool:
-    """Tell whether a step is dependent with one before it, whoever looks later."""
-    return any(steps[position].conflicts_with(other) for other in steps[:position])
-
-
-def is_weak_initial(
-    process: int, step: Footprint, w: Sequence[Step], depends: Depends = depends_directly
-) -> bool:
+def is_weak_initial(process: int, step: Footprint, w: Sequence[Step]) -> bool:
     """Tell whether `p ∈ WI(w)` (lemma 4.2 of "Source Sets", J. ACM 2017), by its definition."""
     position = next((i for i, (other, _) in enumerate(w) if other == process), len(w))
     footprints = [footprint for _, footprint in w]
@@ -41,4 +31,6 @@ def is_weak_initial(
         process in footprint.spawns or other in footprints[position].joins
         for other, footprint in w[:position]
     )
-    return not happens_after and not depends(footprints, position)
+    if happens_after:
+        return False
+    return not any(footprints[position].conflicts_with(other) for other in footprints[:position])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import ScheduleMismatch
-from treadle.core.failure import BY_SCHEDULE, Failure
+from treadle.core.failure import Failure, is_shown_by_schedule
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Run
 from treadle.core.records import StepRecord
@@ -33,7 +33,7 @@ def record(program: Program, failure: Failure) -> None:
 
 def explain(program: Program, failure: Failure) -> None:
     """Add the cause to a failure, which takes several other runs."""
-    if failure.kind in BY_SCHEDULE:
+    if is_shown_by_schedule(failure.kind):
         with for_report(program):
             failure.cause = find_cause(program, failure)
 

@@ -160,8 +160,8 @@ def _failure_of(
     Of several alike it is that of the last step: a recorded schedule ends with the failing one.
     """
     found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
-    if not found and not run.enabled() and (waits := run.ending().waits):
-        found.append(Failure.of_deadlock(waits, schedule))
+    if not found and not run.enabled() and (ending := run.ending()).waits:
+        found.append(Failure.of_deadlock(ending, schedule))
     if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))
     if races and (not found or (recipe is not None and recipe.kind == "race")):

@@ -8,27 +8,28 @@ from typing import Any
 
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.result import Result
-from treadle.report.json import result_as_dict
+from treadle.report.as_json import result_as_dict
 
 COMPARISON_SCHEMA = "treadle.comparison/1"
 
 Finding = tuple[str, str]
 """Kind and message of a failure: what algorithms have to agree on."""
 
-_COMPARABLE = ("assertion", "exception", "deadlock")
+_INCOMPARABLE = ("livelock", "race", "budget", "nondeterminism")
+"""Kinds of which one algorithm may find more than another that is right as well."""
 _HEADER = ("algorithm", "executions", "blocked", "events", "time", "failed", "covers")
 
 
 def finding_of(failure: Failure) -> Finding:
     """Return what is the same in every execution that shows this failure."""
-    if failure.kind == "deadlock":  # the order of the waits depends on the execution
+    if failure.waits:  # the order of the waits depends on the execution
         return failure.kind, "; ".join(sorted(map(str, failure.waits)))
     return failure.kind, f"{failure.process}: {without_addresses(failure.message)}"
 
 
 def findings_of(result: Result) -> set[Finding]:
     """Return the failures that another algorithm has to find as well."""
-    return {finding_of(failure) for failure in result.failures if failure.kind in _COMPARABLE}
+    return {finding_of(failure) for failure in result.failures if failure.kind not in _INCOMPARABLE}
 
 
 @dataclass(frozen=True, slots=True)

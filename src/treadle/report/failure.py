@@ -114,15 +114,16 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     if failure.kind == "assertion":
         why = failure.message.removeprefix("AssertionError").removeprefix(": ")
         return f"Assertion failed in {who}{where}: {_first_line(why) or _source(raised, steps)}"
-    if failure.kind == "exception":
-        return f"Exception in {who}{where}: {_first_line(failure.message)}"
-    if failure.kind in ("deadlock", "livelock"):
+    kind = failure.kind.capitalize()
+    if failure.kind == "exception" or failure.exception is not None:
+        return f"{kind} in {who}{where}: {_first_line(failure.message)}"
+    if failure.waits:
         waiting = who_waits(failure.waits, cast)
         steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
-        return f"{failure.kind.capitalize()} after {steps_taken}: {waiting}"
+        return f"{kind} after {steps_taken}: {waiting}"
     if failure.kind == "race":
-        return f"Race{where}: {failure.message}"
-    return f"{failure.kind.capitalize()}: {failure.message}"
+        return f"{kind}{where}: {failure.message}"
+    return f"{kind}: {failure.message}"
 
 
 def _place_of_exception(failure: Failure) -> Place | None:

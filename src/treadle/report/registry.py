@@ -18,7 +18,7 @@ REPORTS: Registry[Report] = Registry("kind of report")
 
 REPORTS.add(".md", "treadle.report.markdown:report_in_markdown", "to paste into an issue")
 REPORTS.add(".txt", "treadle.report.text:report_in_text", "as on the terminal")
-REPORTS.add(".json", "treadle.report.json:report_in_json", "for other programs")
+REPORTS.add(".json", "treadle.report.as_json:report_in_json", "for other programs")
 
 
 def report_for(file: Path) -> Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treadle.core.errors import ScheduleMismatch, TreadleError
-from treadle.core.failure import BY_SCHEDULE, Failure
+from treadle.core.failure import Failure, is_shown_by_schedule
 from treadle.core.result import Result
 from treadle.findings.database import Database, RecordedStep
 from treadle.findings.replay import Replayed
@@ -64,7 +64,7 @@ class Memory:
 
     def _replayed(self, session: Session, recipe: Recipe, token: str) -> Replayed | None:
         """Run a recorded schedule; None if it shows nothing, or the test has changed too much."""
-        if recipe.kind not in BY_SCHEDULE:
+        if not is_shown_by_schedule(recipe.kind):
             return None
         try:
             return session.rerun(recipe, recorded=self.steps(token))
@@ -74,7 +74,7 @@ class Memory:
     def keep(self, failure: Failure) -> bool:
         """Keep a failure for the next run; tell whether that was possible."""
         is_repeatable = bool(failure.trace) or not failure.schedule
-        if failure.kind not in BY_SCHEDULE or not is_repeatable:  # it will not be shown again
+        if not (is_shown_by_schedule(failure.kind) and is_repeatable):  # not shown again
             return True
         return self.database.save(self.test, failure.token, failure.trace[: failure.step + 1])
 

@@ -26,6 +26,7 @@ from treadle.explore.context.done import Depends, DoneSets, depends_on_any
 from treadle.explore.context.dontdo import DontDoSets, Inherit, inherited
 from treadle.explore.context.planned_order import Imagined
 from treadle.explore.context.reliance import Plan, PlannedInPart, Reliance, relied_on
+from treadle.explore.invariants import wrong_lengths
 from treadle.explore.reversals import Reversal, altered_reversals, everything_after
 from treadle.explore.source_sets.wakeup_tree import WakeupTrees
 from treadle.explore.strategy import AS_PLANNED, ASLEEP, BLOCKED, FORBIDDEN, Algorithm
@@ -248,10 +249,10 @@ class Exploration(Algorithm):
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with done sets, don't-do sets and wakeup trees."""
         trace, trees = self.search.trace, self.wut.trees
-        planned = 1 if self.dnd.stopped and len(trees) > len(trace) else 0
-        for name, entries in (("wut", trees), ("done", self.done.sets), ("dnd", self.dnd.sets)):
-            if len(entries) != len(trace) + planned:
-                yield f"{name} has {len(entries)} entries for an execution of {len(trace)} steps"
+        stopped = bool(self.dnd.stopped) and len(trees) > len(trace)
+        yield from wrong_lengths(
+            trace, stopped=stopped, wut=trees, done=self.done.sets, dnd=self.dnd.sets
+        )
         yield from self.dnd.violations()
         for depth, tree in enumerate(trees):
             for branch in tree or []:

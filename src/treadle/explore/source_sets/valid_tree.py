@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from treadle.core.happens_before import Sleep, Trace
 from treadle.core.steps import Step, Steps
-from treadle.explore.invariants import Depends, depends_directly, is_weak_initial
+from treadle.explore.invariants import is_weak_initial
 from treadle.explore.source_sets.wakeup_tree import Branch, Tree
 
 
-def wrong_tree(
-    tree: Tree, done: Sleep, depends: Depends = depends_directly, way: Steps = ()
-) -> Iterator[str]:
+def wrong_tree(tree: Tree, done: Sleep, way: Steps = ()) -> Iterator[str]:
     """Yield where a tree is no wakeup tree after `E, P` (definition 6.1 of "Source Sets").
 
     `done` are the processes of `P`, and those that were explored from the same node before.
@@ -25,17 +23,14 @@ def wrong_tree(
             return
         for leaf in leaves(branch):
             for process, step in earlier.items():
-                if is_weak_initial(process, step, leaf, depends):
+                if is_weak_initial(process, step, leaf):
                     yield f"{process} can begin {_named(leaf)} after {_named(way)}, and came before"
-        yield from wrong_tree(branch.children, {}, depends, (*way, *steps))
+        yield from wrong_tree(branch.children, {}, (*way, *steps))
         earlier[steps[0][0]] = steps[0][1]
 
 
 def wrong_trees(
-    trace: Trace,
-    trees: Sequence[Tree | None],
-    done: Sequence[Sleep | None],
-    depends: Depends = depends_directly,
+    trace: Trace, trees: Sequence[Tree | None], done: Sequence[Sleep | None]
 ) -> Iterator[str]:
     """Yield where the tree of a prefix is no wakeup tree after what is done there.
 
@@ -46,7 +41,7 @@ def wrong_trees(
             current = {}
             if depth < len(trace):
                 current = {trace.processes[depth]: trace.footprints[depth]}
-            for violation in wrong_tree(tree, {**(done[depth] or {}), **current}, depends):
+            for violation in wrong_tree(tree, {**(done[depth] or {}), **current}):
                 yield f"{violation}, after {depth} steps"
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from treadle.core.errors import TreadleError
-from treadle.core.failure import BY_SCHEDULE, Failure
+from treadle.core.failure import Failure, is_shown_by_schedule
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Run
 from treadle.explore.choosers import stay
@@ -76,7 +76,7 @@ def shrink(
     `attempts` bounds the replays; `seconds` is only for programs whose replays take very long.
     """
     before = cost_of(failure.schedule.upto(failure.step + 1))
-    if failure.kind not in BY_SCHEDULE or not failure.schedule:
+    if not (is_shown_by_schedule(failure.kind) and failure.schedule):
         return Shrunk(failure, before, before, 0, is_smallest=not failure.schedule)
     limit = 2 * before[1] + 100
     attempts = min(attempts, max(_FEWEST_ATTEMPTS, _MOST_STEPS // limit))

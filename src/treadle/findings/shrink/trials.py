@@ -162,7 +162,7 @@ class Trials:
         ending = run.ending()
         if not ending.waits or ending.is_cut:
             return None
-        found = Failure.of_deadlock(ending.waits, self._schedule(trace))
+        found = Failure.of_deadlock(ending, self._schedule(trace))
         return found if self._is_wanted(found, trace) else None
 
     def _schedule(self, trace: Trace) -> Schedule:

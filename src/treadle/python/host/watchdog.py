@@ -22,7 +22,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from treadle.core.errors import TreadleError
-from treadle.core.frames import room_of, users_frame
+from treadle.core.frames import is_own, users_frame
 from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.sharing.namespaces import instrumented
@@ -193,7 +193,7 @@ def _is_in_debugger(frame: FrameType | None) -> bool:
 
 def _without_own(frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame that is not Treadle's own."""
-    return users_frame(frame, lambda file: room_of(file) is not None)
+    return users_frame(frame, is_own)
 
 
 def _remedy(frame: FrameType | None) -> str:

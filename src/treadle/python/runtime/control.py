@@ -41,11 +41,6 @@ def current() -> Task | None:
     return task if task is not None and task.fiber is getcurrent() else None
 
 
-def is_exploring() -> bool:
-    """Tell whether the caller is part of an execution."""
-    return current() is not None
-
-
 def task() -> Task:
     """Return the controlled thread that is running."""
     found = current()

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from treadle.core.frames import room_of
+from treadle.core.frames import is_own
 
 
 def name_of(value: Any, otherwise: str) -> str:
@@ -24,4 +24,4 @@ def name_of(value: Any, otherwise: str) -> str:
 def _is_between(frame: FrameType) -> bool:
     """Tell whether a frame stands between a primitive and the code that uses it."""
     module: str = frame.f_globals.get("__name__", "")
-    return room_of(frame.f_code.co_filename) is not None or module.startswith("concurrent.")
+    return is_own(frame.f_code.co_filename) or module.startswith("concurrent.")
