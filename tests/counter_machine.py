@@ -97,6 +97,10 @@ class Machines(FrontEnd):
     def recognises(self, target: object) -> bool:
         return isinstance(target, Machine | MachineProgram)
 
+    def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
+        assert isinstance(program, MachineProgram)
+        return MachineProgram(program.machine, **given) if given else program
+
     @contextmanager
     def opened(self, target: Machine, options: Mapping[str, Any]) -> Iterator[MachineProgram]:
         yield MachineProgram(target, options["initial"])

@@ -1,4 +1,4 @@
-"""Context-sensitive independence and observers: the examples of JSS 2023 and of Isabel's thesis.
+"""Context-sensitive independence and observers: examples of JSS 2023 and of the doctoral thesis.
 
 Counts and trees are the papers', except where a comment says why not.
 """

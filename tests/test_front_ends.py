@@ -284,6 +284,22 @@ def test_files_in_a_language_of_its_own(file: Path, command_line) -> None:
         FRONT_ENDS.remove("files")
 
 
+def test_options_win_over_those_of_a_program_that_is_made_already() -> None:
+    program = MachineProgram(STUCK, 0)
+    assert treadle.explore(program, initial=1).ok  # type: ignore[call-arg]
+    assert not treadle.explore(program).ok
+
+
+def test_a_front_end_may_refuse_options_of_a_program_that_is_made_already() -> None:
+    class Made(Machines):
+        with_options = FrontEnd.with_options
+
+    FRONT_ENDS.remove("machine")
+    FRONT_ENDS.add("machine", Made())
+    with pytest.raises(treadle.TreadleError, match="initial decides how machine is made: give it"):
+        treadle.explore(MachineProgram(STUCK, 0), initial=1)  # type: ignore[call-arg]
+
+
 # What comes next needs no other seam
 
 

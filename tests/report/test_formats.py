@@ -16,7 +16,7 @@ import treadle.report
 from counter_machine import Machines
 from racy_model import racy
 from treadle.core.result import Result
-from treadle.report.json import failure_as_dict, replayed_as_dict, result_as_dict
+from treadle.report.as_json import failure_as_dict, replayed_as_dict, result_as_dict
 from treadle.report.registry import REPORTS, report_for
 from treadle.session.front_ends import FRONT_ENDS, granularities, kinds
 from treadle.session.replaying import rerun

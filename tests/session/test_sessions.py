@@ -19,7 +19,7 @@ from racy_model import racy
 from treadle.core.decorated import are_called_plainly, called_plainly
 from treadle.core.errors import ScheduleMismatch
 from treadle.python.runtime import slots
-from treadle.report.json import failure_as_dict, report_in_json, result_as_dict
+from treadle.report.as_json import failure_as_dict, report_in_json, result_as_dict
 from treadle.report.markdown import report_in_markdown
 from treadle.report.text import report_in_text
 from treadle.session.session import Session, opened

@@ -45,6 +45,17 @@ class FrontEnd:
         """
         raise TreadleBug(f"{self.name} programs are opened as they are: {target!r}, {options}")
 
+    def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
+        """Return a program that is made already with options that were given for it, which win.
+
+        By default they are refused: such a program has been told how it is run.
+        """
+        for name in given:
+            raise TreadleError(
+                f"{name} decides how {program.name} is made: give it there, not to `explore`"
+            )
+        return program
+
     def refuse(self, function: Any) -> None:
         """Raise a `TreadleError` if a function of this front end would not run as a test."""
 

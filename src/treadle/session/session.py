@@ -43,9 +43,9 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
     """Make a program of a test and take control of it; a function may return a program instead."""
     _refuse_combination(settings.algorithm, ALGORITHMS[settings.algorithm], settings)
     if isinstance(test, Program):
-        settings.refuse_what_is_not_for(test)
-        with test.controlled():
-            yield Session(test, settings, test)
+        program = settings.given_to(test)
+        with program.controlled():
+            yield Session(program, settings, test)
         return
     front_end = front_end_of(test)
     with front_end.opened(test, settings.taken_by(front_end)) as program:

@@ -89,13 +89,15 @@ class Settings:
                 raise
             return option.default
 
-    def refuse_what_is_not_for(self, program: Program) -> None:
-        """Refuse options that were asked for this test, and that such a program does not take."""
-        if program.front_end in FRONT_ENDS:
-            front_end = FRONT_ENDS[program.front_end]
-            self._refuse_others(front_end.options, front_end.targets)
-        else:
+    def given_to(self, program: Program) -> Program:
+        """Return a program with the options that were asked for this test; refuse others."""
+        if program.front_end not in FRONT_ENDS:
             self._refuse_others({}, f"a {type(program).__name__}")
+            return program
+        front_end = FRONT_ENDS[program.front_end]
+        taken = self.taken_by(front_end)
+        given = {name: value for name, value in taken.items() if name in self.asked}
+        return front_end.with_options(program, given)
 
     def _refuse_others(self, taken: Mapping[str, Option], targets: str) -> None:
         for name in sorted(self.asked.intersection(front_end_options()).difference(taken)):

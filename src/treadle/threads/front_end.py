@@ -17,6 +17,7 @@ from treadle.core.decorated import called_plainly
 from treadle.core.errors import TreadleError
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
+from treadle.core.program import Program
 from treadle.threads.options import GRANULARITIES, ThreadOptions
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class Threads(FrontEnd):
             raise TreadleError(
                 f"{name!r} is a class: give a function; pytest runs the methods of classes"
             )
+
+    def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
+        """Return the program: for data races the search looks, whatever it was made with."""
+        return super().with_options(program, {n: v for n, v in given.items() if n != "races"})
 
     @contextmanager
     def opened(
