@@ -69,15 +69,21 @@ class Sleep(Operation):
         return ""
 
 
+def _whole(seconds: Any) -> int | None:
+    """Return a whole number; None for what is none."""
+    return operator.index(seconds) if hasattr(type(seconds), "__index__") else None
+
+
 def sleep(seconds: Any, /) -> None:
     """`time.sleep`."""
     me = control.current()
     if me is None:
         _sleep(seconds)
         return
-    duration = seconds if isinstance(seconds, float) else operator.index(seconds)
-    if not 0 <= duration < _LONGEST_SLEEP:
+    duration = seconds if isinstance(seconds, float) else _whole(seconds)
+    if duration is None or not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
+        return
     operation = Sleep(me.now + duration)
     control.announce(operation, SLEEP, seconds)
     if me.doing is operation:

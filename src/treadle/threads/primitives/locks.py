@@ -20,6 +20,7 @@ from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act, table_of
+from treadle.threads.primitives.internals import RLOCKS_CAN_BE_ASKED
 from treadle.threads.primitives.patches import Patches
 
 REAL_LOCK: Any = type(_thread.allocate_lock())
@@ -351,6 +352,16 @@ class RLock(_Lock, metaclass=_Kind):
             return
         self.acquire()
         self._depth = saved[0]
+
+    if RLOCKS_CAN_BE_ASKED:
+
+        def locked(self) -> bool:
+            """Tell whether somebody holds it."""
+            if control.current() is None:
+                held: bool = self.outside().locked()
+                return held
+            _observe(self, LOCKED)
+            return self._depth > 0
 
     def free(self) -> None:
         """Let nobody hold it."""
