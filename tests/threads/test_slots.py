@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import treadle
+from treadle.python.accesses import calls  # noqa: F401 - binds a slot when it is imported
 from treadle.python.runtime import slots
 
 

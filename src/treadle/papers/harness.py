@@ -6,19 +6,25 @@ it runs, and they talk in JSON: the task as argument, the measurement on standar
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from treadle.api import explore
 from treadle.core.errors import TreadleBug
 from treadle.papers.paper import WHOLE_STATES, Benchmark
+
+resource: Any = None
+with contextlib.suppress(ImportError):  # on Windows, where nothing says how much memory was used
+    resource = importlib.import_module("resource")
 
 _MB = 1 << 20
 
@@ -125,7 +131,9 @@ def peak_memory() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if resource is None:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 

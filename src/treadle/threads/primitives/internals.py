@@ -24,6 +24,8 @@ RLOCKS_CAN_BE_ASKED = VERSION >= (3, 14)
 """Whether an `RLock` has a method `locked`."""
 NAN_IS_NO_TIMEOUT = VERSION >= (3, 14)
 """Whether `Condition.wait` refuses what is not a number."""
+FALSE_ERRORS_ARE_RAISED = VERSION >= (3, 14)
+"""Whether a future raises an exception that is false, as one without elements may be."""
 KEYS_OF_LOCALS = VERSION >= (3, 13)
 """Whether a thread finds its thread-local values by a key, not in its dictionary."""
 UNRAISABLE_NAMES_FUNCTION = VERSION >= (3, 13)
@@ -33,18 +35,18 @@ LOOKED_AT: dict[str, str] = {
     "threading": """
         Thread.__init__ Thread.start Thread.run Thread.join Thread.is_alive Thread.__repr__
         Thread.name Thread.daemon Thread._bootstrap_inner Timer.run Timer.cancel current_thread
-        enumerate active_count main_thread _register_atexit excepthook
+        enumerate active_count main_thread _register_atexit
         Condition.__init__ Condition.wait Condition.wait_for Condition.notify
         Condition.notify_all Condition.__enter__ Condition.__exit__ Condition.__repr__
         Event.__init__ Event.is_set Event.set Event.clear Event.wait Semaphore.__init__
-        Semaphore.acquire Semaphore.release BoundedSemaphore.release Barrier.__init__ Barrier.wait
-        Barrier.reset Barrier.abort Barrier._enter Barrier._wait Barrier._exit Barrier._release
-        _RLock.acquire _RLock.release _RLock.__repr__
+        Semaphore.acquire Semaphore.__enter__ Semaphore.release BoundedSemaphore.release
+        Barrier.__init__ Barrier.wait Barrier.reset Barrier.abort Barrier._enter Barrier._wait
+        Barrier._exit Barrier._release _RLock.acquire _RLock.release _RLock.__repr__
     """,
     "_threading_local": "_localimpl local",
     "queue": """
         Queue.__init__ Queue.put Queue.get Queue.task_done Queue.join Queue.qsize Queue.empty
-        Queue.full Queue._init Queue._put Queue._get LifoQueue PriorityQueue _PySimpleQueue
+        Queue.full Queue._init Queue._put Queue._get Queue.shutdown LifoQueue PriorityQueue _PySimpleQueue
     """,
     "concurrent.futures._base": """
         Future.__init__ Future.__repr__ Future.cancel Future.cancelled Future.running Future.done
@@ -56,7 +58,7 @@ LOOKED_AT: dict[str, str] = {
         ThreadPoolExecutor.__init__ ThreadPoolExecutor.submit ThreadPoolExecutor.shutdown
         ThreadPoolExecutor._initializer_failed _worker _WorkItem
     """,
-    "functools": "cached_property.__get__ cached_property.__set_name__ _lru_cache_wrapper",
+    "functools": "cached_property.__get__ cached_property.__set_name__ _make_key lru_cache",
     "weakref": "WeakValueDictionary WeakKeyDictionary WeakMethod finalize",
     "_weakrefset": "WeakSet",
     "random": "Random.seed Random._randbelow_with_getrandbits",

@@ -285,8 +285,10 @@ class RLock(_Lock, metaclass=_Kind):
     make_real = staticmethod(_thread.RLock)
     _depth: int
 
-    def __new__(cls, *_: object, **__: object) -> RLock:
-        """Make a lock; like the original, take any arguments, and need no `__init__`."""
+    def __new__(cls, *args: object, **kwargs: object) -> RLock:
+        """Make a lock; take the arguments of the original, and need no `__init__`."""
+        if args or kwargs:
+            REAL_RLOCK(*args, **kwargs)  # from Python 3.15 on it takes none
         made = super().__new__(cls)
         _Lock.__init__(made)
         made._depth = 0
