@@ -123,10 +123,11 @@ class _Rewriter:
             while self._source[end].name not in CALLS:
                 end += 1
             self._has_keywords = i.name == "KW_NAMES"
+            called = self._origins.top(callable_depth(self._source[end]))
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
-            if self._scope.gil:
+            if self._scope.gil and called.name != "LOAD_SPECIAL":  # up to 3.13 `with` is no call
                 self._emit(hook(i.location, hooks.point))
             return end + 1
         if i.name == "LOAD_CONST" and isinstance(i.arg, types.CodeType):
@@ -439,11 +440,10 @@ class _Rewriter:
 
     def _leaves_with(self, i: Any) -> bool:
         """Tell whether a call is that of `__exit__` at the end of a `with`; `enter` saw to it."""
-        if not HAS_SPECIAL_METHODS or i.name != "CALL" or i.arg != len(_NO_EXCEPTION):
+        if not HAS_SPECIAL_METHODS or i.name != "CALL" or i.arg != 3:
             return False
-        given = [self._origins.top(depth) for depth in (1, 2, 3)]
-        is_known = bool(self._origins.top(len(given) + 1).name)
-        return not is_known and all(one.is_constant and one.arg is None for one in given)
+        *given, below = [self._origins.top(depth) for depth in (1, 2, 3, 4)]
+        return not below.name and all(one.is_constant and one.arg is None for one in given)
 
     def _is_plain(self, name: str, i: Any) -> bool:
         """Tell whether a global can be called as it is, after what is emitted here."""
@@ -538,8 +538,6 @@ class _Rewriter:
 
 _NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
 """Where calls of comprehensions and decorators have their argument, others their callable."""
-_NO_EXCEPTION = (None, None, None)
-"""What `__exit__` gets if nothing was raised."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
     "LOAD_METHOD": _Rewriter._attribute,

@@ -46,7 +46,8 @@ LOOKED_AT: dict[str, str] = {
     "_threading_local": "_localimpl local",
     "queue": """
         Queue.__init__ Queue.put Queue.get Queue.task_done Queue.join Queue.qsize Queue.empty
-        Queue.full Queue._init Queue._put Queue._get Queue.shutdown LifoQueue PriorityQueue _PySimpleQueue
+        Queue.full Queue._init Queue._put Queue._get Queue.shutdown LifoQueue
+        PriorityQueue _PySimpleQueue
     """,
     "concurrent.futures._base": """
         Future.__init__ Future.__repr__ Future.cancel Future.cancelled Future.running Future.done
