@@ -53,10 +53,11 @@ done
 for prefix in ${TREADLE_PYTHONS:-}; do
     if [ ! -e "$prefix/.treadle" ] || [ pyproject.toml -nt "$prefix/.treadle" ]; then
         "$prefix/install" $(needs)
+        cp -r .venv/lib/python*/site-packages/treadle-*.dist-info "$prefix/site/" # its entry points
         touch "$prefix/.treadle"
     fi
-    export PYTHONPATH="$PWD/src" # Treadle itself, with its entry points from the main installation
+    export PYTHONPATH="$PWD/src" TREADLE_PYTHON="$prefix/python"
     check "$("$prefix/python" --version) in $prefix" "$prefix/python"
-    unset PYTHONPATH
+    unset PYTHONPATH TREADLE_PYTHON
 done
 exit $failed

@@ -7,8 +7,6 @@ starts and ends threads. These are marked `one_python` (`-m "not one_python"`).
 from __future__ import annotations
 
 ONE_IS_ENOUGH = {
-    "tests/threads/test_litmus.py": "counts of the core's algorithms",
-    "tests/threads/test_papers.py": "the same",
     "tests/threads/test_shrinking.py": "shrinks schedules, which are numbers",
     "::test_fewer_executions_find_the_same": "the core's coarser algorithms, on examples",
     "::test_idempotent_writes": "the same",

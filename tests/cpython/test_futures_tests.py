@@ -42,6 +42,7 @@ _REASONS = {
     "ThreadPoolShutdownTest.test_interpreter_shutdown": _PROCESS,
     "ThreadPoolShutdownTest.test_submit_after_interpreter_shutdown": _PROCESS,
     "ThreadPoolExecutorTest.test_hang_global_shutdown_lock": _PROCESS,
+    "ThreadPoolExecutorTest.test_process_fork_from_a_threadpool": "forks the process",
     "ThreadPoolShutdownTest.test_del_shutdown": _COLLECTED,
     "ThreadPoolShutdownTest.test_thread_names_assigned": _COLLECTED,
     "ThreadPoolShutdownTest.test_thread_names_default": _COLLECTED,

@@ -36,6 +36,7 @@ INTERNALS = "looks at, or replaces, internals that controlled threads do not hav
 IDENTIFIERS = "compares an identifier with the one that C code prints or takes"
 KEPT = "what threads have shared lives until the end of the execution, so it is not freed earlier"
 A_FINDING = "is a finding here: a hook for exceptions that raises"
+MEMORY = "skips itself unless it is given much memory"
 PATCHED = "looks where functions come from, and they are replaced while a test is explored"
 
 DOES_NOT_APPLY = {
@@ -66,6 +67,16 @@ DOES_NOT_APPLY = {
         3.12-3.12 ThreadTests.test_start_new_thread_at_exit
         3.13 ThreadTests.test_start_new_thread_at_finalization
         3.13 ThreadJoinOnShutdown.test_thread_from_thread
+        3.14 ThreadTests.test_finalize_daemon_thread_hang
+        3.14 ThreadTests.test_join_daemon_thread_in_finalization
+        3.14 ThreadTests.test_join_finished_daemon_thread_in_finalization
+        3.14 ThreadTests.test_join_from_multiple_threads
+        3.14 ThreadTests.test_lazy_import
+        3.14 ThreadTests.test_start_new_thread_failed
+        3.14 ThreadTests.test_stop_the_world_during_finalization
+        3.14 ThreadingExceptionTests.test_dummy_thread_on_interpreter_shutdown
+        3.15 ThreadTests.test_acquire_daemon_thread_lock_in_finalization
+        3.15 ThreadingExceptionTests.test_keyboard_interrupt_during_threading_shutdown
     """,
     FORK: """
         ThreadTests.test_dummy_thread_after_fork
@@ -78,6 +89,7 @@ DOES_NOT_APPLY = {
         3.11-3.11 ThreadTests.test_fork_at_exit
         3.13 ThreadTests.test_main_thread_after_fork_from_dummy_thread
         3.13 ThreadTests.test_main_thread_after_fork_from_foreign_thread
+        3.14 ThreadTests.test_native_id_after_fork
     """,
     SIGNALS: """
         InterruptMainTests.test_can_interrupt_tight_loops
@@ -95,6 +107,7 @@ DOES_NOT_APPLY = {
     """,
     "raises an exception in another thread through the C interface": """
         ThreadTests.test_PyThreadState_SetAsyncExc
+        3.15 ThreadTests.test_PyThreadState_SetAsyncExc_interrupts_sleep
     """,
     INTERNALS: """
         ThreadTests.test_foreign_thread
@@ -102,6 +115,15 @@ DOES_NOT_APPLY = {
         ThreadTests.test_name
         3.11-3.12 ThreadTests.test_shutdown_locks
         3.11-3.12 ThreadTests.test_tstate_lock
+    """,
+    "asks the operating system for the name of a thread": """
+        3.14 MiscTestCase.test_change_name
+    """,
+    "takes a hundred thousand steps": """
+        3.15 ThreadingIteratorToolsTests.test_serialize_serializes_concurrent_iteration
+    """,
+    MEMORY: """
+        3.14 ThreadedTempFileTest.test_main
     """,
     "deletes entries of threading._active, which holds no controlled thread": """
         3.11-3.12 ThreadTests.test_ident_of_no_threading_threads

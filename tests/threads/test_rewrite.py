@@ -15,6 +15,7 @@ import pytest
 from corpus import SNIPPETS
 
 from treadle.python.accesses import calls
+from treadle.python.instrument.decode import decoded
 from treadle.python.instrument.rewrite import rewrite
 from treadle.python.instrument.scan import facts_of
 from treadle.python.instrument.scope import Scope
@@ -134,6 +135,7 @@ def _lines(code: types.CodeType) -> set[int]:
         ("x = 1\ndef g():\n  nonlocal x\n  x = 2", set()),
         ("x = 1\ndef g():\n  def h():\n    nonlocal x\n    x = 2", set()),
         ("def g(): return a", {"a"}),
+        ("def g(): return a\na = 1", set()),
         ("if a: x = 1\nelse: x = 2\ndef g(): return x", {"a"} - {"a"}),
         ("while a:\n  x = 1\n  def g(): return x", set()),
         ("x = 1\ndef g(): return x\ndel x", set()),
@@ -141,12 +143,10 @@ def _lines(code: types.CodeType) -> set[int]:
     ],
 )
 def test_fixed_variables(source: str, expected: set[str]) -> None:
-    from bytecode import Bytecode
-
     body = "\n".join("  " + line for line in source.splitlines())
     module = compile(f"def f(a, y):\n{body}", "<f>", "exec", dont_inherit=True)
     code = next(c for c in module.co_consts if isinstance(c, types.CodeType))
-    assert fixed_variables(code, Bytecode.from_code(code)) == expected
+    assert fixed_variables(code, decoded(code)) == expected
 
 
 def _library_files() -> list[Path]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import treadle
+from treadle.python.accesses import calls  # noqa: F401 - binds a slot when it is imported
 from treadle.python.runtime import slots
 from treadle.threads import program as _loaded  # noqa: F401 - binds what is bound for good
 

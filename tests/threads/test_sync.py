@@ -372,6 +372,9 @@ class Recorded:
     def release(self) -> None:
         self._inner.release()
 
+    def locked(self) -> bool:  # conditions want it from Python 3.14 on
+        return self._inner.locked()
+
     def __enter__(self) -> bool:
         return self.acquire()
 

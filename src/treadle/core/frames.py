@@ -15,6 +15,7 @@ Three circles around a user's code:
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -25,7 +26,10 @@ Place = tuple[str, int]
 """File and line."""
 
 _PACKAGE = Path(__file__).parents[1]
-_OWN = tuple(f"{path}/" for path in dict.fromkeys((_PACKAGE, _PACKAGE.resolve(), "src/treadle")))
+_OWN = tuple(
+    f"{path.as_posix()}/"
+    for path in dict.fromkeys((_PACKAGE, _PACKAGE.resolve(), Path("src/treadle")))
+)
 """What names of Treadle's own files begin with; the last one, in tracebacks of compiled code."""
 _UNDER_TEST = frozenset({"papers"})
 """Packages of Treadle's that hold programs to explore."""
@@ -40,7 +44,8 @@ _PACKAGE_FOLDERS = frozenset({"site-packages", "dist-packages"})
 def _folders(*names: str) -> tuple[str, ...]:
     """Return folders as frames name them, and where they are if a link leads there."""
     paths = [Path(sysconfig.get_paths()[name]) for name in names]
-    return tuple(dict.fromkeys(f"{path}/" for one in paths for path in (one, one.resolve())))
+    both = (path.as_posix() for one in paths for path in (one, one.resolve()))
+    return tuple(dict.fromkeys(f"{path}/" for path in both))
 
 
 _STANDARD = _folders("stdlib", "platstdlib")
@@ -49,8 +54,24 @@ _STANDS_FOR = tuple(f"{folder}{name}" for folder in _STANDARD for name in _PRIMI
 
 
 @functools.cache
+def _installed() -> tuple[str, ...]:
+    """Return the folders that packages were installed into, as `pip install --target` does."""
+    folders = (Path(entry) for entry in sys.path if entry)
+    return tuple(
+        f"{folder.resolve().as_posix()}/"
+        for folder in folders
+        if next(folder.glob("*.dist-info"), None) is not None
+    )
+
+
+def _with_slashes(file: str) -> str:
+    return file.replace(os.sep, "/")
+
+
+@functools.cache
 def room_of(file: str) -> str | None:
     """Return the package of Treadle's that a file is in; None if it is not Treadle's own."""
+    file = _with_slashes(file)
     for own in _OWN:
         if file.startswith(own):
             room = file.removeprefix(own).partition("/")[0].removesuffix(".py")
@@ -63,7 +84,7 @@ def is_machinery(file: str) -> bool:
     """Tell whether a file stands between the user's functions."""
     return (
         room_of(file) is not None
-        or file.startswith(_STANDS_FOR)
+        or _with_slashes(file).startswith(_STANDS_FOR)
         or Path(file).parts[:1] == ("greenlet",)
     )
 
@@ -74,13 +95,14 @@ def is_of_the_user(file: str) -> bool:
     path = Path(file).resolve()
     if file.startswith(_OWN) or _PACKAGE_FOLDERS.intersection(path.parts):
         return False
-    return not str(path).startswith((*_LIBRARIES, *_OWN))
+    return not path.as_posix().startswith((*_LIBRARIES, *_OWN, *_installed()))
 
 
 @functools.cache
 def is_of_the_standard_library(file: str) -> bool:
     """Tell whether a file came with Python."""
-    return file.startswith(_STANDARD) and not _PACKAGE_FOLDERS.intersection(Path(file).parts)
+    is_there = _with_slashes(file).startswith(_STANDARD)
+    return is_there and not _PACKAGE_FOLDERS.intersection(Path(file).parts)
 
 
 def runs_tests(frame: FrameType) -> bool:

@@ -6,21 +6,27 @@ it runs, and they talk in JSON: the task as argument, the measurement on standar
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from treadle.core.errors import TreadleBug
 from treadle.explore.registry import ALGORITHMS
 from treadle.papers.paper import WHOLE_STATES, Benchmark
 from treadle.session.session import opened
 from treadle.session.settings import Settings
+
+resource: Any = None
+with contextlib.suppress(ImportError):  # on Windows, where nothing says how much memory was used
+    resource = importlib.import_module("resource")
 
 _MB = 1 << 20
 
@@ -130,7 +136,9 @@ def peak_memory() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if resource is None:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
 
 
+NEWEST_PYTHON = (3, 15)
+"""The last version whose instructions (`opcodes`) and primitives (`internals`) were looked at."""
+
+
 class Threads(FrontEnd):
     """Functions that use threads."""
 
@@ -74,6 +78,7 @@ class Threads(FrontEnd):
         self, target: Callable[[], object], options: Mapping[str, Any]
     ) -> Iterator[ThreadProgram]:
         """Take control of a test, and try it out once to learn what matters in it."""
+        _refuse_unknown_python()
         from treadle.threads.program import ThreadProgram  # greenlet and bytecode come with it
 
         self.refuse(target)
@@ -95,6 +100,18 @@ class Threads(FrontEnd):
 
 
 THREADS = Threads()
+
+
+def _refuse_unknown_python() -> None:
+    """Refuse interpreters whose instructions and primitives nobody looked at."""
+    if sys.implementation.name == "cpython" and sys.version_info[:2] <= NEWEST_PYTHON:
+        return
+    newest = ".".join(map(str, NEWEST_PYTHON))
+    here = f"{sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]}"
+    raise TreadleError(
+        f"threads can be explored on CPython 3.11 to {newest}, and this is {here}: use one of "
+        "those, or a newer Treadle; models can be explored here"
+    )
 
 
 def _refuse_parameters(test: Callable[..., object]) -> None:

@@ -40,7 +40,7 @@ MUTATORS = frozenset(
         "move_to_end", "pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault",
         "sort", "update", "difference_update", "intersection_update", "write",
         "symmetric_difference_update", "__setitem__", "__delitem__", "send", "__next__",
-        "subtract",
+        "subtract", "resize", "take_bytes",
     }
 )  # fmt: skip
 """Names of methods that change the object that they belong to."""

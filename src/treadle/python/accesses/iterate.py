@@ -46,6 +46,12 @@ def iterate(obj: Any) -> Any:
     return _foreign_iterator(obj, found) if found.is_foreign else obj
 
 
+def begin(obj: Any) -> Any:
+    """Return the iterator of what is written in C; a loop over a list itself would have none."""
+    is_in_c = isinstance(getattr(type(obj), "__iter__", None), types.WrapperDescriptorType)
+    return iter(obj) if is_in_c else obj
+
+
 def go_on(iterator: Any) -> Any:
     """Return what goes on for an iterator that was made earlier, and published since."""
     return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)

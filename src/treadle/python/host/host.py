@@ -8,6 +8,7 @@ threads that block where Treadle cannot see it.
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ WATCHDOG = 10.0
 """Seconds without progress after which a thread is said to block."""
 _GARBAGE = 50_000
 """Objects that may pile up before they are collected between two executions."""
+
+_FUNCTION = re.compile(r"<function (\S+) at ")
+"""A function in words."""
 
 
 class Keeper(Protocol):
@@ -106,9 +110,16 @@ class Host:
         if me is None or error is None:
             self._unraisablehook(unraisable)
             return
-        where = getattr(unraisable.object, "__qualname__", type(unraisable.object).__name__)
-        error.add_note(f"raised in {where}, where Python ignores exceptions")
+        error.add_note(f"raised in {_place_of(unraisable)}, where Python ignores exceptions")
         scheduler.crashes.append(Crash(me.number, scheduler.steps, error))
+
+
+def _place_of(unraisable: Any) -> str:
+    """Return the name of what raised; from Python 3.14 on a finalizer is named in words only."""
+    named = _FUNCTION.search(unraisable.err_msg or "")
+    if unraisable.object is None and named is not None:
+        return named[1]
+    return str(getattr(unraisable.object, "__qualname__", type(unraisable.object).__name__))
 
 
 def is_own_hook(hook: Any) -> bool:

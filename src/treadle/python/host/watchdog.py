@@ -10,6 +10,7 @@ is no reason for a finding.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import ctypes
 import functools
 import linecache
@@ -27,7 +28,10 @@ from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.sharing.namespaces import instrumented
 
-_SIGNAL: int = signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR2
+_SIGNAL: int | None = (
+    signal.SIGRTMIN + 7 if hasattr(signal, "SIGRTMIN") else getattr(signal, "SIGUSR2", None)
+)
+"""What interrupts a call that blocks; Windows has nothing that can."""
 _LOOKS = 10
 """How often it looks before it loses patience."""
 _BLOCKED = 0.01
@@ -43,7 +47,7 @@ _DEBUGGERS = frozenset(
 )
 """Modules of debuggers: while one is at work, a thread that makes no progress is not stuck."""
 
-_clock_gettime = time.clock_gettime
+_clock_gettime: Any = getattr(time, "clock_gettime", None)
 _allocate_lock = _thread.allocate_lock
 _start_new_thread = _thread.start_new_thread
 
@@ -74,19 +78,19 @@ class Watchdog:
         self._stopped = _allocate_lock()
         self._stop.acquire()
         self._stopped.acquire()
-        try:
-            self._before = signal.signal(_SIGNAL, self._interrupt)
-            self._handles_signal = True
-        except ValueError:  # not in the main thread
-            self._handles_signal = False
+        if _SIGNAL is not None:
+            with contextlib.suppress(ValueError):  # not in the main thread
+                self._before = signal.signal(_SIGNAL, self._interrupt)
+                self._handles_signal = True
         _start_new_thread(self._watch, ())
 
     def stop(self) -> None:
         """Stop watching."""
         self._stop.release()
         self._stopped.acquire()
-        if self._handles_signal:
+        if self._handles_signal and _SIGNAL is not None:
             signal.signal(_SIGNAL, self._before)
+        self._handles_signal = False
 
     # In the watchdog's own thread
 
@@ -122,7 +126,7 @@ class Watchdog:
         return _is_of_task(frame) and not _is_in_debugger(frame)
 
     def _alarm(self) -> None:
-        if self._handles_signal:
+        if self._handles_signal and _SIGNAL is not None:
             signal.pthread_kill(self._watched, _SIGNAL)
             return
         self._alarms += 1

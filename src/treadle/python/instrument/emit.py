@@ -1,31 +1,33 @@
-"""Instructions that call hooks, as Python 3.11, 3.12 and 3.13 want them.
+"""Instructions that call hooks.
 
-A call finds its callable and arguments on the stack: `[NULL, callable, arguments]` up to 3.12,
-`[callable, NULL, arguments]` from 3.13 on. The NULL may be replaced by a first argument, with the
-callable before it: that is how methods are called, and it is how hooks are called here, because it
-is one instruction shorter.
+Hooks are called as methods are, the first argument in the place of the NULL of a call: that is one
+instruction shorter.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
-from bytecode.instr import CellVar, FreeVar, InstrLocation
+from bytecode.instr import CellVar, FreeVar
 
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import iterate
 from treadle.python.accesses.known_builtins import Hook
+from treadle.python.instrument.opcodes import (
+    JUMP_IF_FALSE,
+    JUMP_IF_TRUE,
+    Location,
+    call,
+    load_closure,
+    with_null,
+)
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.published import published
 
 Item = Any
 """An instruction, label or pseudo-instruction of `bytecode`."""
-Location = InstrLocation | None
-
-VERSION = sys.version_info[:2]
-_JUMP_IF_FALSE = "POP_JUMP_FORWARD_IF_FALSE" if VERSION == (3, 11) else "POP_JUMP_IF_FALSE"
-JUMP_IF_TRUE = "POP_JUMP_FORWARD_IF_TRUE" if VERSION == (3, 11) else "POP_JUMP_IF_TRUE"
 
 
 def hook(
@@ -44,11 +46,10 @@ def hook(
     out += [Instr("COPY", depth + 1 + n, location=at) for n, depth in enumerate(copies)]
     out += [Instr("LOAD_CONST", const, location=at) for const in consts]
     if cell is not None:
-        out.append(_load_closure(at, cell))
+        out.append(load_closure(at, cell))
     if len(out) == 1:  # no argument: the place of `self` stays empty
-        null = Instr("PUSH_NULL", location=at)
-        return [*([*out, null] if VERSION >= (3, 13) else [null, *out]), *_call(at, 0), _pop(at)]
-    return [*out, *_call(at, len(out) - 2), _pop(at)]
+        return [*with_null(at, function), *call(at, 0), _pop(at)]
+    return [*out, *call(at, len(out) - 2), _pop(at)]
 
 
 def replaced(at: Location, function: Hook) -> list[Item]:
@@ -56,7 +57,7 @@ def replaced(at: Location, function: Hook) -> list[Item]:
     return [
         Instr("LOAD_CONST", function, location=at),
         Instr("SWAP", 2, location=at),
-        *_call(at, 0),
+        *call(at, 0),
     ]
 
 
@@ -64,7 +65,7 @@ def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
     """Return instructions that are run only if what is at a depth of the stack is published."""
     skip = Label()
     copy = Instr("COPY", depth + 1, location=at)
-    return [*is_published(at, copy), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
+    return [*is_published(at, copy), Instr(JUMP_IF_FALSE, skip, location=at), *body, skip]
 
 
 def guard_two(at: Location, body: list[Item], depths: tuple[int, int] = (2, 1)) -> list[Item]:
@@ -75,7 +76,7 @@ def guard_two(at: Location, body: list[Item], depths: tuple[int, int] = (2, 1)) 
         *second,
         Instr(JUMP_IF_TRUE, go, location=at),
         *first,
-        Instr(_JUMP_IF_FALSE, skip, location=at),
+        Instr(JUMP_IF_FALSE, skip, location=at),
         go,
         *body,
         skip,
@@ -87,7 +88,7 @@ def guard_objects(at: Location, depths: Sequence[int], body: list[Item]) -> list
     go, skip = Label(), Label()
     out: list[Item] = []
     for depth in depths:
-        out += [*_is_atom(at, depth), Instr(_JUMP_IF_FALSE, go, location=at)]
+        out += [*_is_atom(at, depth), Instr(JUMP_IF_FALSE, go, location=at)]
     return [*out, Instr("JUMP_FORWARD", skip, location=at), go, *body, skip]
 
 
@@ -110,11 +111,10 @@ def _is_atom(at: Location, depth: int) -> list[Item]:
 
     Laid out as an ordinary call, `type(x)` is one fast instruction.
     """
-    function, null = Instr("LOAD_CONST", type, location=at), Instr("PUSH_NULL", location=at)
     return [
-        *((function, null) if VERSION >= (3, 13) else (null, function)),
+        *with_null(at, type),
         Instr("COPY", depth + 2, location=at),
-        *_call(at, 1),
+        *call(at, 1),
         Instr("LOAD_CONST", ATOMS, location=at),
         Instr("CONTAINS_OP", 0, location=at),
     ]
@@ -123,8 +123,8 @@ def _is_atom(at: Location, depth: int) -> list[Item]:
 def guard_cell(at: Location, cell: CellVar | FreeVar, body: list[Item]) -> list[Item]:
     """Return instructions that are run only if a variable is published."""
     skip = Label()
-    load = _load_closure(at, cell)
-    return [*is_published(at, load), Instr(_JUMP_IF_FALSE, skip, location=at), *body, skip]
+    load = load_closure(at, cell)
+    return [*is_published(at, load), Instr(JUMP_IF_FALSE, skip, location=at), *body, skip]
 
 
 def is_published(at: Location, load: Instr) -> list[Item]:
@@ -132,7 +132,7 @@ def is_published(at: Location, load: Instr) -> list[Item]:
     return [
         Instr("LOAD_CONST", id, location=at),
         load,
-        *_call(at, 0),
+        *call(at, 0),
         Instr("LOAD_CONST", published, location=at),
         Instr("CONTAINS_OP", 0, location=at),
     ]
@@ -142,30 +142,14 @@ def _pop(at: Location) -> Instr:
     return Instr("POP_TOP", location=at)
 
 
-def _call(at: Location, count: int) -> list[Instr]:
-    precall = [Instr("PRECALL", count, location=at)] if VERSION == (3, 11) else []
-    return [*precall, Instr("CALL", count, location=at)]
+def assign_item(at: Location, container: Any, key: Any, value: Any) -> list[Item]:
+    """Return what does `container[key] = value` with constants."""
+    loads = [Instr("LOAD_CONST", one, location=at) for one in (value, container, key)]
+    return [*loads, Instr("STORE_SUBSCR", location=at)]
 
 
-def _load_closure(at: Location, cell: CellVar | FreeVar) -> Instr:
-    return Instr("LOAD_CLOSURE" if VERSION < (3, 13) else "LOAD_FAST", cell, location=at)
-
-
-def load_attribute(at: Location, name: str) -> list[Item]:
-    """Return what loads an attribute, not as a method."""
-    arg: Any = name if VERSION == (3, 11) else (False, name)
-    return [Instr("LOAD_ATTR", arg, location=at)]
-
-
-def null_for_call(at: Location) -> list[Item]:
-    """Return what puts the NULL of a call where it belongs, the callable being on the stack."""
-    null = Instr("PUSH_NULL", location=at)
-    return [null] if VERSION >= (3, 13) else [null, Instr("SWAP", 2, location=at)]
-
-
-def callable_depth(i: Item) -> int:
-    """Return where on the stack the callable of a call lies."""
-    count = 1 + (i.arg & 1) if i.name == "CALL_FUNCTION_EX" else i.arg
-    names = 1 if i.name == "CALL_KW" else 0
-    depth: int = count + names + (2 if VERSION >= (3, 13) else 1)
-    return depth
+def before_reading(at: Location, reads: Hook, count: int, depth: int) -> list[Item]:
+    """Return what comes before a built-in with some arguments that reads one of them at once."""
+    if reads is hooks.read_elements and count == 1:
+        return replaced(at, iterate.elements)
+    return hook(at, reads, copies=[depth])

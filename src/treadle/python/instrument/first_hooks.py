@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType
+from typing import Any
 
 from bytecode import Bytecode, Instr
 
 from treadle.python.instrument.emit import hook
+from treadle.python.instrument.opcodes import RESUME_PLACE
 
 
 def with_hook_at_first(code: CodeType, called: Callable[[], None]) -> CodeType:
     """Return code that calls a hook where it begins."""
-    instructions = Bytecode.from_code(code)
-    for index, one in enumerate(instructions):
-        if isinstance(one, Instr) and one.name == "RESUME":
-            instructions[index + 1 : index + 1] = hook(one.location, called)
-            break
-    return instructions.to_code()
+    instructions: Any = Bytecode.from_code(code)
+    at = next(index for index, one in enumerate(instructions) if _is_beginning(one))
+    instructions[at + 1 : at + 1] = hook(instructions[at].location, called)
+    made: CodeType = instructions.to_code()
+    return made
+
+
+def _is_beginning(item: Any) -> bool:
+    if not isinstance(item, Instr) or item.name != "RESUME":
+        return False
+    place: Any = item.arg
+    return not place & RESUME_PLACE

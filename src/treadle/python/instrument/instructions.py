@@ -10,6 +10,7 @@ METHODS = {
 """The special methods of operators."""
 UNARY = {
     "UNARY_NEGATIVE": "__neg__", "UNARY_INVERT": "__invert__", "UNARY_POSITIVE": "__pos__",
+    "INTRINSIC_UNARY_POSITIVE": "__pos__",
 }  # fmt: skip
 """The special methods of operators with one operand."""
 TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})

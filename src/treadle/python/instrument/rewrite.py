@@ -11,8 +11,8 @@ methods are loaded as plain attributes.
 
 The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
 out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
-exception tables and stack sizes are kept right by the `bytecode` package. What differs between
-Python 3.11, 3.12 and 3.13 is in `emit`.
+exception tables and stack sizes are kept right by the `bytecode` package. What differs from
+one Python to the next is in `opcodes`, and `decode` hides most of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from bytecode import BinaryOp, Bytecode, Compare, Instr, Label
+from bytecode import BinaryOp, Compare, Instr, Label
 
 from treadle.python.accesses import calls, iterate, known_functions
 from treadle.python.accesses import instruction_hooks as hooks
@@ -35,11 +35,11 @@ from treadle.python.accesses.known_builtins import (
     READING,
     Hook,
 )
+from treadle.python.instrument.decode import decoded
 from treadle.python.instrument.emit import (
-    JUMP_IF_TRUE,
-    VERSION,
     Item,
-    callable_depth,
+    assign_item,
+    before_reading,
     guard,
     guard_cell,
     guard_item,
@@ -47,22 +47,27 @@ from treadle.python.instrument.emit import (
     guard_two,
     hook,
     is_published,
-    load_attribute,
-    null_for_call,
     replaced,
 )
 from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
+from treadle.python.instrument.loops import for_labels
+from treadle.python.instrument.opcodes import (
+    AFTER_YIELD,
+    BEFORE_CALLS,
+    CALLS,
+    HAS_SPECIAL_METHODS,
+    ITERATES_BY_INDEX,
+    JUMP_IF_TRUE,
+    RESUME_PLACE,
+    TAKES_KEYWORDS_ALWAYS,
+    callable_depth,
+    load_attribute,
+    null_for_call,
+)
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
 from treadle.python.runtime.spin import effects
-
-
-def _before_reading(reads: Hook, i: Any, depth: int) -> list[Item]:
-    """Return what comes before a built-in that reads an argument at once."""
-    if reads is hooks.read_elements and i.arg == 1:
-        return replaced(i.location, iterate.elements)
-    return hook(i.location, reads, copies=[depth])
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -75,17 +80,20 @@ class _Rewriter:
 
     def __init__(self, code: types.CodeType, scope: Scope) -> None:
         self._code = code
-        self._source: list[Item] = Bytecode.from_code(code)
+        self._source: list[Item] = decoded(code)
         own = fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(VERSION, imported)
+        self._origins = Origins(imported)
         self._out: list[Item] = []
-        self._for_loops = _for_labels(self._source)
+        self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
         self._direct = self._direct_calls()
         self._has_keywords = False
+        self._is_generator_expression = code.co_name == "<genexpr>"
+        self._is_at_first = True
+        """Whether what comes next is run before anything else, even by a generator."""
 
     def rewrite(self) -> types.CodeType:
         """Return the new code object."""
@@ -110,15 +118,16 @@ class _Rewriter:
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
-        if i.name in _BEFORE_CALLS:
+        if i.name in BEFORE_CALLS:
             end = index
-            while self._source[end].name not in _CALLS:
+            while self._source[end].name not in CALLS:
                 end += 1
             self._has_keywords = i.name == "KW_NAMES"
+            called = self._origins.top(callable_depth(self._source[end]))
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
-            if self._scope.gil:
+            if self._scope.gil and called.name != "LOAD_SPECIAL":  # up to 3.13 `with` is no call
                 self._emit(hook(i.location, hooks.point))
             return end + 1
         if i.name == "LOAD_CONST" and isinstance(i.arg, types.CodeType):
@@ -211,7 +220,7 @@ class _Rewriter:
     def _store_item(self, i: Any) -> bool:
         self._effect(i)
         call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
-        if self._origins.top(1).name == "BUILD_SLICE":
+        if self._origins.top(1).is_slice:
             self._emit(guard_two(i.location, call, (2, 3)))
         else:
             self._emit(guard(i.location, 2, call))
@@ -279,11 +288,15 @@ class _Rewriter:
     def _iterate(self, i: Any) -> bool:
         if self._origins.top(1).name not in FRESH:
             self._emit(guard(i.location, 1, replaced(i.location, iterate.iterate)))
+        if ITERATES_BY_INDEX and self._is_generator_expression and self._is_at_first:
+            copy = Instr("COPY", 1, location=i.location)
+            keep = Instr("STORE_FAST", ".0", location=i.location)  # where older Pythons have it
+            self._emit([*replaced(i.location, iterate.begin), copy, keep])
         return False
 
     def _load_local(self, i: Any) -> bool:
         """What a generator expression goes through may be published after the generator is made."""
-        if i.arg != ".0" or self._code.co_name != "<genexpr>":
+        if ITERATES_BY_INDEX or i.arg != ".0" or not self._is_generator_expression:
             return False
         self._plain(i)
         self._emit(guard(i.location, 1, replaced(i.location, iterate.go_on)))
@@ -306,8 +319,10 @@ class _Rewriter:
         return False
 
     def _unary(self, i: Any) -> bool:
-        call = hook(i.location, hooks.read_one, copies=[1], consts=[UNARY[i.name]])
-        self._emit(guard(i.location, 1, call))
+        method = UNARY.get(i.arg.name if i.name == "CALL_INTRINSIC_1" else i.name)
+        if method is not None:
+            call = hook(i.location, hooks.read_one, copies=[1], consts=[method])
+            self._emit(guard(i.location, 1, call))
         return False
 
     def _conditional_jump(self, i: Any) -> bool:
@@ -363,6 +378,8 @@ class _Rewriter:
 
     def _operator(self, i: Any) -> bool:
         operator = BinaryOp(i.arg).name
+        if operator == "SUBSCR":
+            return self._item(i)
         is_in_place = operator.startswith("INPLACE_")
         method = METHODS[operator.removeprefix("INPLACE_")]
         numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
@@ -403,17 +420,30 @@ class _Rewriter:
         depth = callable_depth(i)
         origin = self._origins.top(depth)
         if i.name == "CALL_FUNCTION_EX":
-            for place in range(1, 2 + (i.arg & 1)):
+            for place in self._unpacked(i):
                 call = hook(i.location, hooks.read_whole, copies=[place])
                 self._emit(guard(i.location, place, call))
         if origin.by is not None and origin.arg in MUTATORS:
             self._effect(i)
-        if id(i) in self._direct or origin.name in _NOT_CALLABLE:
+        if id(i) in self._direct or origin.name in _NOT_CALLABLE or self._leaves_with(i):
             return
         if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
             return
         swap = [] if depth == 1 else [Instr("SWAP", depth, location=i.location)]
         self._emit([*swap, *replaced(i.location, calls.resolve), *swap])
+
+    def _unpacked(self, i: Any) -> range:
+        """Return where the arguments of `f(*a, **k)` lie; a NULL may stand for keywords."""
+        if not TAKES_KEYWORDS_ALWAYS:
+            return range(1, 2 + (i.arg & 1))
+        return range(2, 3) if self._origins.top(1).name == "NULL" else range(1, 3)
+
+    def _leaves_with(self, i: Any) -> bool:
+        """Tell whether a call is that of `__exit__` at the end of a `with`; `enter` saw to it."""
+        if not HAS_SPECIAL_METHODS or i.name != "CALL" or i.arg != 3:
+            return False
+        *given, below = [self._origins.top(depth) for depth in (1, 2, 3, 4)]
+        return not below.name and all(one.is_constant and one.arg is None for one in given)
 
     def _is_plain(self, name: str, i: Any) -> bool:
         """Tell whether a global can be called as it is, after what is emitted here."""
@@ -431,7 +461,7 @@ class _Rewriter:
             if name in IN_WORDS:
                 self._put_into_words(i, depth)
             elif name in READING and self._origins.top(depth).name not in FRESH | {"LOAD_CONST"}:
-                call = _before_reading(READING[name], i, depth)
+                call = before_reading(i.location, READING[name], i.arg, depth)
                 self._emit(guard(i.location, depth, call))
         return name in READING or name in IN_WORDS or name in HARMLESS_CALLS
 
@@ -445,7 +475,7 @@ class _Rewriter:
 
     def _direct_calls(self) -> set[int]:
         """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(VERSION, self._scope.imported)
+        origins = Origins(self._scope.imported)
         direct = set()
         for item in self._source:
             if isinstance(item, Label):
@@ -471,11 +501,24 @@ class _Rewriter:
         self._emit(replaced(i.location, calls.enter))
         return False
 
+    def _load_special(self, i: Any) -> bool:
+        """A `with` statement loads `__exit__` of a copy of its manager, then `__enter__`."""
+        if i.arg.name == "EXIT":
+            self._plain(Instr("POP_TOP", location=i.location))
+            self._enter(i)
+            self._plain(Instr("COPY", 1, location=i.location))
+        return False
+
     def _resume(self, i: Any) -> bool:
-        if not self._scope.gil or i.arg & 3 > 1:  # after `yield from` or `await`
-            return False
+        place = i.arg & RESUME_PLACE
         self._plain(i)
-        self._emit(hook(i.location, hooks.point))
+        if self._scope.gil and place <= AFTER_YIELD:  # not after `yield from` or `await`
+            self._emit(hook(i.location, hooks.point))
+        self._is_at_first = place != 0
+        if ITERATES_BY_INDEX and place == 0 and self._is_generator_expression:
+            swap = Instr("SWAP", 2, location=i.location)
+            go_on = [swap, *replaced(i.location, iterate.go_on), swap]
+            self._emit(guard(i.location, 2, go_on))
         return True
 
     def _jump(self, i: Any) -> bool:
@@ -490,35 +533,10 @@ class _Rewriter:
 
     def _effect(self, i: Any) -> None:
         """Say that something changed, shared or not: a loop that does that is no idle one."""
-        at = i.location
-        self._emit(
-            [
-                Instr("LOAD_CONST", True, location=at),
-                Instr("LOAD_CONST", effects, location=at),
-                Instr("LOAD_CONST", 0, location=at),
-                Instr("STORE_SUBSCR", location=at),
-            ]
-        )
+        self._emit(assign_item(i.location, effects, 0, True))
 
 
-def _for_labels(source: list[Item]) -> set[int]:
-    """Return the labels that the backward jumps of `for` loops go to."""
-    found: set[int] = set()
-    pending: list[Label] = []
-    for item in source:
-        if isinstance(item, Label):
-            pending.append(item)
-        elif isinstance(item, Instr):
-            if item.name in _LOOP_HEADS:
-                found.update(id(label) for label in pending)
-            pending = []
-    return found
-
-
-_LOOP_HEADS = frozenset({"FOR_ITER", "GET_ANEXT", "SEND"})
-_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
-_BEFORE_CALLS = _CALLS | {"KW_NAMES", "PRECALL"}
-_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION"})
+_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
 """Where calls of comprehensions and decorators have their argument, others their callable."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
@@ -554,13 +572,17 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "COMPARE_OP": _Rewriter._compare,
     "BINARY_OP": _Rewriter._operator,
     "UNARY_NOT": _Rewriter._truth,
-    **dict.fromkeys(UNARY, _Rewriter._unary),
+    "UNARY_NEGATIVE": _Rewriter._unary,
+    "UNARY_INVERT": _Rewriter._unary,
+    "UNARY_POSITIVE": _Rewriter._unary,
+    "CALL_INTRINSIC_1": _Rewriter._unary,
     "TO_BOOL": _Rewriter._truth,
     "FORMAT_VALUE": _Rewriter._format,
     "FORMAT_SIMPLE": _Rewriter._format,
     "FORMAT_WITH_SPEC": _Rewriter._format,
     "CONVERT_VALUE": _Rewriter._format,
     "BEFORE_WITH": _Rewriter._enter,
+    "LOAD_SPECIAL": _Rewriter._load_special,
     "MATCH_KEYS": _Rewriter._match_keys,
     "MATCH_CLASS": _Rewriter._match_class,
     "RESUME": _Rewriter._resume,

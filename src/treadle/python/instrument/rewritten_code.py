@@ -33,7 +33,15 @@ from treadle.python.accesses import (
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
-from treadle.python.instrument import emit, instructions, stack_origins, variables
+from treadle.python.instrument import (
+    decode,
+    emit,
+    instructions,
+    loops,
+    opcodes,
+    stack_origins,
+    variables,
+)
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
@@ -62,7 +70,8 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
 _REWRITER = (
-    rewriter, emit, instructions, known_builtins, stack_origins, container_methods, variables,
+    rewriter, decode, loops, opcodes, emit, instructions, known_builtins, stack_origins,
+    container_methods, variables,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 

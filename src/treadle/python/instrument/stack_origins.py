@@ -7,6 +7,8 @@ from typing import Any
 
 from bytecode import BinaryOp, Instr
 
+from treadle.python.instrument.opcodes import ITERATES_BY_INDEX, NULL_LAST, callable_depth
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -27,6 +29,11 @@ class Origin:
         """Whether the value is a constant number."""
         return self.name == "LOAD_CONST" and self.arg.__class__ in (int, float, bool, complex)
 
+    @property
+    def is_slice(self) -> bool:
+        """Whether the value is made of the parts of `a[i:j]`."""
+        return self.name == "BUILD_SLICE" or (self.is_constant and type(self.arg) is slice)
+
 
 _UNKNOWN = Origin()
 _NULL = Origin("NULL")
@@ -34,23 +41,30 @@ _LOADS = frozenset({"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", 
 _TWO_TO_ONE = frozenset({"COMPARE_OP", "BINARY_OP", "CONTAINS_OP", "IS_OP", "BINARY_SUBSCR"})
 _ONE_TO_ONE = frozenset(
     {
-        "UNARY_NOT", "UNARY_NEGATIVE", "UNARY_INVERT", "TO_BOOL", "GET_ITER", "FORMAT_SIMPLE",
-        "CONVERT_VALUE",
+        "UNARY_NOT", "UNARY_NEGATIVE", "UNARY_INVERT", "TO_BOOL", "FORMAT_SIMPLE", "CONVERT_VALUE",
     }
 )  # fmt: skip
 _POPS = {"POP_TOP": 1, "STORE_FAST": 1, "STORE_NAME": 1, "STORE_GLOBAL": 1, "STORE_DEREF": 1,
          "STORE_ATTR": 2, "STORE_SUBSCR": 3, "DELETE_SUBSCR": 2, "DELETE_ATTR": 1}  # fmt: skip
-_NEUTRAL = frozenset({"RESUME", "NOP", "KW_NAMES", "PRECALL", "MAKE_CELL", "COPY_FREE_VARS"})
+_NEUTRAL = frozenset(
+    {"RESUME", "NOP", "KW_NAMES", "PRECALL", "MAKE_CELL", "COPY_FREE_VARS", "NOT_TAKEN"}
+)
 _BUILDS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_STRING", "BUILD_SLICE"})
 _MATCHES = frozenset({"MATCH_MAPPING", "MATCH_SEQUENCE"})
+
+
+def _operation(arg: Any) -> str:
+    """Return what an operator with two operands is called: some make nothing new."""
+    if BinaryOp(arg).name == "SUBSCR":
+        return "BINARY_SUBSCR"
+    return "INPLACE_OP" if arg >= BinaryOp.INPLACE_ADD else "BINARY_OP"
 
 
 class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
-    def __init__(self, version: tuple[int, int], modules: frozenset[str] = frozenset()) -> None:
+    def __init__(self, modules: frozenset[str] = frozenset()) -> None:
         self._stack: list[Origin] = []
-        self._version = version
         self._modules = modules
         """Variables that hold what was imported."""
 
@@ -79,8 +93,7 @@ class Origins:
             self._load_attribute(i)
         elif name in _TWO_TO_ONE:
             self._pop(2)
-            in_place = name == "BINARY_OP" and arg >= BinaryOp.INPLACE_ADD  # type: ignore[operator]
-            stack.append(Origin("INPLACE_OP" if in_place else name))
+            stack.append(Origin(_operation(arg) if name == "BINARY_OP" else name))
         elif name in _ONE_TO_ONE:
             self._pop(1)
             stack.append(Origin(name))
@@ -91,10 +104,16 @@ class Origins:
         elif name in _BUILDS:
             self._build(name, arg)
         elif name in ("CALL", "CALL_KW"):
-            self._call(name, arg)
+            self._call(i)
+        elif name == "GET_ITER":
+            self._pop(1)
+            stack += [Origin(name), Origin("INDEX")][: 1 + ITERATES_BY_INDEX]
+        elif name == "LOAD_SPECIAL":
+            self._pop(1)
+            stack += [Origin(name), Origin(name)]
         elif name == "COPY":
             stack.append(self.top(arg))  # type: ignore[arg-type]
-        elif name == "MAKE_FUNCTION" and (self._version >= (3, 13) or not arg):
+        elif name == "MAKE_FUNCTION" and (NULL_LAST or not arg):
             self._pop(1)
             stack.append(Origin(name))
         elif name.startswith("POP_JUMP"):
@@ -102,12 +121,11 @@ class Origins:
         elif name not in _NEUTRAL:
             self.forget()
 
-    def _call(self, name: str, arg: Any) -> None:
-        depth = arg + (name == "CALL_KW") + (2 if self._version >= (3, 13) else 1)
-        called = self.top(depth)
-        self._pop(arg + 2 + (name == "CALL_KW"))
+    def _call(self, i: Any) -> None:
+        called = self.top(callable_depth(i))
+        self._pop(i.arg + 2 + (i.name == "CALL_KW"))
         is_super = called.name == "LOAD_GLOBAL" and called.arg == "super"
-        self._stack.append(Origin("SUPER" if is_super else name))
+        self._stack.append(Origin("SUPER" if is_super else i.name))
 
     def _build(self, name: str, arg: Any) -> None:
         if arg <= len(self._stack):
@@ -140,7 +158,7 @@ class Origins:
         """Push what was loaded, for a call with the NULL that belongs to it."""
         if not with_null:
             self._stack.append(origin)
-        elif self._version >= (3, 13):
+        elif NULL_LAST:
             self._stack += [origin, _NULL]
         else:
             self._stack += [_NULL, origin]

@@ -16,6 +16,7 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
 
     They are assigned at most once, outside of loops and before a closure is made of them.
     """
+    cells = frozenset(code.co_cellvars)
     stores: dict[str, int] = {}
     unsafe: set[str] = set()
     captured: set[str] = set()
@@ -27,8 +28,8 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
             labels[id(i)] = position
         if not isinstance(i, Instr):
             continue
-        if isinstance(i.arg, CellVar):
-            name = i.arg.name
+        name = i.arg.name if isinstance(i.arg, CellVar) else i.arg
+        if isinstance(name, str) and name in cells:
             if i.name == "STORE_DEREF":
                 stores[name] = stores.get(name, 0) + 1
                 order.append((position, name))
@@ -43,8 +44,8 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
             in_loop.update(name for at, name in order if at > start)
     for inner in inner_codes(code):
         unsafe.update(_stored_in(inner))
-    cells = frozenset(code.co_cellvars) - unsafe - in_loop
-    return frozenset(name for name in cells if stores.get(name, 0) <= 1)
+    steady = cells - unsafe - in_loop
+    return frozenset(name for name in steady if stores.get(name, 0) <= 1)
 
 
 def imported_variables(source: Iterable[Any]) -> frozenset[str]:

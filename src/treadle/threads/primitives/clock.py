@@ -69,15 +69,21 @@ class Sleep(Operation):
         return ""
 
 
+def _whole(seconds: Any) -> int | None:
+    """Return a whole number; None for what is none."""
+    return operator.index(seconds) if hasattr(type(seconds), "__index__") else None
+
+
 def sleep(seconds: Any, /) -> None:
     """`time.sleep`."""
     me = control.current()
     if me is None:
         _sleep(seconds)
         return
-    duration = seconds if isinstance(seconds, float) else operator.index(seconds)
-    if not 0 <= duration < _LONGEST_SLEEP:
+    duration = seconds if isinstance(seconds, float) else _whole(seconds)
+    if duration is None or not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
+        return
     operation = Sleep(me.now + duration)
     control.announce(operation, SLEEP, seconds)
     if me.doing is operation:
@@ -134,16 +140,16 @@ _BASES = {
 def clock_gettime(clock: int, /) -> float:
     """`time.clock_gettime`."""
     me = control.current()
-    return (
-        _clock_gettime(clock) if me is None or clock not in _BASES else _BASES[clock] + _ticked(me)
-    )
+    if me is None or clock not in _BASES:
+        return float(_clock_gettime(clock))
+    return _BASES[clock] + _ticked(me)
 
 
 def clock_gettime_ns(clock: int, /) -> int:
     """`time.clock_gettime_ns`."""
     me = control.current()
     if me is None or clock not in _BASES:
-        return _clock_gettime_ns(clock)
+        return int(_clock_gettime_ns(clock))
     return int(_BASES[clock]) * 10**9 + round(_ticked(me) * 1e9)
 
 
@@ -215,8 +221,8 @@ _sleep = time.sleep
 _localtime = time.localtime
 _asctime = time.asctime
 _strftime = time.strftime
-_clock_gettime = time.clock_gettime
-_clock_gettime_ns = time.clock_gettime_ns
+_clock_gettime: Any = getattr(time, "clock_gettime", None)
+_clock_gettime_ns: Any = getattr(time, "clock_gettime_ns", None)
 
 PATCHES: Patches = Patches(
     attributes=[
@@ -235,8 +241,6 @@ PATCHES: Patches = Patches(
         (time.process_time_ns, _clock_ns(time.process_time_ns, 0.0)),
         (time.thread_time, _clock(time.thread_time, 0.0)),
         (time.thread_time_ns, _clock_ns(time.thread_time_ns, 0.0)),
-        (_clock_gettime, clock_gettime),
-        (_clock_gettime_ns, clock_gettime_ns),
         (_localtime, _of_now(_localtime)),
         (time.gmtime, _of_now(time.gmtime)),
         (time.ctime, _of_now(time.ctime)),
@@ -244,3 +248,5 @@ PATCHES: Patches = Patches(
         (_strftime, _of_now(_strftime, 1)),
     ],
 )
+if _clock_gettime is not None:  # not on Windows
+    PATCHES.references += [(_clock_gettime, clock_gettime), (_clock_gettime_ns, clock_gettime_ns)]

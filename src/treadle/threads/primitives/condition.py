@@ -23,7 +23,15 @@ from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, RewoundTable, act, table_of
-from treadle.threads.primitives.locks import REAL_LOCK, REAL_RLOCK, Lock, RLock, model_of
+from treadle.threads.primitives.internals import NAN_IS_NO_TIMEOUT
+from treadle.threads.primitives.locks import (
+    REAL_LOCK,
+    REAL_RLOCK,
+    Lock,
+    RLock,
+    check_arguments,
+    model_of,
+)
 from treadle.threads.primitives.patches import Patches
 
 _EVERYBODY = -1
@@ -202,6 +210,12 @@ def _ownership(lock: Lock | RLock, me: Task) -> Codes | None:
 # Methods
 
 
+def refuse_nan(timeout: float | None) -> None:
+    """Raise what waiting raises for a time-out that is not a number."""
+    if NAN_IS_NO_TIMEOUT and timeout is not None and timeout != timeout:
+        check_arguments(Lock.make_real(), blocking=True, timeout=timeout)
+
+
 def _wait(self: Any, timeout: float | None = None) -> bool:
     """`Condition.wait`."""
     me = control.current()
@@ -222,6 +236,7 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         raise RuntimeError("cannot wait on un-acquired lock")
     if codes:
         act(me, codes if lock._owner is me else (*owned, *codes))
+    refuse_nan(timeout)
     waiter = _Waiter(me)
     self._waiters.append(waiter)
     depth = lock._depth if isinstance(lock, RLock) else 1
@@ -270,6 +285,7 @@ def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:
     """`Condition.wait` where the lock is an object of somebody else: its methods are called."""
     if not self._is_owned():
         raise RuntimeError("cannot wait on un-acquired lock")
+    refuse_nan(timeout)
     _change_line(self)
     waiter = _Waiter(me)
     self._waiters.append(waiter)

@@ -12,6 +12,7 @@ from treadle.python.runtime.deeds import Deed, method
 from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.published import label_of, label_or_kind
+from treadle.threads.primitives.condition import refuse_nan
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
 
@@ -93,6 +94,7 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
     control.announce(operation, WAIT, self)
     act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
     if timeout is not None and not self._flag:
+        refuse_nan(timeout)
         control.pass_time(me, timeout)
     return bool(self._flag)
 

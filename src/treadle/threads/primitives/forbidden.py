@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -71,8 +72,12 @@ def _references() -> list[tuple[Any, Any]]:
     for module, names in (
         ("os", "fork forkpty posix_spawn posix_spawnp system execv execve"),
         ("_posixsubprocess", "fork_exec"),
+        ("_winapi", "CreateProcess"),
     ):
-        owner = __import__(module)
+        try:
+            owner = importlib.import_module(module)
+        except ImportError:  # of another operating system
+            continue
         for name in names.split():
             if hasattr(owner, name):
                 original = getattr(owner, name)

@@ -28,6 +28,7 @@ from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act
+from treadle.threads.primitives.internals import FALSE_ERRORS_ARE_RAISED
 from treadle.threads.primitives.patches import Patches
 
 Future = futures.Future
@@ -181,7 +182,7 @@ def _result(self: Any, timeout: float | None = None) -> Any:
     if control.current() is None:
         return _ORIGINALS["result"](self, timeout)
     await_outcome(self, timeout, RESULT)
-    if self._exception:
+    if self._exception is not None if FALSE_ERRORS_ARE_RAISED else self._exception:
         try:
             raise self._exception
         finally:

@@ -24,10 +24,10 @@ from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
+from treadle.threads.primitives.internals import KEYS_OF_LOCALS
 from treadle.threads.primitives.patches import Patches
 
 _Local: Any = _thread._local
-_KEYS_FROM = (3, 13)
 _STATE_WORDS = 100
 """Words of the thread state in which its key for thread-local values is looked for."""
 _FOREIGN = sys.stdlib_module_names | {"_pytest", "click", "hypothesis", "pluggy", "pytest", "rich"}
@@ -182,7 +182,7 @@ class Locals:
         self._alive.append(one)
 
     def _exchange_from_now_on(self) -> None:
-        self._slot = KeySlot() if sys.version_info >= _KEYS_FROM else DictionarySlot()
+        self._slot = KeySlot() if KEYS_OF_LOCALS else DictionarySlot()
         self._loaded = None
         self._scheduler.on_switch = self._switch
 

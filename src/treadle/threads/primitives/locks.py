@@ -20,6 +20,7 @@ from treadle.python.runtime.operation import IN_VAIN, Operation
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act, table_of
+from treadle.threads.primitives.internals import RLOCKS_CAN_BE_ASKED
 from treadle.threads.primitives.patches import Patches
 
 REAL_LOCK: Any = type(_thread.allocate_lock())
@@ -284,8 +285,10 @@ class RLock(_Lock, metaclass=_Kind):
     make_real = staticmethod(_thread.RLock)
     _depth: int
 
-    def __new__(cls, *_: object, **__: object) -> RLock:
-        """Make a lock; like the original, take any arguments, and need no `__init__`."""
+    def __new__(cls, *args: object, **kwargs: object) -> RLock:
+        """Make a lock; take the arguments of the original, and need no `__init__`."""
+        if args or kwargs:
+            REAL_RLOCK(*args, **kwargs)  # from Python 3.15 on it takes none
         made = super().__new__(cls)
         _Lock.__init__(made)
         made._depth = 0
@@ -351,6 +354,16 @@ class RLock(_Lock, metaclass=_Kind):
             return
         self.acquire()
         self._depth = saved[0]
+
+    if RLOCKS_CAN_BE_ASKED:
+
+        def locked(self) -> bool:
+            """Tell whether somebody holds it."""
+            if control.current() is None:
+                held: bool = self.outside().locked()
+                return held
+            _observe(self, LOCKED)
+            return self._depth > 0
 
     def free(self) -> None:
         """Let nobody hold it."""

@@ -17,6 +17,7 @@ Idle workers of a pool that nobody shuts down are no deadlock: the interpreter w
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -47,6 +48,7 @@ from treadle.threads.primitives.futures import (
     is_to_run,
     table_of,
 )
+from treadle.threads.primitives.internals import initializer_of, runs_elsewhere
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.primitives.thread import start_thread, task_of
 
@@ -301,8 +303,7 @@ class _Pool:
         self.era = era
         self.is_own = is_own
         """Whether this execution made the executor: others are put back as they were."""
-        self.initializer = executor._initializer
-        self.initargs = executor._initargs
+        self.initializer, self.initargs = initializer_of(executor)
         self.workers: list[_Worker] = []
         self.backlog: deque[_Job] = deque()
         self.uses_backlog = False
@@ -477,18 +478,25 @@ def _init(
     thread_name_prefix: str = "",
     initializer: Callable[..., object] | None = None,
     initargs: Any = (),
+    **context: Any,
 ) -> None:
     """`ThreadPoolExecutor.__init__`; numbers pools by who creates them."""
     me = control.current()
+    original = functools.partial(_ORIGINALS["__init__"], self, max_workers)
     if me is None:
-        _ORIGINALS["__init__"](self, max_workers, thread_name_prefix, initializer, initargs)
+        original(thread_name_prefix, initializer, initargs, **context)
         return
+    if runs_elsewhere(self):
+        raise TreadleError(
+            f"{type(self).__name__} cannot be explored: its workers are other interpreters; "
+            "use a ThreadPoolExecutor"
+        )
     if not thread_name_prefix:
         number = me.scratch.get("pools", 0)
         me.scratch["pools"] = number + 1
         creator = me.name.partition(".")[2]
         thread_name_prefix = f"ThreadPoolExecutor-{creator}{'.' if creator else ''}{number}"
-    _ORIGINALS["__init__"](self, max_workers, thread_name_prefix, initializer, initargs)
+    original(thread_name_prefix, initializer, initargs, **context)
     _pool_of(self, is_own=True)
 
 
@@ -518,8 +526,9 @@ _OWN_ATTRIBUTES = frozenset(vars(Executor(1))) | {"_treadle_pool"}
 
 def _children(executor: Any, label: str) -> Children:
     """Walk the initializer, and what a subclass adds."""
-    yield executor._initializer, "initializer"
-    yield executor._initargs, "initargs"
+    initializer, initargs = initializer_of(executor)
+    yield initializer, "initializer"
+    yield initargs, "initargs"
     for name, value in list(vars(executor).items()):
         if name not in _OWN_ATTRIBUTES:
             yield value, f"{label}.{name}"

@@ -16,6 +16,7 @@ from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
 from treadle.threads.primitives import thread
+from treadle.threads.primitives.internals import UNRAISABLE_NAMES_FUNCTION
 from treadle.threads.primitives.patches import Patches
 
 _start_new_thread = _thread.start_new_thread
@@ -28,8 +29,6 @@ _exit = _thread.exit
 _interrupt_main = _thread.interrupt_main
 _stack_size = _thread.stack_size
 _register_atexit: Any = threading._register_atexit  # type: ignore[attr-defined]
-
-_SMALLEST_STACK = 32 * 1024
 
 
 def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> int:
@@ -79,7 +78,7 @@ def _handle_exception(function: Any, error: BaseException) -> None:
     if is_own_hook(hook):
         raise error
     message = "Exception ignored in thread started by"
-    names_function = sys.version_info >= (3, 13)
+    names_function = UNRAISABLE_NAMES_FUNCTION
     hook(
         SimpleNamespace(
             exc_type=type(error),
@@ -197,10 +196,7 @@ def stack_size(size: int = 0, /) -> int:
     """`_thread.stack_size`: checked and remembered, but a controlled thread has no stack to set."""
     if control.current() is None:
         return _stack_size(size)
-    if size < 0:
-        raise ValueError("size must be 0 or a positive value")
-    if 0 < size < _SMALLEST_STACK:
-        raise ValueError(f"size not valid: {size} bytes")
+    _stack_size(_stack_size(size))  # says what is wrong with it
     main = control.the_program().scheduler.alive.get(0)
     kept = control.task().scratch if main is None else main.scratch
     before: int = kept.get("stack size", 0)

@@ -27,6 +27,7 @@ from treadle.python.sharing.naming import name_of
 from treadle.python.sharing.published import label_or_kind, published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
+from treadle.threads.primitives.internals import HANDLE, THREADS_HAVE_CONTEXT, context_of
 from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
 
@@ -36,13 +37,15 @@ _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_ha
     "_kwargs",
 }
 """What a thread refers to that is no business of the code under test."""
-_HAS_HANDLE = "_handle" in _INNER_ATTRIBUTES
 _ATTRIBUTES = {
     "_target", "_name", "_args", "_kwargs", "_daemonic", "_ident", "_native_id", "_started",
     "_initialized", "_treadle_hash",
-    *(("_handle",) if _HAS_HANDLE else ("_tstate_lock", "_is_stopped")),
+    *((HANDLE,) if HANDLE else ("_tstate_lock", "_is_stopped")),
+    *(("_context",) if THREADS_HAVE_CONTEXT else ()),
 }  # fmt: skip
 """What `_init` sets."""
+_CONTEXT = {"context"} if THREADS_HAVE_CONTEXT else frozenset()
+"""Arguments that only the newer Pythons know."""
 _OF_THE_THREAD = " of the thread"
 """Ends the names of features; no attribute can be called so."""
 _COUNTED = ("threads", "counted")
@@ -274,11 +277,12 @@ def _init(
     kwargs: Any = None,
     *,
     daemon: bool | None = None,
+    **context: Any,
 ) -> None:
     """`Thread.__init__`, without what only a real thread needs."""
     me = control.current()
-    if me is None:
-        _thread_init(self, group, target, name, args, kwargs, daemon=daemon)
+    if me is None or (context and context.keys() != _CONTEXT):  # the original says what is wrong
+        _thread_init(self, group, target, name, args, kwargs, daemon=daemon, **context)
         return
     if group is not None:  # no `assert`: pytest would add to what it says
         raise AssertionError("group argument must be None for now")
@@ -296,8 +300,10 @@ def _init(
     self._ident = None
     self._native_id = None
     self._started = _NO
-    if _HAS_HANDLE:
-        self._handle = _NO
+    if THREADS_HAVE_CONTEXT:
+        self._context = context.get("context")
+    if HANDLE:
+        setattr(self, HANDLE, _NO)
     else:
         self._tstate_lock = None
         self._is_stopped = False
@@ -327,7 +333,9 @@ def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None
         control.the_program().hand_out(self, "thread")
     if has_own_excepthook():  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    body, started = functools.partial(_run, self), functools.partial(_note_started, self)
+    context = context_of(self)
+    run = _run if context is None else functools.partial(context.run, _run)
+    body, started = functools.partial(run, self), functools.partial(_note_started, self)
     start_task(me, body, started, codes, deed, about, detail)
 
 
@@ -393,8 +401,8 @@ def thread_exit(error: SystemExit) -> ThreadExit:
 
 def _end(self: Any) -> None:
     end_task(self)
-    if _HAS_HANDLE:
-        self._handle = _YES
+    if HANDLE:
+        setattr(self, HANDLE, _YES)
     else:
         self._is_stopped = True
 
