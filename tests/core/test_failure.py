@@ -12,7 +12,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code
 from treadle.core.failure import KINDS, Cause, Failure, is_shown_by_schedule
 from treadle.core.happens_before import Trace
-from treadle.core.program import Crash
+from treadle.core.program import Crash, Ending
 from treadle.core.records import FrameRecord, StepRecord, Wait, WaitKind
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
@@ -42,7 +42,7 @@ def test_crashes(error: BaseException, kind: str, message: str) -> None:
 
 def test_deadlocks_and_livelocks() -> None:
     waits = [Wait("p", "a", ("q",), kind=WaitKind.LOCK), Wait("q", "b")]
-    failure = Failure.of_deadlock(waits, SCHEDULE)
+    failure = Failure.of_deadlock(Ending(waits=waits), SCHEDULE)
     assert failure == Failure(
         "deadlock",
         "p waits for a, held by q; q waits for b",
@@ -50,7 +50,9 @@ def test_deadlocks_and_livelocks() -> None:
         step=2,
         waits=tuple(waits),
     )
-    spinning = Failure.of_deadlock([*waits, Wait("r", "a change", spins=True)], SCHEDULE)
+    spinning = Failure.of_deadlock(
+        Ending(waits=[*waits, Wait("r", "a change", spins=True)]), SCHEDULE
+    )
     assert (spinning.kind, len(spinning.waits)) == ("livelock", 3)
 
 
