@@ -37,6 +37,8 @@ from treadle.python.accesses import (
 )
 from treadle.python.accesses.access_deeds import METHOD, MethodCall
 from treadle.python.accesses.container_methods import (
+    HASHING,
+    KEEPING_ARGUMENTS,
     LOOKING,
     READING_ARGUMENTS,
     codes_of_method,
@@ -70,7 +72,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ViewTable
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -335,14 +337,38 @@ def _on_container(
     call: MethodCall = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes, METHOD, table.label, call)
-    else:
+    elif not _runs_hash_first(name, owner, args):
         say(codes, METHOD, table.label, call)
-    result = function(*args, **kwargs)
+    if _calls_back(name, owner, table, args, kwargs):
+        again = functools.partial(say, codes, METHOD, table.label, call)
+        result = callbacks.call(again, lambda: codes, function, args, kwargs)
+    else:
+        result = function(*args, **kwargs)
     if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
         slots.on_return(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
+
+
+def _runs_hash_first(name: str, owner: Any, args: tuple[Any, ...]) -> bool:
+    """Tell whether a method begins with code under test, which says when it returns."""
+    if name not in HASHING or not args or not issubclass(type(owner), hooks.HASHED):
+        return False
+    return uninstrumented.hashes_visibly(type(args[0]))
+
+
+def _calls_back(
+    name: str, owner: Any, table: ContainerTable, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bool:
+    """Tell whether a method of a container may run code under test."""
+    if kwargs or name in READING_ARGUMENTS:
+        return True
+    if any(map(uninstrumented.kind_calls_back, table.key_kinds)):
+        return True
+    if name in LOOKING and not issubclass(type(owner), hooks.HASHED):
+        args = (*args, *content(owner))
+    return name not in KEEPING_ARGUMENTS and any(map(uninstrumented.may_call_back, args))
 
 
 def _are_atoms(values: tuple[Any, ...]) -> bool:
@@ -473,7 +499,8 @@ def _call_announced(
         return reach
 
     hooks.perform(find)
-    result = _at_home(callbacks.call(find, function, args, kwargs))
+    again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
+    result = _at_home(callbacks.call(again, touched, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
         slots.hand_out(result, "result")
     return result

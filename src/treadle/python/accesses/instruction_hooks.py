@@ -9,6 +9,7 @@ runs behind an operator or an attribute, and in `access_deeds` what accesses are
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections import defaultdict
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from treadle.core.events import Codes
 from treadle.core.frames import is_own, place_of_frame
 from treadle.core.words import place_in_words
+from treadle.python.accesses import callbacks
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
     CELL,
@@ -34,14 +36,17 @@ from treadle.python.accesses.uninstrumented import (
     Reach,
     behind,
     behind_attribute,
+    calls_back,
     has_plain_attributes,
+    hashes_visibly,
+    kind_calls_back,
 )
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import KEYS, holds
+from treadle.python.sharing.nested import KEYS, content, holds
 from treadle.python.sharing.published import published
 from treadle.python.sharing.weak import WeakProxyTable
 
@@ -85,20 +90,63 @@ def point() -> None:
 def perform(
     find: Callable[[], Reach], deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
 ) -> None:
-    """Announce what an operation reaches; that may be something else when it happens."""
+    """Announce what an operation reaches; that may be something else when it happens.
+
+    If it calls back, it is announced again when it goes on.
+    """
     codes = find().codes
     if not codes:
         return
     slots.announce(codes, deed, about, detail)
+    reach = _found(find)
+    if reach.codes != codes:
+        control.revise(reach.codes)
+    for function in reach.notes:
+        note(function)
+    callbacks.expect(
+        functools.partial(perform, find, deed, about, detail), functools.partial(reached, find)
+    )
+
+
+def reached(find: Callable[[], Reach]) -> Codes:
+    """Return what an operation reaches now."""
+    return _found(find).codes
+
+
+def _found(find: Callable[[], Reach]) -> Reach:
+    """Find what an operation reaches; what it finds that was put there unseen is published."""
     reach = find()
     if reach.missing:
         for value, label in reach.missing:
             slots.hand_out(value, label)
         reach = find()
-    if reach.codes != codes:
-        control.revise(reach.codes)
-    for function in reach.notes:
-        note(function)
+    return reach
+
+
+def say_by_key(
+    key: Any, table: ContainerTable, codes: Codes, deed: Deed, about: Any, detail: Any
+) -> None:
+    """Announce an access by a key, which may run its `__hash__`, and `__eq__` of it and others.
+
+    A `__hash__` that is code under test is run before anything is touched: when it returns is
+    early enough.
+    """
+    if not codes:
+        return
+    if type(key) in ATOMS and not table.key_kinds:
+        slots.announce(codes, deed, about, detail)
+        return
+    again = functools.partial(slots_announce, codes, deed, about, detail)
+    is_late = issubclass(type(about), HASHED) and hashes_visibly(type(key))
+    if not is_late:
+        again()
+    if calls_back(key) or any(map(kind_calls_back, table.key_kinds)):
+        callbacks.expect(again, lambda: codes, announced=not is_late)
+
+
+def slots_announce(codes: Codes, deed: Deed, about: Any, detail: Any) -> None:
+    """Announce by whatever stands in the slot when that happens."""
+    slots.announce(codes, deed, about, detail)
 
 
 def note(function: str) -> None:
@@ -258,9 +306,7 @@ def load_item(obj: Any, key: Any) -> None:
     """Before `obj[key]` is read."""
     table = container(obj, "__getitem__", key)
     if table is not None:
-        codes = table.item(key)
-        if codes:
-            slots.announce(codes, ITEM, obj, key)
+        say_by_key(key, table, table.item(key), ITEM, obj, key)
         if issubclass(type(obj), defaultdict) and isinstance(
             obj.default_factory, types.FunctionType
         ):
@@ -288,18 +334,14 @@ def store_item(value: Any, obj: Any, key: Any) -> None:
     if table is not None:
         table.hand_out(key, slots.hand_out)
         table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
+        say_by_key(key, table, table.item_write(key), STORED, obj, value)
 
 
 def delete_item(obj: Any, key: Any) -> None:
     """Before `del obj[key]`."""
     table = container(obj, "__delitem__", key)
     if table is not None:
-        codes = table.item_delete(key)
-        if codes:
-            slots.announce(codes, DELETED, obj)
+        say_by_key(key, table, table.item_delete(key), DELETED, obj, None)
 
 
 def load_slice(obj: Any) -> None:
@@ -454,7 +496,10 @@ HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
 def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
     table = container(obj, "__contains__", item)
-    if type(item) in ATOMS or issubclass(type(obj), HASHED):
+    if issubclass(type(obj), HASHED):
+        if table is not None:
+            say_by_key(item, table, table.membership(item), MEMBERSHIP, obj, item)
+    elif type(item) in ATOMS and (table is None or ATOMS.issuperset(map(type, content(obj)))):
         if table is not None:
             say(table.membership(item), MEMBERSHIP, obj, item)
     elif table is not None:

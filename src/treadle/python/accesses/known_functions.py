@@ -15,8 +15,8 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
+from treadle.python.accesses import callbacks, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
 from treadle.python.runtime import slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
@@ -73,11 +73,16 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
     table = published.get(id(args[0])) if args else None
-    if isinstance(table, ContainerTable):
-        for value in args[1:]:
-            table.hand_out(value, slots.hand_out)
-        say(table.whole_write())
-    return function(*args, **kwargs)
+    if not isinstance(table, ContainerTable):
+        return function(*args, **kwargs)
+    for value in args[1:]:
+        table.hand_out(value, slots.hand_out)
+    resolve_key(kwargs)
+    codes = table.whole_write()
+    say(codes)
+    return callbacks.call(
+        functools.partial(say, codes), lambda: codes, function, args, kwargs
+    )
 
 
 def dict_of(obj: Any) -> Any:

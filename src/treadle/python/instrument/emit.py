@@ -12,18 +12,20 @@ from typing import Any
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
+from treadle.python.accesses import callbacks, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
 from treadle.python.accesses.known_builtins import Hook
 from treadle.python.instrument.opcodes import (
     JUMP_IF_FALSE,
     JUMP_IF_TRUE,
+    NEEDS_BOOLEANS,
     Location,
     call,
     load_closure,
     with_null,
 )
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.task import awaiting
 from treadle.python.sharing.published import published
 
 Item = Any
@@ -140,6 +142,14 @@ def is_published(at: Location, load: Instr) -> list[Item]:
 
 def _pop(at: Location) -> Instr:
     return Instr("POP_TOP", location=at)
+
+
+def leave(at: Location) -> list[Item]:
+    """Return what comes before a function returns: somebody in C may wait for that."""
+    skip = Label()
+    test = [Instr("LOAD_CONST", awaiting, location=at)]
+    test += [Instr("TO_BOOL", location=at)] if NEEDS_BOOLEANS else []
+    return [*test, Instr(JUMP_IF_FALSE, skip, location=at), *hook(at, callbacks.leave), skip]
 
 
 def assign_item(at: Location, container: Any, key: Any, value: Any) -> list[Item]:

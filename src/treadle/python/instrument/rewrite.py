@@ -47,6 +47,7 @@ from treadle.python.instrument.emit import (
     guard_two,
     hook,
     is_published,
+    leave,
     replaced,
 )
 from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
@@ -521,6 +522,10 @@ class _Rewriter:
             self._emit(guard(i.location, 2, go_on))
         return True
 
+    def _leave(self, i: Any) -> bool:
+        self._emit(leave(i.location))
+        return False
+
     def _jump(self, i: Any) -> bool:
         if id(i.arg) in self._seen_labels:
             if id(i.arg) not in self._for_loops:
@@ -587,6 +592,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "MATCH_CLASS": _Rewriter._match_class,
     "RESUME": _Rewriter._resume,
     "JUMP_BACKWARD": _Rewriter._jump,
+    **dict.fromkeys(["RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"], _Rewriter._leave),
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
     **dict.fromkeys(

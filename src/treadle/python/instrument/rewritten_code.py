@@ -24,6 +24,7 @@ from typing import Any
 import bytecode
 
 from treadle.python.accesses import (
+    callbacks,
     calls,
     container_methods,
     iterate,
@@ -47,6 +48,7 @@ from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
+from treadle.python.runtime.task import awaiting
 from treadle.python.sharing.published import published
 from treadle.python.sharing.variable import Variable
 
@@ -56,12 +58,13 @@ _MOST_ENTRIES = 2000
 _HOOKS: dict[str, Any] = {
     "published": published,
     "effects": effects,
+    "awaiting": awaiting,
     "id": id,
     "type": type,
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, iterate, known_functions)
+        for module in (hooks, calls, callbacks, iterate, known_functions)
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
