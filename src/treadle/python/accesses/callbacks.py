@@ -174,6 +174,14 @@ def expect(again: Again, touched: Touched, *, announced: bool = True) -> None:
     _set_callers(me, (*before, _Instruction(frame, again, touched, announced)))
 
 
+def forget() -> None:
+    """Take note that the instruction at which code under test stands does not touch it again."""
+    me = control.current()
+    if me is not None:
+        frame = _up_to_code_under_test(sys._getframe(1))[-1]
+        _set_callers(me, tuple(one for one in me.callers if not one.is_at([frame])))
+
+
 def call(
     again: Again, touched: Touched, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:

@@ -29,6 +29,7 @@ from treadle.python.accesses import (
     iterate,
     known_functions,
     lru_caches,
+    sorting,
     stand_ins,
     uninstrumented,
 )
@@ -328,19 +329,22 @@ def _on_container(
         return ATTRIBUTE_METHODS[name](owner, *args)
     if name == "__iter__":
         return iterate.iterator_of(owner)
+    is_visible_sort = name == "sort" and not args and sorting.calls_back(owner, kwargs.get("key"))
     known_functions.resolve_key(kwargs)
     arguments = [*args, *kwargs.values()]
     publish_arguments(table, name, args, kwargs)
     read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
     codes = (*codes_of_method(table, name, args, kwargs), *read)
-    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
     call: MethodCall = (name, args, kwargs)
+    again = functools.partial(say, codes, METHOD, table.label, call)
+    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     elif not _runs_hash_first(name, owner, args):
-        say(codes, METHOD, table.label, call)
-    if _calls_back(name, owner, table, args, kwargs):
-        again = functools.partial(say, codes, METHOD, table.label, call)
+        again()
+    if is_visible_sort:
+        result = callbacks.call(_nothing, tuple, _sort, (owner, again), kwargs)
+    elif _calls_back(name, owner, table, args):
         result = callbacks.call(again, lambda: codes, function, args, kwargs)
     else:
         result = function(*args, **kwargs)
@@ -351,6 +355,14 @@ def _on_container(
     return result
 
 
+def _nothing() -> None:
+    """What `sort` touches between its calls."""
+
+
+def _sort(items: Any, end: Callable[[], None], *, key: Any = None, reverse: Any = False) -> None:
+    sorting.sort(items, key, bool(reverse), end)
+
+
 def _runs_hash_first(name: str, owner: Any, args: tuple[Any, ...]) -> bool:
     """Tell whether a method begins with code under test, which says when it returns."""
     if name not in HASHING or not args or not issubclass(type(owner), hooks.HASHED):
@@ -358,11 +370,9 @@ def _runs_hash_first(name: str, owner: Any, args: tuple[Any, ...]) -> bool:
     return uninstrumented.hashes_visibly(type(args[0]))
 
 
-def _calls_back(
-    name: str, owner: Any, table: ContainerTable, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> bool:
+def _calls_back(name: str, owner: Any, table: ContainerTable, args: tuple[Any, ...]) -> bool:
     """Tell whether a method of a container may run code under test."""
-    if kwargs or name in READING_ARGUMENTS:
+    if name in READING_ARGUMENTS and name != "sort":
         return True
     if any(map(uninstrumented.kind_calls_back, table.key_kinds)):
         return True

@@ -11,13 +11,13 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.python.accesses import generators
+from treadle.python.accesses import callbacks, generators
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.containers import ContainerTable, ListTable
-from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -177,7 +177,7 @@ def _truths(values: Any) -> Iterator[Any]:
 
 
 def to_compare(values: Any) -> Any:
-    """Return what `sorted`, `min` and `max` go through.
+    """Return what `min`, `max` and `sum` go through.
 
     Elements that come one by one are taken first: they are compared in one step.
     """
@@ -186,6 +186,21 @@ def to_compare(values: Any) -> Any:
     found = values if _is_read_at_once(values) else list(iterate(values))
     hooks.read_elements(found)
     return found
+
+
+def to_sort(values: Any) -> Any:
+    """Return what `sorted` puts in order: it has taken all elements before it compares any."""
+    if not published or type(values) in ATOMS:
+        return values
+    if not _is_read_at_once(values):
+        found = list(iterate(values))
+        hooks.read_elements(found)
+        return found
+    hooks.read_elements(values)
+    if any(issubclass(type(one), CONTAINERS) and hooks.reaches(one) for one in content(values)):
+        return values
+    callbacks.forget()
+    return list(values)
 
 
 class SharedIterator:

@@ -80,9 +80,7 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     resolve_key(kwargs)
     codes = table.whole_write()
     say(codes)
-    return callbacks.call(
-        functools.partial(say, codes), lambda: codes, function, args, kwargs
-    )
+    return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
 def dict_of(obj: Any) -> Any:
@@ -297,8 +295,9 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for name in ("sorted", "min", "max", "sum"):
+    for name in ("min", "max", "sum"):
         table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
+    table[sorted] = _going_through(sorted, iterate.to_sort)
     for name in ("any", "all"):
         builtin = getattr(builtins, name)
         table[builtin] = _going_through(builtin, iterate.to_ask_for_truth)

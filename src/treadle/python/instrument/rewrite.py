@@ -50,7 +50,7 @@ from treadle.python.instrument.emit import (
     leave,
     replaced,
 )
-from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
+from treadle.python.instrument.instructions import FRESH, METHODS, OPPOSITE, SCALARS, UNARY
 from treadle.python.instrument.loops import for_labels
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
@@ -59,6 +59,8 @@ from treadle.python.instrument.opcodes import (
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
     JUMP_IF_TRUE,
+    LEAVING,
+    NOT_CALLABLE,
     RESUME_PLACE,
     TAKES_KEYWORDS_ALWAYS,
     callable_depth,
@@ -135,6 +137,8 @@ class _Rewriter:
             nested = rewrite(i.arg, self._scope)
             self._plain(Instr("LOAD_CONST", nested, location=i.location))
             return index + 1
+        if i.name in LEAVING:
+            self._emit(leave(i.location))
         make = _REWRITTEN.get(i.name)
         if make is None or not make(self, i):
             self._plain(i)
@@ -174,11 +178,9 @@ class _Rewriter:
         """Load the method of an object that nobody else has as it is; else resolve it at once."""
         at = i.location
         shared, end = Label(), Label()
-        load = (
-            hook(at, hooks.load_class_attr, copies=[1], consts=[name])
-            if name in self._scope.class_names
-            else hook(at, hooks.load_attr, copies=[1], consts=[name])
-        )
+        is_of_class = name in self._scope.class_names
+        loads = hooks.load_class_attr if is_of_class else hooks.load_attr
+        load = hook(at, loads, copies=[1], consts=[name])
         test = is_published(at, Instr("COPY", 2, location=at))
         self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
         self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
@@ -332,9 +334,8 @@ class _Rewriter:
             return False
         # What is called before a loop's next iteration is called only if there is one.
         leave = Label()
-        opposite = {"FALSE": "TRUE", "TRUE": "FALSE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
         condition = i.name.partition("IF_")[2]
-        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, opposite[condition])
+        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, OPPOSITE[condition])
         self._plain(Instr(name, leave, location=i.location))
         back = Instr("JUMP_BACKWARD", i.arg, location=i.location)
         self._jump(back)
@@ -426,7 +427,7 @@ class _Rewriter:
                 self._emit(guard(i.location, place, call))
         if origin.by is not None and origin.arg in MUTATORS:
             self._effect(i)
-        if id(i) in self._direct or origin.name in _NOT_CALLABLE or self._leaves_with(i):
+        if id(i) in self._direct or origin.name in NOT_CALLABLE or self._leaves_with(i):
             return
         if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
             return
@@ -522,10 +523,6 @@ class _Rewriter:
             self._emit(guard(i.location, 2, go_on))
         return True
 
-    def _leave(self, i: Any) -> bool:
-        self._emit(leave(i.location))
-        return False
-
     def _jump(self, i: Any) -> bool:
         if id(i.arg) in self._seen_labels:
             if id(i.arg) not in self._for_loops:
@@ -541,8 +538,6 @@ class _Rewriter:
         self._emit(assign_item(i.location, effects, 0, True))
 
 
-_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
-"""Where calls of comprehensions and decorators have their argument, others their callable."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
     "LOAD_METHOD": _Rewriter._attribute,
@@ -592,7 +587,6 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "MATCH_CLASS": _Rewriter._match_class,
     "RESUME": _Rewriter._resume,
     "JUMP_BACKWARD": _Rewriter._jump,
-    **dict.fromkeys(["RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"], _Rewriter._leave),
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
     **dict.fromkeys(
