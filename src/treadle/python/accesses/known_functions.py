@@ -321,15 +321,15 @@ def _build_functions() -> dict[Any, Function]:
 
 def _add_operators(table: dict[Any, Function]) -> None:
     """Add the functions of `operator` that are not there yet."""
-    for name in dir(operator):
-        function = getattr(operator, name)
+    for special in dir(operator):
+        name = special.strip("_")
+        function = getattr(operator, special)
         if not callable(function) or function in table or isinstance(function, type):
             continue
-        if name.startswith("i") and name not in ("is_", "is_not", "index", "inv", "invert"):
-            hook = _in_place(f"__{name}__" if not name.startswith("__") else name)
-            table.setdefault(function, _before(hook, function, (0, 1)))
-        elif name not in ("is_", "is_not", "length_hint", "call"):
-            table.setdefault(function, _reading(function))
+        if name.startswith("i") and name not in ("is", "is_not", "index", "indexOf", "inv", "invert"):
+            table[function] = _before(_in_place(f"__{name}__"), function, (0, 1))
+        elif name not in ("is", "is_not", "length_hint", "call"):
+            table[function] = _reading(function)
 
 
 def _build_classes() -> dict[Any, Function]:
