@@ -18,6 +18,7 @@ import sys
 import types
 import weakref
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from types import FunctionType, MethodType
 from typing import Any
@@ -30,6 +31,7 @@ from treadle.python.accesses import (
     known_functions,
     lru_caches,
     stand_ins,
+    streams,
     uninstrumented,
 )
 from treadle.python.accesses import (
@@ -44,7 +46,10 @@ from treadle.python.accesses.container_methods import (
 )
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
+    CLASS_METHODS,
     CLASSES,
+    DESCRIPTOR_METHODS,
+    DESCRIPTORS,
     FUNCTIONS,
     LIBRARY,
     PURE_METHODS,
@@ -93,6 +98,8 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
+"""Classes whose methods change nothing."""
 _VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
 """Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
@@ -172,13 +179,25 @@ def _of_object(function: Any, owner: Any) -> Any:
         return _of_private(function, kind)
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind):
+    if is_immutable(kind) or (
+        issubclass(kind, _CONSTANT) and function.__name__ not in ATTRIBUTE_METHODS
+    ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
         return function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
+
+
+def _of_method_wrapper(function: Any, owner: Any) -> Any:
+    """Return what to call instead of a special method in C that is bound to an object."""
+    if issubclass(type(owner), type):
+        of_class = CLASS_METHODS.get(function.__name__)
+        return function if of_class is None else functools.partial(of_class, owner)
+    if issubclass(type(owner), DESCRIPTORS) and function.__name__ in DESCRIPTOR_METHODS:
+        return functools.partial(DESCRIPTOR_METHODS[function.__name__], owner)
+    return _of_object(function, owner)
 
 
 def _of_private(function: Any, kind: type) -> Any:
@@ -297,7 +316,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodDescriptorType: _of_descriptor,
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
-    types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
@@ -327,22 +346,45 @@ def _on_container(
     if name == "__iter__":
         return iterate.iterator_of(owner)
     known_functions.resolve_key(kwargs)
-    arguments = [*args, *kwargs.values()]
+    args = _to_store(owner, table, name, args, kwargs)
     publish_arguments(table, name, args, kwargs)
-    read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
-    codes = (*codes_of_method(table, name, args, kwargs), *read)
+    codes = _codes_of_call(table, name, args, kwargs)
     is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
     call: MethodCall = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     else:
         say(codes, METHOD, table.label, call)
+    if name in ("__getitem__", "__missing__") and issubclass(type(owner), defaultdict) and args:
+        hooks.make_default(owner, args[0], table)
+        function = owner.__getitem__
     result = function(*args, **kwargs)
     if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
         slots.on_return(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
+
+
+def _to_store(
+    owner: Any, table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the arguments of a method of a published container, ready to be stored there."""
+    if name in streams.TAKING:
+        return streams.all_to_store(owner, table, args, kwargs)
+    if name in streams.EMPTYING or (name == "__setitem__" and args and type(args[0]) is slice):
+        return (*args[:-1], *(streams.emptied(table, value) for value in args[-1:]))
+    return args
+
+
+def _codes_of_call(
+    table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Codes:
+    """Return what the call of a method of a published container touches before it calls back."""
+    if name != "__init__" and any(type(value) is streams.Stream for value in args):
+        return ()
+    read = _contents([*args, *kwargs.values()], goes_through=name in READING_ARGUMENTS)
+    return (*codes_of_method(table, name, args, kwargs), *read)
 
 
 def _are_atoms(values: tuple[Any, ...]) -> bool:
@@ -361,10 +403,9 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if table is None:
         return function(*args, **kwargs)
     if is_foreign(type(owner)):
-        hooks.run_foreign(PLAIN, owner, args)
-    else:
-        _hand_out_all(args, table.label)
-        say((state_of(table),))
+        return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
+    _hand_out_all(args, table.label)
+    say((state_of(table),))
     return function(*args, **kwargs)
 
 

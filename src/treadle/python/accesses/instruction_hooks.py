@@ -261,36 +261,40 @@ def load_item(obj: Any, key: Any) -> None:
         codes = table.item(key)
         if codes:
             slots.announce(codes, ITEM, obj, key)
-        if issubclass(type(obj), defaultdict) and isinstance(
-            obj.default_factory, types.FunctionType
-        ):
-            _make_default(obj, key, table)
+        if issubclass(type(obj), defaultdict):
+            make_default(obj, key, table)
 
 
-def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
-    """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
-    if not dict.__contains__(obj, key):
-        value = obj.default_factory()
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-        dict.__setitem__(obj, key, value)
+def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
+    """Do what a `defaultdict` does for a missing key.
 
-
-def store_item(value: Any, obj: Any, key: Any) -> None:
-    """Before `obj[key] = value`."""
-    if type(key) is slice:
-        store_slice(value, obj)
+    A factory in C is part of the step that finds the key missing. One in Python takes steps: two
+    threads may both make a value, and the later one replaces the other.
+    """
+    factory = obj.default_factory
+    if factory is None or dict.__contains__(obj, key) or not _has_own_missing(type(obj)):
         return
-    table = container(obj, "__setitem__", key, value)
-    if table is not None:
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
+    is_in_c = _runs_no_code(factory)
+    value = factory() if is_in_c else slots.resolve(factory)()
+    table.hand_out(key, slots.hand_out)
+    table.hand_out(value, slots.hand_out, key)
+    codes = () if is_in_c else table.item_write(key)
+    if codes:
+        slots.announce(codes, STORED, obj, value)
+    dict.__setitem__(obj, key, value)
+
+
+def _has_own_missing(kind: Any) -> bool:
+    """Tell whether a class of dictionaries makes missing values as `defaultdict` does."""
+    return kind.__missing__ is defaultdict.__missing__
+
+
+def _runs_no_code(factory: Any) -> bool:
+    """Tell whether a factory is a built-in class."""
+    return isinstance(factory, type) and factory.__module__ in _BUILT_IN
+
+
+_BUILT_IN = ("builtins", "collections", "types")
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -309,22 +313,10 @@ def load_slice(obj: Any) -> None:
         say(table.whole_read(), WHOLE, obj)
 
 
-def store_slice(value: Any, obj: Any) -> None:
-    """Before `obj[i:j] = value`."""
-    table = container(obj, "__setitem__", value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.whole_write(), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-    elif type(obj) in EXACT:
-        say(_whole(value), STORED, obj, value)
-
-
 # Containers as a whole
 
 
-def _whole(obj: Any) -> Codes:
+def whole(obj: Any) -> Codes:
     """Return the codes of reading all of a container, if it is one and published."""
     table = published.get(id(obj))
     return table.whole_read() if isinstance(table, ContainerTable) else ()
@@ -461,20 +453,6 @@ def contains(item: Any, obj: Any) -> None:
         look_into((obj, item), table.membership(item), MEMBERSHIP, obj, item)
     elif id(obj) not in published:
         look_into((obj,), (), MEMBERSHIP, obj, item)
-
-
-def update_in_place(obj: Any, value: Any, method: str) -> None:
-    """Before `obj += value` and the like."""
-    table = published.get(id(obj))
-    if not isinstance(table, ContainerTable) or behind(type(obj), method) is OWN:
-        read_both(obj, value, method)
-        return
-    table = container(obj, method, value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.extend(value), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
 
 
 # Patterns
