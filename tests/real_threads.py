@@ -72,9 +72,7 @@ class _Turns:
             if frame.f_code.co_filename == __file__:
                 return None
             frame.f_trace_opcodes = True
-            if event == "opcode" and (
-                not self._is_gil or frame.f_lasti in _places(frame.f_code)
-            ):
+            if event == "opcode" and (not self._is_gil or frame.f_lasti in _places(frame.f_code)):
                 self._pass(me)
             return trace
 
@@ -96,7 +94,9 @@ class _Turns:
             self._gates[me].acquire()
 
 
-def outcome(program: Program, stops: list[tuple[int, int]], *, is_gil: bool) -> tuple[str, list[int]]:
+def outcome(
+    program: Program, stops: list[tuple[int, int]], *, is_gil: bool
+) -> tuple[str, list[int]]:
     """Return what a program returns with some hand-overs, and how many places each thread has."""
     namespace = program.module()
     turns = _Turns(list(stops), is_gil)

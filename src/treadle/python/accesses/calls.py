@@ -18,40 +18,36 @@ import sys
 import types
 import weakref
 from array import array
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
     generators,
     iterate,
     known_functions,
     lru_caches,
-    sorting,
     stand_ins,
     uninstrumented,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
-from treadle.python.accesses.access_deeds import METHOD, MethodCall
+from treadle.python.accesses.container_calls import call_method, contents
 from treadle.python.accesses.container_methods import (
-    HASHING,
-    KEEPING_ARGUMENTS,
     LOOKING,
     READING_ARGUMENTS,
-    codes_of_method,
-    publish_arguments,
 )
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
+    CLASS_METHODS,
     CLASSES,
+    DESCRIPTOR_METHODS,
+    DESCRIPTORS,
     FUNCTIONS,
     LIBRARY,
     PURE_METHODS,
-    published_among,
     read_everything,
     say,
 )
@@ -71,9 +67,9 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.containers import ContainerTable, ViewTable
+from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS, content
+from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -96,8 +92,8 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
-_VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
-"""Results that say nothing."""
+_CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
+"""Classes whose methods change nothing."""
 _ASKS_FOR_CALLER = frozenset(
     [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
@@ -174,14 +170,26 @@ def _of_object(function: Any, owner: Any) -> Any:
     if table is None:
         return _of_private(function, kind)
     if isinstance(table, ContainerTable):
-        return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind):
+        return functools.partial(call_method, function, owner, table)
+    if is_immutable(kind) or (
+        issubclass(kind, _CONSTANT) and function.__name__ not in ATTRIBUTE_METHODS
+    ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
         return function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
+
+
+def _of_method_wrapper(function: Any, owner: Any) -> Any:
+    """Return what to call instead of a special method in C that is bound to an object."""
+    if issubclass(type(owner), type):
+        of_class = CLASS_METHODS.get(function.__name__)
+        return function if of_class is None else functools.partial(of_class, owner)
+    if issubclass(type(owner), DESCRIPTORS) and function.__name__ in DESCRIPTOR_METHODS:
+        return functools.partial(DESCRIPTOR_METHODS[function.__name__], owner)
+    return _of_object(function, owner)
 
 
 def _of_private(function: Any, kind: type) -> Any:
@@ -300,7 +308,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodDescriptorType: _of_descriptor,
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
-    types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
     operator.itemgetter: _of_reader,
@@ -320,72 +328,6 @@ def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
     return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
 
 
-def _on_container(
-    function: Any, owner: Any, table: ContainerTable, *args: Any, **kwargs: Any
-) -> Any:
-    """Call a method of a published container."""
-    name = function.__name__
-    if name in ATTRIBUTE_METHODS:
-        return ATTRIBUTE_METHODS[name](owner, *args)
-    if name == "__iter__":
-        return iterate.iterator_of(owner)
-    is_visible_sort = name == "sort" and not args and sorting.calls_back(owner, kwargs.get("key"))
-    known_functions.resolve_key(kwargs)
-    arguments = [*args, *kwargs.values()]
-    publish_arguments(table, name, args, kwargs)
-    read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
-    codes = (*codes_of_method(table, name, args, kwargs), *read)
-    call: MethodCall = (name, args, kwargs)
-    again = functools.partial(say, codes, METHOD, table.label, call)
-    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
-    if is_looking and "key" not in kwargs and not _are_atoms(args):
-        hooks.look_into((owner, *args), codes, METHOD, table.label, call)
-    elif not _runs_hash_first(name, owner, args):
-        again()
-    if is_visible_sort:
-        result = callbacks.call(_nothing, tuple, _sort, (owner, again), kwargs)
-    elif _calls_back(name, owner, table, args):
-        result = callbacks.call(again, lambda: codes, function, args, kwargs)
-    else:
-        result = function(*args, **kwargs)
-    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
-        slots.on_return(call, result)
-    if name in ("keys", "values", "items") and not isinstance(result, list):
-        ViewTable(table, type(result)).stand_for(result)
-    return result
-
-
-def _nothing() -> None:
-    """What `sort` touches between its calls."""
-
-
-def _sort(items: Any, end: Callable[[], None], *, key: Any = None, reverse: Any = False) -> None:
-    sorting.sort(items, key, bool(reverse), end)
-
-
-def _runs_hash_first(name: str, owner: Any, args: tuple[Any, ...]) -> bool:
-    """Tell whether a method begins with code under test, which says when it returns."""
-    if name not in HASHING or not args or not issubclass(type(owner), hooks.HASHED):
-        return False
-    return uninstrumented.hashes_visibly(type(args[0]))
-
-
-def _calls_back(name: str, owner: Any, table: ContainerTable, args: tuple[Any, ...]) -> bool:
-    """Tell whether a method of a container may run code under test."""
-    if name in READING_ARGUMENTS and name != "sort":
-        return True
-    if any(map(uninstrumented.kind_calls_back, table.key_kinds)):
-        return True
-    if name in LOOKING and not issubclass(type(owner), hooks.HASHED):
-        args = (*args, *content(owner))
-    return name not in KEEPING_ARGUMENTS and any(map(uninstrumented.may_call_back, args))
-
-
-def _are_atoms(values: tuple[Any, ...]) -> bool:
-    """Tell whether there are values, all of which differ from any container."""
-    return bool(values) and all(type(value) in ATOMS for value in values)
-
-
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """Call something whose state is unknown: it is one location."""
     name = getattr(function, "__name__", "")
@@ -397,10 +339,9 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if table is None:
         return function(*args, **kwargs)
     if is_foreign(type(owner)):
-        hooks.run_foreign(PLAIN, owner, args)
-    else:
-        _hand_out_all(args, table.label)
-        say((state_of(table),))
+        return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
+    _hand_out_all(args, table.label)
+    say((state_of(table),))
     return function(*args, **kwargs)
 
 
@@ -424,7 +365,7 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     elif name == "join":
         hooks.look_into(args)
     else:
-        say(_contents(args, goes_through=True))
+        say(contents(args, goes_through=True))
     if "update" in name or name in ("extend", "extendleft"):
         effects[0] = True
     return function(*args, **kwargs)
@@ -443,16 +384,6 @@ def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         known_functions.resolve_key(kwargs)
     return function(*args, **kwargs)
-
-
-def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
-    """Return the codes of reading containers; what runs foreign code to go through is announced."""
-    codes: dict[int, None] = {}
-    for value in published_among(values):
-        table = hooks.container(value, "__iter__") if goes_through else published[id(value)]
-        if isinstance(table, ContainerTable):
-            codes.update(dict.fromkeys(table.whole_read()))
-    return tuple(codes)
 
 
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:

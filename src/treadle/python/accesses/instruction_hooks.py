@@ -131,22 +131,28 @@ def say_by_key(
     A `__hash__` that is code under test is run before anything is touched: when it returns is
     early enough.
     """
-    if not codes:
-        return
     if type(key) in ATOMS and not table.key_kinds:
-        slots.announce(codes, deed, about, detail)
-        return
-    again = functools.partial(slots_announce, codes, deed, about, detail)
-    is_late = issubclass(type(about), HASHED) and hashes_visibly(type(key))
-    if not is_late:
-        again()
-    if calls_back(key) or any(map(kind_calls_back, table.key_kinds)):
+        if codes:
+            slots.announce(codes, deed, about, detail)
+    elif calls_back(key) or any(map(kind_calls_back, table.key_kinds)):
+        is_late = issubclass(type(about), HASHED) and hashes_visibly(type(key))
+        say_again_and_again(codes, deed, about, detail, is_late=is_late)
+    else:
+        say(codes, deed, about, detail)
+
+
+def say_again_and_again(
+    codes: Codes, deed: Deed, about: Any, detail: Any, *, is_late: bool = False
+) -> None:
+    """Announce an access by an instruction that may call back, and whenever it goes on.
+
+    If it is late, code under test is called before anything is touched.
+    """
+    if codes:
+        again = functools.partial(say, codes, deed, about, detail)
+        if not is_late:
+            again()
         callbacks.expect(again, lambda: codes, announced=not is_late)
-
-
-def slots_announce(codes: Codes, deed: Deed, about: Any, detail: Any) -> None:
-    """Announce by whatever stands in the slot when that happens."""
-    slots.announce(codes, deed, about, detail)
 
 
 def note(function: str) -> None:
@@ -307,34 +313,45 @@ def load_item(obj: Any, key: Any) -> None:
     table = container(obj, "__getitem__", key)
     if table is not None:
         say_by_key(key, table, table.item(key), ITEM, obj, key)
-        if issubclass(type(obj), defaultdict) and isinstance(
-            obj.default_factory, types.FunctionType
-        ):
-            _make_default(obj, key, table)
+        if issubclass(type(obj), defaultdict):
+            make_default(obj, key, table)
 
 
-def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
-    """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
-    if not dict.__contains__(obj, key):
-        value = obj.default_factory()
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-        dict.__setitem__(obj, key, value)
+def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
+    """Do what a `defaultdict` does for a missing key.
 
-
-def store_item(value: Any, obj: Any, key: Any) -> None:
-    """Before `obj[key] = value`."""
-    if type(key) is slice:
-        store_slice(value, obj)
+    A factory in C is part of the step that finds the key missing. One in Python takes steps: two
+    threads may both make a value, and the later one replaces the other.
+    """
+    factory = obj.default_factory
+    if factory is None or dict.__contains__(obj, key) or not _has_own_missing(type(obj)):
         return
-    table = container(obj, "__setitem__", key, value)
-    if table is not None:
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        say_by_key(key, table, table.item_write(key), STORED, obj, value)
+    is_in_c = _runs_no_code(factory)
+    if not is_in_c:
+        control.point()  # also if something stands in for it that is no code under test
+    value = factory() if is_in_c else slots.resolve(factory)()
+    table.hand_out(key, slots.hand_out)
+    table.hand_out(value, slots.hand_out, key)
+    codes = () if is_in_c else table.item_write(key)
+    if codes:
+        slots.announce(codes, STORED, obj, value)
+    dict.__setitem__(obj, key, value)
+
+
+def _has_own_missing(kind: Any) -> bool:
+    """Tell whether a class of dictionaries makes missing values as `defaultdict` does."""
+    return kind.__missing__ is defaultdict.__missing__
+
+
+def _runs_no_code(factory: Any) -> bool:
+    """Tell whether a factory is a built-in class, and written in C."""
+    if not isinstance(factory, type) or factory.__module__ not in _BUILT_IN:
+        return False
+    made_by: Any = (factory.__init__, factory.__new__)  # type: ignore[misc]
+    return not any(isinstance(one, types.FunctionType) for one in made_by)
+
+
+_BUILT_IN = ("builtins", "collections", "types")
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -351,22 +368,10 @@ def load_slice(obj: Any) -> None:
         say(table.whole_read(), WHOLE, obj)
 
 
-def store_slice(value: Any, obj: Any) -> None:
-    """Before `obj[i:j] = value`."""
-    table = container(obj, "__setitem__", value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.whole_write(), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-    elif type(obj) in EXACT:
-        say(_whole(value), STORED, obj, value)
-
-
 # Containers as a whole
 
 
-def _whole(obj: Any) -> Codes:
+def whole(obj: Any) -> Codes:
     """Return the codes of reading all of a container, if it is one and published."""
     table = published.get(id(obj))
     return table.whole_read() if isinstance(table, ContainerTable) else ()
@@ -506,20 +511,6 @@ def contains(item: Any, obj: Any) -> None:
         look_into((obj, item), table.membership(item), MEMBERSHIP, obj, item)
     elif id(obj) not in published:
         look_into((obj,), (), MEMBERSHIP, obj, item)
-
-
-def update_in_place(obj: Any, value: Any, method: str) -> None:
-    """Before `obj += value` and the like."""
-    table = published.get(id(obj))
-    if not isinstance(table, ContainerTable) or behind(type(obj), method) is OWN:
-        read_both(obj, value, method)
-        return
-    table = container(obj, method, value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.extend(value), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
 
 
 # Patterns

@@ -15,7 +15,7 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, iterate
+from treadle.python.accesses import callbacks, iterate, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
@@ -61,8 +61,7 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = published.get(id(function.__self__))
     if isinstance(table, ContainerTable):
-        for value in args:
-            table.hand_out_all(value, slots.hand_out)
+        args = tuple(streams.emptied(table, value) for value in args)
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
@@ -72,12 +71,13 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
-    table = published.get(id(args[0])) if args else None
+    resolve_key(kwargs)
+    given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
+    table = published.get(id(given[0])) if given else None
     if not isinstance(table, ContainerTable):
         return function(*args, **kwargs)
-    for value in args[1:]:
+    for value in given[1:]:
         table.hand_out(value, slots.hand_out)
-    resolve_key(kwargs)
     codes = table.whole_write()
     say(codes)
     return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
@@ -159,6 +159,60 @@ def _raw_delattr(obj: Any, name: str) -> None:
 def _raw_getattribute(obj: Any, name: str) -> Any:
     hooks.load_attr(obj, name)
     return object.__getattribute__(obj, name)
+
+
+def _set_of_class(owner: type, name: str, value: Any) -> None:
+    effects[0] = True
+    hooks.store_attr(value, owner, name)
+    type.__setattr__(owner, name, value)
+
+
+def _delete_of_class(owner: type, name: str) -> None:
+    effects[0] = True
+    hooks.delete_attr(owner, name)
+    type.__delattr__(owner, name)
+
+
+def _get_of_class(owner: type, name: str) -> Any:
+    hooks.load_attr(owner, name)
+    return type.__getattribute__(owner, name)
+
+
+CLASS_METHODS: dict[str, Function] = {
+    "__setattr__": _set_of_class,
+    "__delattr__": _delete_of_class,
+    "__getattribute__": _get_of_class,
+}
+"""What stands for methods of `type` that are bound to a class."""
+
+
+def _set_by(descriptor: Any, obj: Any, value: Any) -> None:
+    effects[0] = True
+    if id(obj) in published:
+        slots.hand_out(value, f"{published[id(obj)].label}.{descriptor.__name__}")
+        _stored(obj, descriptor.__name__)
+    descriptor.__set__(obj, value)
+
+
+def _delete_by(descriptor: Any, obj: Any) -> None:
+    effects[0] = True
+    if id(obj) in published:
+        _stored(obj, descriptor.__name__)
+    descriptor.__delete__(obj)
+
+
+def _get_by(descriptor: Any, obj: Any, *kind: Any) -> Any:
+    hooks.load_attr(obj, descriptor.__name__)
+    return descriptor.__get__(obj, *kind)
+
+
+DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+"""Slots, and what else holds an attribute of an instance."""
+DESCRIPTOR_METHODS: dict[str, Function] = {
+    "__set__": _set_by,
+    "__delete__": _delete_by,
+    "__get__": _get_by,
+}
 
 
 ATTRIBUTE_METHODS: dict[str, Function] = {
@@ -272,9 +326,14 @@ def _before(hook: Function, function: Any, order: tuple[int, ...]) -> Function:
     return call
 
 
-def _in_place(method: str) -> Function:
-    """Return the hook of an operator that changes its first operand."""
-    return lambda obj, value: hooks.update_in_place(obj, value, method)
+def _in_place(function: Any, method: str) -> Function:
+    """Stand for an operator as a function that changes its first operand."""
+    return lambda obj, value: function(obj, streams.update_in_place(obj, value, method))
+
+
+def _setitem(obj: Any, key: Any, value: Any) -> None:
+    effects[0] = True
+    operator.setitem(obj, key, streams.store_item(value, obj, key))
 
 
 def _build_functions() -> dict[Any, Function]:
@@ -291,7 +350,7 @@ def _build_functions() -> dict[Any, Function]:
         exec: _exec,
         eval: _eval,
         operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
-        operator.setitem: _before(hooks.store_item, operator.setitem, (2, 0, 1)),
+        operator.setitem: _setitem,
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
@@ -319,6 +378,9 @@ def _build_functions() -> dict[Any, Function]:
     return table
 
 
+_NOT_IN_PLACE = ("is", "is_not", "index", "indexOf", "inv", "invert")
+
+
 def _add_operators(table: dict[Any, Function]) -> None:
     """Add the functions of `operator` that are not there yet."""
     for special in dir(operator):
@@ -326,8 +388,8 @@ def _add_operators(table: dict[Any, Function]) -> None:
         function = getattr(operator, special)
         if not callable(function) or function in table or isinstance(function, type):
             continue
-        if name.startswith("i") and name not in ("is", "is_not", "index", "indexOf", "inv", "invert"):
-            table[function] = _before(_in_place(f"__{name}__"), function, (0, 1))
+        if name.startswith("i") and name not in _NOT_IN_PLACE:
+            table[function] = _in_place(function, f"__{name}__")
         elif name not in ("is", "is_not", "length_hint", "call"):
             table[function] = _reading(function)
 

@@ -390,6 +390,7 @@ class Reach:
         if isinstance(table, ContainerTable):
             self._add(table.whole_write())
             found = content(value)
+            self._miss(found, f"{table.label}[...]")
             return [*found, *self._write_attributes(value, table, "")] if foreign else found
         if type(table) is not ObjectTable:
             self._add(whole_write(table, ()) if is_root else ())
@@ -404,18 +405,37 @@ class Reach:
         if issubclass(type(value), types.GeneratorType):
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
-            return [] if is_own else gc.get_referents(value)
+            return [] if is_own else self._hidden(value, table)
         if not type(value).__flags__ & _HEAP_TYPE:
-            return gc.get_referents(value)
+            return self._hidden(value, table)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
         held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
         for key, part in held.items():
-            if type(part) not in ATOMS and id(part) not in self._published:
-                self.missing.append((part, f"{table.label}.{key}"))
+            self._miss([part], f"{table.label}.{key}")
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
             self._add(table.stored(key))
         return [*held.values(), *children.hidden_parts(value)]
+
+    def _hidden(self, value: Any, table: Table) -> list[Any]:
+        """Return what an object in C holds."""
+        found = gc.get_referents(value)
+        self._miss(found, table.label)
+        return found
+
+    def _miss(self, parts: Iterable[Any], label: str) -> None:
+        """Take note of what hangs on something published, if it is not published itself."""
+        for part in parts:
+            kind = type(part)
+            if kind in (tuple, frozenset):
+                self._miss(part, label)
+            elif (
+                kind not in ATOMS
+                and id(part) not in self._published
+                and not issubclass(kind, weakref.ref)  # it depends on chance what those lead to
+                and (not issubclass(kind, _INERT) or _is_under_test(part))
+            ):
+                self.missing.append((part, label))
 
     def read(
         self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
@@ -483,6 +503,14 @@ class Reach:
 
 
 _HEAP_TYPE = 1 << 9
+
+
+def _is_under_test(value: Any) -> bool:
+    """Tell whether a class, function or method is of code under test."""
+    if issubclass(type(value), type):
+        return value.__module__ in modules_under_test
+    function = getattr(value, "__func__", value)
+    return type(function) is types.FunctionType and id(function.__globals__) in instrumented
 
 
 def state_of(table: Table) -> int:

@@ -63,6 +63,14 @@ def replaced(at: Location, function: Hook) -> list[Item]:
     ]
 
 
+def instead(
+    at: Location, depth: int, function: Hook, copies: Iterable[int], consts: Iterable[Any] = ()
+) -> list[Item]:
+    """Return the call of a hook whose result replaces what is at a depth of the stack."""
+    called = hook(at, function, copies=copies, consts=consts)
+    return [*called[:-1], Instr("SWAP", depth + 1, location=at), _pop(at)]
+
+
 def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
     """Return instructions that are run only if what is at a depth of the stack is published."""
     skip = Label()

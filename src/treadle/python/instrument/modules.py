@@ -15,6 +15,7 @@ import functools
 import importlib
 import sys
 import types
+from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -43,10 +44,16 @@ _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest
 _CALLED_AS_METHODS = ("copy", "operator")
 """Modules with functions that are called like methods of containers."""
 
-_CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
+_CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
+_PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__"})
+"""Special methods that are called where it shows."""
 _variables: dict[tuple[str, str], Variable] = {}
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
 
 
 def variable_of(module: str, name: str) -> Variable:
@@ -315,12 +322,15 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
+        methods = frozenset(name for facts in self._facts for name in facts.functions)
         return Scope(
             variables=dict(variables),
             class_names=frozenset(stored & self._class_names()),
             shadowed=frozenset(set(namespace) | assigned),
             own=frozenset(own),
-            methods=frozenset(name for facts in self._facts for name in facts.functions),
+            methods=methods,
+            computed=frozenset(name for facts in self._facts for name in facts.class_names),
+            has_operators=any(_is_special(name) for name in methods - _PLAIN_SPECIALS),
             gil=self._gil,
         )
 

@@ -24,18 +24,17 @@ from typing import Any
 
 from bytecode import BinaryOp, Compare, Instr, Label
 
-from treadle.python.accesses import calls, iterate, known_functions
+from treadle.python.accesses import calls, iterate, known_functions, streams
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.container_methods import LOOKING, MUTATORS, READING_ARGUMENTS
+from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.known_builtins import (
-    BUILTIN_METHODS,
     GOING_THROUGH,
     HARMLESS_CALLS,
     IN_WORDS,
     READING,
-    Hook,
 )
 from treadle.python.instrument.decode import decoded
+from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
     assign_item,
@@ -46,6 +45,7 @@ from treadle.python.instrument.emit import (
     guard_objects,
     guard_two,
     hook,
+    instead,
     is_published,
     leave,
     replaced,
@@ -92,7 +92,7 @@ class _Rewriter:
         self._out: list[Item] = []
         self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
-        self._direct = self._direct_calls()
+        self._direct = direct_calls(self._source, self._scope)
         self._has_keywords = False
         self._is_generator_expression = code.co_name == "<genexpr>"
         self._is_at_first = True
@@ -222,7 +222,7 @@ class _Rewriter:
 
     def _store_item(self, i: Any) -> bool:
         self._effect(i)
-        call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
+        call = instead(i.location, 3, streams.store_item, [3, 2, 1])
         if self._origins.top(1).is_slice:
             self._emit(guard_two(i.location, call, (2, 3)))
         else:
@@ -240,7 +240,7 @@ class _Rewriter:
 
     def _store_slice(self, i: Any) -> bool:
         self._effect(i)
-        call = hook(i.location, hooks.store_slice, copies=[4, 3])
+        call = instead(i.location, 4, streams.store_slice, [4, 3])
         self._emit(guard_two(i.location, call, (3, 4)))
         return False
 
@@ -391,8 +391,11 @@ class _Rewriter:
         if name == "__mod__":
             self._look_into_both(i, name)
             return False
-        called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
-        self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
+        if is_in_place:
+            call = instead(i.location, 1, streams.update_in_place, [2, 1], [name])
+        else:
+            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[name])
+        self._two_operands(i, call)
         return False
 
     def _format(self, i: Any) -> bool:
@@ -474,30 +477,6 @@ class _Rewriter:
         elif name in ("min", "max"):
             self._look_into_both(i, "__lt__")
         return True
-
-    def _direct_calls(self) -> set[int]:
-        """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(self._scope.imported)
-        direct = set()
-        for item in self._source:
-            if isinstance(item, Label):
-                origins.forget()
-            elif isinstance(item, Instr):
-                if item.name in ("CALL", "CALL_KW"):
-                    origin = origins.top(callable_depth(item))
-                    if origin.name == "LOAD_METHOD" and self._may_be_direct(origin.arg):
-                        direct |= {id(origin.by), id(item)}
-                origins.follow(item)
-        return direct
-
-    def _may_be_direct(self, name: str) -> bool:
-        """Tell whether a method of this name touches nothing beyond the object that it belongs to.
-
-        Methods under test announce what they touch themselves.
-        """
-        if name in READING_ARGUMENTS or name in LOOKING:
-            return False
-        return name in self._scope.methods or name in BUILTIN_METHODS
 
     def _enter(self, i: Any) -> bool:
         self._emit(replaced(i.location, calls.enter))

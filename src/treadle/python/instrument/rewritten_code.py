@@ -30,12 +30,14 @@ from treadle.python.accesses import (
     iterate,
     known_builtins,
     known_functions,
+    streams,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
 from treadle.python.instrument import (
     decode,
+    direct_calls,
     emit,
     instructions,
     loops,
@@ -64,7 +66,7 @@ _HOOKS: dict[str, Any] = {
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, callbacks, iterate, known_functions)
+        for module in (hooks, calls, callbacks, iterate, known_functions, streams)
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
@@ -73,8 +75,8 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
 _REWRITER = (
-    rewriter, decode, loops, opcodes, emit, instructions, known_builtins, stack_origins,
-    container_methods, variables,
+    rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
+    stack_origins, container_methods, variables,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
@@ -154,13 +156,19 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         shadowed=scope.shadowed & names,
         own=scope.own & names,
         methods=scope.methods & names,
+        computed=scope.computed & names,
+        has_operators=scope.has_operators,
         gil=scope.gil,
     )
 
 
 def _scope_key(module: str, scope: Scope) -> str:
-    parts = (scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods)
-    return repr((module, scope.gil, *(sorted(part) for part in parts)))
+    parts = (
+        scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods,
+        scope.computed,
+    )  # fmt: skip
+    flags = (scope.gil, scope.has_operators)
+    return repr((module, flags, *(sorted(part) for part in parts)))
 
 
 def _digest(code: types.CodeType, what: str) -> str:

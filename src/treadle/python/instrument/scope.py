@@ -21,6 +21,10 @@ class Scope:
     """Global names of functions and classes under test, which nobody assigns."""
     methods: frozenset[str] = frozenset()
     """Names of functions under test."""
+    computed: frozenset[str] = frozenset()
+    """Attributes that classes under test define, perhaps as properties."""
+    has_operators: bool = False
+    """Whether classes under test define operators and other special methods."""
     gil: bool = False
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()

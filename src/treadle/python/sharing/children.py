@@ -92,11 +92,14 @@ def children_of_partial(value: Any, label: str) -> Children:
 
 
 def children_of_generator(value: Any, _: str) -> Children:
-    """Yield the local variables of a generator that has not ended."""
+    """Yield what a generator that has not ended works with: its variables, and what else."""
     frame = value.gi_frame
-    if frame is not None:
-        for name, item in frame.f_locals.items():
-            yield item, name
+    if frame is None:
+        return
+    for name, item in frame.f_locals.items():
+        yield item, name
+    for item in gc.get_referents(value):  # cells, what it loops over, what it delegates to
+        yield item, value.__name__
 
 
 _ABOUT_CLASSES = frozenset(
