@@ -12,6 +12,8 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, V
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.accesses import callbacks, iterate, known_functions, sorting, streams
+from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.access_deeds import METHOD, MethodCall
 from treadle.python.accesses.container_methods import (
     HASHING,
