@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ from treadle.python.accesses.uninstrumented import (
     has_plain_attributes,
     hashes_visibly,
     kind_calls_back,
+    may_call_back,
 )
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
@@ -396,7 +397,17 @@ def read_whole(obj: Any) -> None:
     """Before something is unpacked or copied into a new container."""
     table = container(obj, "__iter__")
     if table is not None:
-        say(table.whole_read(), WHOLE, obj)
+        _say_of_keys(table.whole_read(), WHOLE, obj, any(map(may_call_back, content(obj))))
+
+
+def go_through(obj: Any, table: ContainerTable) -> None:
+    """Before an iterator over a dictionary or set goes on; an ordered one looks its key up."""
+    looks = issubclass(type(obj), OrderedDict) and any(map(kind_calls_back, table.key_kinds))
+    _say_of_keys(table.keys_read(), PLAIN_ACCESS, None, looks)
+
+
+def _say_of_keys(codes: Codes, deed: Deed, about: Any, calls_back: bool) -> None:
+    (say_again_and_again if calls_back else say)(codes, deed, about, None)
 
 
 _REFLECTED = {

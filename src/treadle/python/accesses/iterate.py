@@ -42,7 +42,7 @@ def iterate(obj: Any) -> Any:
         if isinstance(table, ListTable):
             return _each_item(obj, table)
         hooks.say(table.keys_read())  # an iterator knows the size that it began with
-        return _each(iter(obj), lambda: hooks.say(table.keys_read()))
+        return _each(iter(obj), lambda: hooks.go_through(obj, table))
     if is_shared_iterator(obj):
         return _each_shared(obj)
     return _foreign_iterator(obj, found) if found.is_foreign else obj
@@ -255,7 +255,7 @@ class SharedIterator:
             hooks.say(table.next_item(self._index))
             self._index += 1
         else:
-            hooks.say(table.keys_read())
+            hooks.go_through(self._obj, table)
         return next(self._native)
 
 
