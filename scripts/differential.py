@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-import real_threads
-from differential import REDUCTIONS, compare, reached
-from differential_programs import KINDS, Program, drawn
+import real_threads  # noqa: E402
+from differential import REDUCTIONS, compare, reached  # noqa: E402
+from differential_programs import KINDS, Program, drawn  # noqa: E402
 
 
 def main() -> int:

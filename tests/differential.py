@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import real_threads
-from differential_programs import Program
-
 import treadle
+from differential_programs import Program
 
 REDUCTIONS = ("sleep", "source", "optimal", "observers", "optimal-observers")
 

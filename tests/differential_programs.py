@@ -86,7 +86,8 @@ list(map(number, x)); list(filter(None, x)); list(zip(x, x)); list(enumerate(x))
 f"{x}"; [*x]; {*x}; set(x); frozenset(x); dict.fromkeys(x); Counter(x); deque(x); next(iter(x))
 functools.reduce(operator.add, x); sum(map(number, x)); sum(number(e) for e in x)
 list(itertools.chain(x, x)); list(itertools.islice(x, 1)); list(itertools.accumulate(x))
-list(itertools.takewhile(number, x)); list(itertools.dropwhile(number, x)); list(itertools.tee(x)[0])
+list(itertools.takewhile(number, x)); list(itertools.dropwhile(number, x))
+list(itertools.tee(x)[0])
 list(itertools.product(x, [1])); list(itertools.filterfalse(number, x)); list(itertools.pairwise(x))
 [len(list(g)) for _, g in itertools.groupby(x, number)]; list(itertools.zip_longest(x, [1]))
 copy.copy(x); copy.deepcopy(x); pickle.loads(pickle.dumps(x)); pprint.pformat(x)
@@ -137,10 +138,13 @@ heapq.nlargest(2, x, key=lambda n: -n); list(heapq.merge(x, [2])); ",".join(str(
 x[K(2)]; x[K(3)]; x[K(3)] = 3; x[K(2)] = 5; del x[K(1)]; del x[K(3)]; x.get(K(2)); x.get(K(3), 0)
 x.setdefault(K(3), 3); x.setdefault(K(2), 3); x.pop(K(1)); x.pop(K(3), None); x.popitem()
 x.update(pairs(3, 4)); x.update({K(3): 3}); x.update([(K(3), 3)]); x.update(a=1); x | {K(3): 3}
-operator.ior(x, {K(3): 3}); x == {K(1): 1, K(2): 2}; dict(x); {**x}; list(x.keys()); list(x.values())
-list(x.items()); [k for k in x]; [v for k, v in x.items()]; max(x, key=x.get); max(x.items(), key=first)
+operator.ior(x, {K(3): 3}); x == {K(1): 1, K(2): 2}; dict(x); {**x}; list(x.keys())
+list(x.values())
+list(x.items()); [k for k in x]; [v for k, v in x.items()]; max(x, key=x.get)
+max(x.items(), key=first)
 sorted(x.items(), key=first); x.keys() & {K(1), K(3)}; x.keys() | {K(3)}; x.items() ^ {(K(1), 1)}
-K(1) in x.keys(); 1 in x.values(); (K(1), 1) in x.items(); list(reversed(x)); x[1]; x[1] = 1; x.get(1)
+K(1) in x.keys(); 1 in x.values(); (K(1), 1) in x.items(); list(reversed(x)); x[1]; x[1] = 1
+x.get(1)
 len(x.items()); operator.getitem(x, K(1)); {k: v for k, v in x.items()}; Counter(x) + Counter()
 OrderedDict(x); dict(pairs(1, 2)) == x; x.__getitem__(K(2)); x[K(1)] += 1
 """,
@@ -150,9 +154,11 @@ OrderedDict(x); dict(pairs(1, 2)) == x; x.__getitem__(K(2)); x[K(1)] += 1
         _ELEMENTS + """
 x.add(K(3)); x.add(K(2)); x.discard(K(1)); x.discard(K(3)); x.remove(K(1)); x.remove(K(3)); x.pop()
 x.update(keys(3, 4)); x.update([K(3)]); x | {K(3)}; x & {K(1)}; x - {K(1)}; x ^ {K(1), K(3)}
-operator.ior(x, {K(3)}); operator.iand(x, {K(1)}); operator.isub(x, {K(1)}); operator.ixor(x, {K(1)})
+operator.ior(x, {K(3)}); operator.iand(x, {K(1)}); operator.isub(x, {K(1)})
+operator.ixor(x, {K(1)})
 x.union(keys(3)); x.intersection(keys(1)); x.difference(keys(1)); x.symmetric_difference(keys(1))
-x.issubset([K(1), K(2)]); x.issuperset(keys(1)); x.isdisjoint(keys(1)); x == {K(1), K(2)}; x < {K(1)}
+x.issubset([K(1), K(2)]); x.issuperset(keys(1)); x.isdisjoint(keys(1)); x == {K(1), K(2)}
+x < {K(1)}
 x.intersection_update(keys(1)); x.difference_update(keys(1)); x.symmetric_difference_update(keys(1))
 {K(1)} <= x; {K(1), K(3)} - x; 1 in x; x.add(1)
 """,
@@ -185,7 +191,8 @@ x == OrderedDict(pairs(1, 2))
     "defaultdict": (
         "defaultdict(threading.RLock)",
         """
-x[K(1)] is x[K(1)]; len(x); x[1] is x[1]; list(x); K(1) in x; x.get(K(1)) is None; x.pop(K(1), 0) == 0; bool(x)
+x[K(1)] is x[K(1)]; len(x); x[1] is x[1]; list(x); K(1) in x; x.get(K(1)) is None
+x.pop(K(1), 0) == 0; bool(x)
 """,
     ),
     "made": (

@@ -484,6 +484,7 @@ def _lazy(function: Any) -> Function:
 
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
+FUNCTIONS[itertools.tee] = _lazy(itertools.tee)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
     if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):
         CLASSES[_kind] = _lazy(_kind)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from treadle.core.events import Codes
 from treadle.core.frames import is_own, place_of_frame
 from treadle.core.words import place_in_words
-from treadle.python.accesses import callbacks
+from treadle.python.accesses import callbacks, stand_ins
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
     CELL,
@@ -330,7 +330,7 @@ def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
     is_in_c = _runs_no_code(factory)
     if not is_in_c:
         control.point()  # also if something stands in for it that is no code under test
-    value = factory() if is_in_c else slots.resolve(factory)()
+    value = slots.resolve(factory)()
     table.hand_out(key, slots.hand_out)
     table.hand_out(value, slots.hand_out, key)
     codes = () if is_in_c else table.item_write(key)
@@ -345,14 +345,16 @@ def _has_own_missing(kind: Any) -> bool:
 
 
 def _runs_no_code(factory: Any) -> bool:
-    """Tell whether a factory is a built-in class, and written in C."""
+    """Tell whether a factory is written in C."""
+    if isinstance(factory, types.BuiltinFunctionType):
+        return True
     if not isinstance(factory, type) or factory.__module__ not in _BUILT_IN:
-        return False
+        return isinstance(factory, type) and factory in stand_ins.MADE_IN_C
     made_by: Any = (factory.__init__, factory.__new__)  # type: ignore[misc]
     return not any(isinstance(one, types.FunctionType) for one in made_by)
 
 
-_BUILT_IN = ("builtins", "collections", "types")
+_BUILT_IN = ("builtins", "collections", "types", "_thread")
 
 
 def delete_item(obj: Any, key: Any) -> None:

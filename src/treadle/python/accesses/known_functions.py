@@ -61,11 +61,11 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = published.get(id(function.__self__))
     if isinstance(table, ContainerTable):
-        args = tuple(streams.emptied(table, value) for value in args)
+        args = tuple(streams.handed_on(table, value) for value in args)
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
-        say((*table.whole_write(), *read))
+        hooks.say_again_and_again((*table.whole_write(), *read), PLAIN_ACCESS, None, None)
     return function(*args, **kwargs)
 
 

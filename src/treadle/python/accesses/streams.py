@@ -10,6 +10,7 @@ that it is stored, and hands it over.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 from collections import deque
@@ -136,6 +137,18 @@ def emptied(table: ContainerTable, values: Any) -> Any:
         found = _taken(values) if _passes_on(values) else list(iterate.iterate(values))
     table.hand_out_all(found, slots.hand_out)
     return found
+
+
+def handed_on(table: ContainerTable, values: Any) -> Any:
+    """Return what a function goes through by itself; what comes is published as it comes."""
+    if is_at_once(values) or _passes_on(values):
+        return emptied(table, values)
+    return map(functools.partial(_publish_one, table), iterate.iterate(values))
+
+
+def _publish_one(table: ContainerTable, value: Any) -> Any:
+    table.hand_out(value, slots.hand_out)
+    return value
 
 
 def is_at_once(values: Any) -> bool:
