@@ -132,6 +132,36 @@ K(1) in x; x.index(K(1)); json.dumps(x); copy.deepcopy(x); x[:] = (n for n in (4
 heapq.nlargest(2, x, key=lambda n: -n); list(heapq.merge(x, [2])); ",".join(str(n) for n in x)
 """,
     ),
+    "words": (
+        "{'a': 1, 'b': 2}",
+        """
+x['a']; x['c']; x['c'] = 3; del x['a']; x.get('c'); x.setdefault('c', 3); x.pop('a'); x.popitem()
+len(x); list(x); list(x.items()); max(x, key=x.get); sorted(x, key=len); x.update(c=3)
+x == {'a': 1}
+x.update((k, 3) for k in 'cd'); [k for k in x]; [v for v in x.values()]; 'a' in x; x.clear()
+x.copy()
+K(1) in x; x.update({K(1): 1}); x[K(1)] = 1; x['a'] += 1; json.dumps(x); copy.deepcopy(x); {**x}
+""",
+    ),
+    "letters": (
+        "{'a', 'b'}",
+        """
+x.add('c'); x.discard('a'); x.remove('a'); 'a' in x; len(x); sorted(x); sorted(x, key=len)
+x.clear()
+len([k for k in x]); x.update(k for k in 'cd'); sorted(x | {'c'}); sorted(x & {'a'})
+x == {'a', 'b'}
+x.issubset(k for k in 'ab'); sorted(x.union(k for k in 'c')); max(x, key=ord); K(1) in x
+""",
+    ),
+    "bytes": (
+        "bytearray([1, 3, 2])",
+        """
+x.append(4); x.extend(n for n in (4, 5)); x.pop(); x.pop(0); x.insert(0, 4); x.reverse(); x.clear()
+x[0]; x[0] = 4; bytes(x); len(x); 2 in x; x.find(2); x + b"a"; x * 2; [n for n in x]; x.copy()
+sum(x)
+x.remove(2); x.count(2); x == bytes([1, 3, 2]); x[:] = (n for n in (4, 5)); x.hex(); max(x, key=abs)
+""",
+    ),
     "dict": (
         "{K(1): 1, K(2): 2}",
         _ELEMENTS + """

@@ -12,7 +12,14 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, V
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import callbacks, iterate, known_functions, sorting, streams
+from treadle.python.accesses import (
+    callbacks,
+    item_by_item,
+    iterate,
+    known_functions,
+    sorting,
+    streams,
+)
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.access_deeds import METHOD, MethodCall
 from treadle.python.accesses.container_methods import (
@@ -27,7 +34,7 @@ from treadle.python.accesses.known_functions import ATTRIBUTE_METHODS, published
 from treadle.python.accesses.uninstrumented import hashes_visibly, kind_calls_back, may_call_back
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.sharing.containers import ContainerTable, ViewTable
+from treadle.python.sharing.containers import ContainerTable, ListTable, ViewTable
 from treadle.python.sharing.nested import content
 from treadle.python.sharing.published import published
 
@@ -42,6 +49,10 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
         return ATTRIBUTE_METHODS[name](owner, *args)
     if name == "__iter__":
         return iterate.iterator_of(owner)
+    if slots.item_by_item and isinstance(table, ListTable):
+        instead = item_by_item.method(owner, name)
+        if instead is not None:
+            return instead(owner, table, *args, **kwargs)
     is_visible_sort = name == "sort" and not args and sorting.calls_back(owner, kwargs.get("key"))
     known_functions.resolve_key(kwargs)
     args = _to_store(owner, table, name, args, kwargs)

@@ -183,7 +183,7 @@ def to_ask_for_truth(values: Any) -> Any:
     """Return what `any` and `all` go through."""
     if not published or type(values) in ATOMS:
         return values
-    if _is_read_at_once(values):
+    if _is_read_at_once(values) and not _is_read_by_item(values):
         hooks.read_truths(values)
         return values
     return _truths(iterate(values))
@@ -196,6 +196,11 @@ def _is_read_at_once(values: Any) -> bool:
     ):
         return False
     return behind(type(values), "__iter__") is not OWN
+
+
+def _is_read_by_item(values: Any) -> bool:
+    """Tell whether going through a list is several steps, although nobody is called."""
+    return slots.item_by_item and isinstance(published.get(id(values)), ListTable)
 
 
 def _truths(values: Any) -> Iterator[Any]:
@@ -212,7 +217,8 @@ def to_compare(values: Any) -> Any:
     """
     if not published or type(values) in ATOMS:
         return values
-    found = values if _is_read_at_once(values) else list(iterate(values))
+    is_at_once = _is_read_at_once(values) and not _is_read_by_item(values)
+    found = values if is_at_once else list(iterate(values))
     hooks.read_elements(found)
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
-from treadle.python.accesses import callbacks, iterate
+from treadle.python.accesses import callbacks, item_by_item, iterate
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_builtins import Hook
 from treadle.python.instrument.opcodes import (
@@ -150,6 +150,19 @@ def is_published(at: Location, load: Instr) -> list[Item]:
 
 def _pop(at: Location) -> Instr:
     return Instr("POP_TOP", location=at)
+
+
+def contains(at: Location, *, is_negated: bool) -> list[Item]:
+    """Return what looks for the second of the stack in the top, instead of the instruction."""
+    out = [
+        Instr("LOAD_CONST", item_by_item.contains, location=at),
+        *(Instr("COPY", 3, location=at) for _ in range(2)),
+        *call(at, 1),
+        Instr("SWAP", 3, location=at),
+        _pop(at),
+        _pop(at),
+    ]
+    return [*out, Instr("UNARY_NOT", location=at)] if is_negated else out
 
 
 def leave(at: Location) -> list[Item]:

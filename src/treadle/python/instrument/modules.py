@@ -147,13 +147,19 @@ class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
     def __init__(
-        self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
+        self,
+        test: Callable[[], Any],
+        packages: tuple[str, ...],
+        *,
+        gil: bool = False,
+        item_by_item: bool = False,
     ) -> None:
         self._test = _function_of(test)
         self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
         """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
         self._gil = gil
+        self._item_by_item = item_by_item
         self._shared: Shared | None = None
         self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
         """The modules under test: name and namespace, by `id` of the latter."""
@@ -332,6 +338,7 @@ class Instrumentation:
             computed=frozenset(name for facts in self._facts for name in facts.class_names),
             has_operators=any(_is_special(name) for name in methods - _PLAIN_SPECIALS),
             gil=self._gil,
+            item_by_item=self._item_by_item,
         )
 
     def _is_under_test(self, value: Any) -> bool:

@@ -39,6 +39,7 @@ from treadle.python.instrument.emit import (
     Item,
     assign_item,
     before_reading,
+    contains,
     guard,
     guard_cell,
     guard_item,
@@ -348,6 +349,10 @@ class _Rewriter:
         item, container = self._origins.top(2), self._origins.top(1)
         if container.is_constant:
             return False
+        if self._scope.item_by_item:
+            self._out += contains(i.location, is_negated=bool(i.arg))
+            self._origins.follow(i)
+            return True
         call = hook(i.location, hooks.contains, copies=[2, 1])
         if item.name not in SCALARS:
             self._emit(guard_item(i.location, call))
@@ -458,7 +463,7 @@ class _Rewriter:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS
-        if name == "sum" and i.arg == 2:
+        if name == "sum" and (i.arg == 2 or self._scope.item_by_item):
             return False  # of lists, perhaps, which are looked into
         if name in GOING_THROUGH:
             return self._go_through(name, i)

@@ -27,6 +27,7 @@ from treadle.python.accesses import (
     callbacks,
     calls,
     container_methods,
+    item_by_item,
     iterate,
     known_builtins,
     known_functions,
@@ -66,7 +67,7 @@ _HOOKS: dict[str, Any] = {
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, callbacks, iterate, known_functions, streams)
+        for module in (hooks, calls, callbacks, iterate, known_functions, streams, item_by_item)
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
@@ -159,6 +160,7 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         computed=scope.computed & names,
         has_operators=scope.has_operators,
         gil=scope.gil,
+        item_by_item=scope.item_by_item,
     )
 
 
@@ -167,7 +169,7 @@ def _scope_key(module: str, scope: Scope) -> str:
         scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods,
         scope.computed,
     )  # fmt: skip
-    flags = (scope.gil, scope.has_operators)
+    flags = (scope.gil, scope.item_by_item, scope.has_operators)
     return repr((module, flags, *(sorted(part) for part in parts)))
 
 

@@ -26,6 +26,7 @@ class Scope:
     has_operators: bool = False
     """Whether classes under test define operators and other special methods."""
     gil: bool = False
+    item_by_item: bool = False
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()
     """Variables of enclosing functions that keep their value."""
