@@ -9,6 +9,7 @@ every algorithm is compared with `exhaustive`, too. The status is 1 if something
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 import real_threads  # noqa: E402
 from differential import REDUCTIONS, compare, reached  # noqa: E402
 from differential_programs import KINDS, Program, drawn  # noqa: E402
+
+_PATIENCE = 120.0
+"""Seconds that a program may take."""
 
 
 def main() -> int:
@@ -36,6 +40,7 @@ def main() -> int:
         if arguments.seconds and time.monotonic() - began > arguments.seconds:
             programs = programs[:number]
             break
+        faulthandler.dump_traceback_later(_PATIENCE, exit=True)
         found = compare(
             program, algorithms=algorithms, limit=arguments.limit, twice=arguments.twice
         )

@@ -21,6 +21,8 @@ from typing import Any
 
 from differential_programs import Program
 
+_PATIENCE = 20.0
+"""Seconds after which a thread that handed over goes on: the other one waits for what it holds."""
 _MOST = 400
 """Places that are tried in one thread."""
 
@@ -91,7 +93,7 @@ class _Turns:
         if self._stops and self._stops[0] == (me, number) and not self._ended[1 - me]:
             self._stops.pop(0)
             self._gates[1 - me].release()
-            self._gates[me].acquire()
+            self._gates[me].acquire(timeout=_PATIENCE)
 
 
 def outcome(

@@ -72,8 +72,9 @@ def explore(
     For threads:
 
     - `instrument` names packages whose code is under test besides the user's own;
-    - `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch
-      only where an interpreter with a global lock hands over);
+    - `granularity` is `access` (every access of shared state is a step), `gil` (threads switch
+      only where an interpreter with a global lock hands over) or `free-threaded` (as `access`, and
+      what looks through a list reads item by item);
     - `races` makes a data race a failure;
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
     - `max_rounds` leaves out what comes after a thread slept, or waited in vain, more often than

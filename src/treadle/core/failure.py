@@ -78,7 +78,8 @@ class Failure:
     waits: tuple[Wait, ...] = ()
     """Who waits for what in a deadlock or livelock, and who holds it."""
     granularity: str = ""
-    """What a step was, if the program can be run with different ones: `access` or `gil`."""
+    """What a step was, if the program can be run with different ones: `access`, `gil` or
+    `free-threaded`."""
     options: dict[str, object] = field(default_factory=dict)
     """Options that are needed to replay it, beyond the schedule."""
     pair: tuple[int, int] | None = None
