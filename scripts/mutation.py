@@ -33,6 +33,7 @@ TESTS = [
     "tests/test_examples.py",
     "tests/test_properties.py",
 ]
+OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
 TIMEOUT = 150
 
 
@@ -44,6 +45,7 @@ class Mutant:
     file: str
     old: str
     new: str
+    tests: tuple[str, ...] = tuple(TESTS)
 
     def apply(self, source: Path) -> None:
         """Make the change in a copy of `src`."""
@@ -201,6 +203,28 @@ MUTANTS = [
     Mutant("deadlocks are not reported", "explore/accounts.py",
            "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
+    # C code that calls code under test
+    Mutant("what C code goes on with is no step", "python/accesses/callbacks.py",
+           "            caller.go_on()\n            return\n", "            return\n", OF_CALLBACKS),
+    Mutant("instructions that call back go on unseen", "python/accesses/callbacks.py",
+           "_set_callers(me, (*before, _Instruction(frame, again, touched, announced)))", "pass",
+           OF_CALLBACKS),
+    Mutant("a key that is hashed first is never looked up", "python/accesses/callbacks.py",
+           "        self._is_announced = True\n        self._again()\n",
+           "        self._is_announced = True\n", OF_CALLBACKS),
+    Mutant("a sorted list is never empty for others", "python/accesses/sorting.py",
+           "            end()\n", "            pass\n", OF_CALLBACKS),
+    Mutant("keys that call back are not noticed", "python/sharing/key_kinds.py",
+           "    return frozenset([kind]) | kinds_among(iterate(key))\n", "    return frozenset()\n",
+           ("tests/threads/test_callbacks.py",)),
+    Mutant("a factory in Python is no place to switch", "python/accesses/instruction_hooks.py",
+           "        control.point()  # also", "        pass  # also", OF_CALLBACKS),
+    Mutant("operators that are called as functions only read", "python/accesses/known_functions.py",
+           "if name.startswith(\"i\") and name not in _NOT_IN_PLACE:", "if not name:", OF_CALLBACKS),
+    Mutant("lists are looked through at once", "python/accesses/item_by_item.py",
+           "        hooks.say(table.next_item(place))\n", "", OF_CALLBACKS),
+    Mutant("what is stored one by one is not stored again", "python/accesses/streams.py",
+           "hooks.say(self._codes, STORED, self._obj, self._stored)", "pass", OF_CALLBACKS),
 ]  # fmt: skip
 
 
@@ -213,7 +237,7 @@ def is_killed(mutant: Mutant) -> tuple[bool, str, float]:
         mutant.apply(source)
         environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider",
-                   "-m", "not slow", *TESTS]  # fmt: skip
+                   "-m", "not slow", *mutant.tests]  # fmt: skip
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT

@@ -34,8 +34,7 @@ CASES = [
      {f"(['[{got}]', None], [])" for got in ("", "K1", "K1, K3", "K1, K3, K2")}, 5),
     ("list", "sorted(x, key=number)", "x.clear()",
      {f"([{got}, None], [])" for got in ("[]", "[K1, K2, K3]")}, 2),
-    ("list", "pickle.loads(pickle.dumps(x))", "x.pop(0)",
-     {f"([{got}, K1], {LEFT})" for got in ("[K1, K2]", "[K1, K3]", "[K1, K3, K2]", LEFT)}, None),
+    ("list", "pickle.loads(pickle.dumps(x))", "x.pop(0)", None, None),
     ("list", "heapq.heappush(x, K(0))", "len(x)",
      {f"([None, {n}], [K0, K1, K2, K3])" for n in (3, 4)}, 4),
     ("list", "heapq.heappop(x)", "x.append(K(5))",
@@ -53,24 +52,26 @@ CASES = [
      {f"([{n}, {n}], {{K1: 1, K2: 2, K3: {n}}})" for n in (3, 4)}, 6),
     ("dict", "x[K(3)] = 3", "x.pop(K(1))", {"([None, 1], {K2: 2, K3: 3})"}, 10),
     ("set", "x.add(K(3))", "x.discard(K(1))", {"([None, None], {K2, K3})"}, 6),
-    ("OrderedDict", "[k for k in x]", "x.popitem()",
-     {f"([{got}, (K2, 2)], OrderedDict([(K1, 1)]))"
-      for got in ("[K1]", "[K1, K2]", "'KeyError'", "'RuntimeError'")}, 7),
+    ("OrderedDict", "[k for k in x]", "x.popitem()", None, None),
     ("deque", "x.remove(K(2))", "x.append(K(5))",
      {"([None, None], deque([K1, K3, K5]))", "(['IndexError', None], deque([K1, K3, K2, K5]))"}, 5),
 ]  # fmt: skip
-"""What is shared, what two threads do with it, all that this leads to, and how many classes."""
+"""What is shared, what two threads do with it, all that this leads to, and how many classes.
+
+None stands for what real threads show, which is not the same on every Python.
+"""
 
 
 @pytest.mark.parametrize(("kind", "one", "two", "outcomes", "executions"), CASES)
 def test_every_outcome_is_reached_and_no_other(
-    kind: str, one: str, two: str, outcomes: set[str], executions: int | None
+    kind: str, one: str, two: str, outcomes: set[str] | None, executions: int | None
 ) -> None:
     program = Program(kind, one, two)
-    assert set(real_threads.outcomes(program, is_gil=True)) == outcomes
+    shown = set(real_threads.outcomes(program, is_gil=True))
+    assert shown == outcomes or (outcomes is None and len(shown) > 2)
     for granularity in ("gil", "access"):
         found, result = reached(program, "optimal", granularity, 1000)
-        assert found == outcomes
+        assert found == shown
         assert result.complete
         assert result.executions == executions or executions is None
 
@@ -87,6 +88,14 @@ def test_all_algorithms_agree_with_a_global_lock(
     found, result = reached(program, algorithm, "gil", 2000)
     assert result.complete
     assert found == reached(program, "optimal", "gil", 2000)[0]
+
+
+def test_sorting_an_ordered_dictionary_takes_its_keys_one_by_one() -> None:
+    program = Program("OrderedDict", "sorted(x, key=number)", "x.clear()")
+    shown = set(real_threads.outcomes(program, is_gil=True))
+    assert any("KeyError" in one for one in shown)
+    for granularity in ("gil", "access"):
+        assert reached(program, "optimal", granularity, 1000)[0] >= shown
 
 
 def together(*functions: Callable[[], object]) -> None:
@@ -185,3 +194,30 @@ def test_operators_as_functions_write() -> None:
     program = Program("list", "operator.imul(x, 2)", "len(x)")
     found, _ = reached(program, "optimal", "access", 100)
     assert found == {f"([None, {n}], [K1, K3, K2, K1, K3, K2])" for n in (3, 6)}
+
+
+def test_keys_inside_of_tuples_are_compared() -> None:
+    class Same:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Same) and self.number == other.number
+
+    def test() -> None:
+        found: dict[Any, int] = {(Same(1), 0): 1, (Same(2), 0): 2}
+        got = [0]
+
+        def look() -> None:
+            got[0] = found.get((Same(2), 0), 0) + found.get((Same(1), 0), 0)
+
+        together(look, found.clear)
+        assert got[0] in (0, 3)
+
+    assert {"assert 2 in (0, 3)"} == {
+        failure.message.partition(": ")[2].partition("\n")[0]
+        for failure in treadle.explore(test, stop_on_failure=False).failures
+    }

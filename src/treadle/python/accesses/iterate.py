@@ -234,8 +234,9 @@ def to_sort(values: Any) -> Any:
     hooks.read_elements(values)
     if any(issubclass(type(one), CONTAINERS) and hooks.reaches(one) for one in content(values)):
         return values
+    taken = list(values)
     callbacks.forget()
-    return list(values)
+    return taken
 
 
 class SharedIterator:
