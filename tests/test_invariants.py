@@ -117,22 +117,28 @@ def test_an_empty_dont_do_sequence_is_noticed() -> None:
 class InsertsWhatIsDone(Optimal):
     """Does not look at sleep sets."""
 
-    def _is_redundant_at_once(self, e: int, last: int) -> bool:
+    def _reverse_at_once(self, e: int, last: int) -> bool:
         return False
 
-    def _reverse(self, e: int, v: int, last: int) -> None:
+    def _reverse(self, e: int, v: int, last: int) -> Planned:
         trace = self.search.trace
-        self.wut.insert(e, Planned(trace, v, trace.before[last] & v, last))
+        planned = Planned(trace, v, trace.before[last] & v, last)
+        self.wut.insert(e, planned)
+        return planned
 
 
 class KeepsTooLittle(Optimal):
     """Plans the second event and nothing else: not what tells it from what sleeps."""
 
-    def _reverse(self, e: int, v: int, last: int) -> None:
+    def _reverse_at_once(self, e: int, last: int) -> bool:
+        return False
+
+    def _reverse(self, e: int, v: int, last: int) -> Planned:
         planned = Planned(self.search.trace, v, 1 << last, last)
         if not planned.begins_with_any(self.sleep[e] or {}):
             planned.keep = 1 << last
             self.wut.insert(e, planned)
+        return planned
 
 
 class LosesCount(Optimal):

@@ -104,7 +104,8 @@ class Search:
             if self.on_end is not None:
                 self.on_end(run, outcome)
             algorithm.analyse(run, outcome)
-            self._validate()
+            if self.is_validating:
+                self._validate()
             self._accounts.add(run, outcome, self.shared)
             run.close()
             if outcome == STEPS:
@@ -126,7 +127,8 @@ class Search:
                 return False
             self._meter.branched(shared)
             self.trace.truncate(shared)
-            self._validate()
+            if self.is_validating:
+                self._validate()
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
@@ -230,9 +232,8 @@ class Search:
 
     def _validate(self) -> None:
         """Refuse to go on with sets and trees that are not what the papers say."""
-        if self.is_validating:
-            for violation in self.algorithm.violations():
-                raise TreadleBug(f"{self.result.algorithm}: {violation}")
+        for violation in self.algorithm.violations():
+            raise TreadleBug(f"{self.result.algorithm}: {violation}")
 
 
 def _is_in_another_state(run: Run, state: object) -> bool:
