@@ -13,7 +13,7 @@ the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 
 from treadle.core.errors import TreadleBug
 from treadle.core.program import CannotStepError, Program, Run
@@ -68,7 +68,7 @@ class Search:
         self.on_left_out: Callable[[int, int, str], None] | None = None
         """Told what is not explored: after how many steps, which process's step, and why."""
         self.is_validating = False
-        """Whether the algorithm's invariants are checked whenever something has changed."""
+        """Whether the algorithm's invariants are checked at every update, and between phases."""
 
     # The loop
 
@@ -105,7 +105,7 @@ class Search:
                 self.on_end(run, outcome)
             algorithm.analyse(run, outcome)
             if self.is_validating:
-                self._validate()
+                self.validate(algorithm.violations())
             self._accounts.add(run, outcome, self.shared)
             run.close()
             if outcome == STEPS:
@@ -128,7 +128,7 @@ class Search:
             self._meter.branched(shared)
             self.trace.truncate(shared)
             if self.is_validating:
-                self._validate()
+                self.validate(algorithm.violations())
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
@@ -230,9 +230,9 @@ class Search:
         self.result.race_checks += pairs
         self.result.dependency_checks += pairs
 
-    def _validate(self) -> None:
+    def validate(self, violations: Iterable[str]) -> None:
         """Refuse to go on with sets and trees that are not what the papers say."""
-        for violation in self.algorithm.violations():
+        for violation in violations:
             raise TreadleBug(f"{self.result.algorithm}: {violation}")
 
 
