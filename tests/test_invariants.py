@@ -249,8 +249,7 @@ def test_validation_stops_an_algorithm_that_breaks_an_invariant(
     algorithm: type[Algorithm],
 ) -> None:
     with registered(algorithm) as name, pytest.raises(TreadleBug):
-        for program in (jacm17.lastzero(4), jacm17.readers(3)):
-            explored(program, name)
+        assert [explored(program, name) for program in (jacm17.lastzero(4), jacm17.readers(3))]
 
 
 def test_nothing_is_validated_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

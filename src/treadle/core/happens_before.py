@@ -30,6 +30,10 @@ NONE = -1
 EVERYTHING = -1
 """The mask of all events, also of those that are still to come."""
 
+SOMEBODY = -1
+"""A process that is none of the program's, and comes last in a sequence that is only imagined."""
+
+
 Sleep = dict[int, Footprint]
 """A sleep set: processes with the step each would take."""
 
