@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
-from treadle.core.frames import is_own, place_of_frame
+from treadle.core.frames import callers_frame, is_own, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
@@ -225,6 +225,61 @@ load_global = load_cell
 """Before a global is read; what stands for the variable has a table like a closure's."""
 store_global = store_cell
 delete_global = delete_cell
+
+
+# Names in code that `exec` and `eval` run, whose namespaces are dictionaries
+
+
+def load_name(name: str) -> None:
+    """Before a name is looked up."""
+    frame = callers_frame()
+    load_item(frame.f_locals, name)
+    if name not in frame.f_locals:
+        load_item(frame.f_globals, name)
+
+
+def store_name(value: Any, name: str, is_global: bool) -> None:
+    """Before a name is assigned."""
+    frame = callers_frame()
+    namespace = frame.f_globals if is_global else frame.f_locals
+    table = container(namespace, "__setitem__", name, value)
+    if table is not None:
+        table.hand_out(value, slots.hand_out, name)
+        say(table.item_write(name), STORED, namespace, value)
+
+
+def delete_name(name: str, is_global: bool) -> None:
+    """Before a name is deleted."""
+    frame = callers_frame()
+    delete_item(frame.f_globals if is_global else frame.f_locals, name)
+
+
+# Special methods, and functions whose code is replaced
+
+
+def look_at_classes(*operands: Any) -> None:
+    """Before an instruction that runs special methods, which somebody replaces, or a function."""
+    names = sorted(
+        what
+        for what in control.the_program().shared.happening
+        if isinstance(what, str) and what.startswith("__")
+    )
+    found = {id(one): one for operand in operands for one in _deciding(operand)}
+    tables = [published[one] for one in found if one in published]
+    codes = dict.fromkeys(code for table in tables for name in names for code in table[name])
+    if codes:
+        slots.announce(tuple(codes))
+
+
+def _deciding(operand: Any) -> Iterator[Any]:
+    """Yield what decides what is run when something is done with an operand."""
+    if type(operand) is types.MethodType:
+        operand = operand.__func__
+    if issubclass(type(operand), type | types.FunctionType):
+        yield operand
+    yield type(operand)
+    if type(operand) in (list, tuple, set):  # whose elements may be compared
+        yield from map(type, operand)
 
 
 # Items

@@ -37,8 +37,8 @@ from treadle.python.instrument.decode import decoded
 from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
-    assign_item,
     before_reading,
+    effect,
     guard,
     guard_cell,
     guard_item,
@@ -51,6 +51,7 @@ from treadle.python.instrument.emit import (
 )
 from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
 from treadle.python.instrument.loops import for_labels
+from treadle.python.instrument.names import before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
     BEFORE_CALLS,
@@ -64,10 +65,10 @@ from treadle.python.instrument.opcodes import (
     load_attribute,
     null_for_call,
 )
+from treadle.python.instrument.operands import operands_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
-from treadle.python.runtime.spin import effects
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -118,12 +119,16 @@ class _Rewriter:
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
+        if self._scope.replaces_specials:
+            self._look_at_classes(i)
         if i.name in BEFORE_CALLS:
             end = index
             while self._source[end].name not in CALLS:
                 end += 1
             self._has_keywords = i.name == "KW_NAMES"
             called = self._origins.top(callable_depth(self._source[end]))
+            if self._scope.replaces_specials and end > index:
+                self._look_at_classes(self._source[end])
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
@@ -138,6 +143,13 @@ class _Rewriter:
         if make is None or not make(self, i):
             self._plain(i)
         return index + 1
+
+    def _look_at_classes(self, i: Any) -> None:
+        """Emit a look at what decides which special methods an instruction runs."""
+        unpacked = self._unpacked(i) if i.name == "CALL_FUNCTION_EX" else ()
+        depths = operands_of(i, unpacked)
+        if depths:
+            self._emit(hook(i.location, hooks.look_at_classes, copies=depths))
 
     def _plain(self, i: Any) -> None:
         self._out.append(i)
@@ -262,25 +274,8 @@ class _Rewriter:
         self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _load_global(self, i: Any) -> bool:
-        name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
-        variable = self._scope.variables.get(name)
-        if variable is not None:
-            self._emit(hook(i.location, hooks.load_global, consts=[variable]))
-        return False
-
-    def _store_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
-        return False
-
-    def _delete_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
+    def _name(self, i: Any) -> bool:
+        self._emit(before_name(i, self._scope))
         return False
 
     # Containers
@@ -512,7 +507,7 @@ class _Rewriter:
 
     def _effect(self, i: Any) -> None:
         """Say that something changed, shared or not: a loop that does that is no idle one."""
-        self._emit(assign_item(i.location, effects, 0, True))
+        self._emit(effect(i.location))
 
 
 _NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
@@ -534,10 +529,18 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
     "STORE_DEREF": _Rewriter._store_cell,
     "DELETE_DEREF": _Rewriter._delete_cell,
-    "LOAD_GLOBAL": _Rewriter._load_global,
-    "LOAD_FROM_DICT_OR_GLOBALS": _Rewriter._load_global,
-    "STORE_GLOBAL": _Rewriter._store_global,
-    "DELETE_GLOBAL": _Rewriter._delete_global,
+    **dict.fromkeys(
+        [
+            "LOAD_GLOBAL",
+            "LOAD_FROM_DICT_OR_GLOBALS",
+            "STORE_GLOBAL",
+            "DELETE_GLOBAL",
+            "LOAD_NAME",
+            "STORE_NAME",
+            "DELETE_NAME",
+        ],
+        _Rewriter._name,
+    ),
     "GET_ITER": _Rewriter._iterate,
     "GET_YIELD_FROM_ITER": _Rewriter._iterate,
     "UNPACK_SEQUENCE": _Rewriter._read_top,

@@ -25,6 +25,10 @@ class Scope:
     """Attributes that classes under test define, perhaps as properties."""
     has_operators: bool = False
     """Whether classes under test define operators and other special methods."""
+    replaces_specials: bool = False
+    """Whether somebody replaces special methods, or the code of functions."""
+    is_executed: bool = False
+    """Whether it is run by `exec` or `eval`, in some namespace."""
     gil: bool = False
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
 
 _POINTER = object.__basicsize__ // 2
@@ -60,6 +61,8 @@ def children_of_function(value: Any, _: str) -> Children:
         yield default, f"default {name} of {value.__name__}"
     for name, item in value.__dict__.items():
         yield item, f"{value.__name__}.{name}"
+    if id(value.__globals__) in executed:
+        yield value.__globals__, f"globals of {value.__name__}"
 
 
 def children_of_cell(value: Any, label: str) -> Children:
@@ -270,6 +273,6 @@ def content_of_cell(value: Any) -> Sequence[Any]:
 
 def cells_and_more(value: Any) -> Sequence[Any]:
     """Return what a function refers to, in the usual case without a detour."""
-    if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
+    if value.__defaults__ or value.__kwdefaults__ or value.__dict__ or executed:
         return [child for child, _ in children_of_function(value, "")]
     return value.__closure__ or ()

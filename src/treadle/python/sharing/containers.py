@@ -537,6 +537,8 @@ def whole_write(table: Table, attributes: Iterable[str]) -> Codes:
 
 def _changing_attributes(table: Table) -> list[str]:
     """Return the attributes of an object that are written after publication, in a fixed order."""
+    if table.changing is not None:
+        return table.changing()
     sorts = {table.sort}
     if not isinstance(table, ContainerTable):
         kind = table.owner if isinstance(table, ClassTable) else table.kind
