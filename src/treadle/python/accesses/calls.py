@@ -10,6 +10,7 @@ and gets something published is taken to write all of it (the safe default).
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import operator
@@ -26,6 +27,7 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
+    class_making,
     generators,
     iterate,
     known_functions,
@@ -174,6 +176,8 @@ def _of_object(function: Any, owner: Any) -> Any:
     kind = type(owner)
     table = published.get(id(owner))
     if issubclass(kind, type):
+        if function.__name__ == class_making.SUBCLASSES:
+            return functools.partial(class_making.subclasses_of, owner)
         return _of_class_method(function)
     if table is None:
         return _of_private(function, kind)
@@ -291,6 +295,7 @@ def _of_instance(function: Any) -> Any:
 
 
 def _of_partial(function: Any) -> Any:
+    say(hooks.whole(function.keywords))
     inner = resolve(function.func)
     if inner is function.func:
         return function
@@ -536,11 +541,15 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
 # What goes through its arguments one by one, and may call C functions
 
 
-_CALLING = (
-    map, filter, functools.reduce, itertools.starmap, itertools.filterfalse, itertools.takewhile,
-    itertools.dropwhile,
-)  # fmt: skip
-"""What calls its first argument for each element; None stands for `bool`."""
+_FILTERS = (filter, itertools.filterfalse)
+_CALLING: dict[Any, int] = {
+    **dict.fromkeys(
+        (map, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile), 0
+    ),
+    **dict.fromkeys(_FILTERS, 0),
+    **dict.fromkeys((itertools.accumulate, itertools.groupby), 1),
+}
+"""Which argument is called for each element; for a filter, None stands for `bool`."""
 
 
 def _lazy(function: Any) -> Function:
@@ -548,13 +557,23 @@ def _lazy(function: Any) -> Function:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         ready = [iterate.lazily(value) if id(value) in published else value for value in args]
-        if ready and function in _CALLING:
-            ready[0] = known_functions.truth if args[0] is None else resolve(args[0])
+        place = _CALLING.get(function)
+        if place is not None and place < len(ready):
+            called = args[place]
+            if called is not None:
+                ready[place] = iterate.called_late(called)
+            elif function in _FILTERS:
+                ready[place] = known_functions.truth
+        for name in ("func", "key"):
+            if kwargs.get(name) is not None:
+                kwargs[name] = iterate.called_late(kwargs[name])
         return function(*ready, **kwargs)
 
     return call
 
 
+FUNCTIONS[builtins.__build_class__] = class_making.build_class
+CLASSES[type] = class_making.make_class
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):

@@ -29,12 +29,14 @@ from treadle.python.accesses.access_deeds import (
     WHOLE,
 )
 from treadle.python.accesses.uninstrumented import (
+    IN_STATE,
     OWN,
     Behind,
     Reach,
     behind,
     behind_attribute,
     has_plain_attributes,
+    look_at_state_of,
 )
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
@@ -140,6 +142,9 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
         return False
     deed = _DEEDS[access]
+    if found is IN_STATE:
+        say((look_at_state_of(published[id(obj)]),), deed, obj, name)
+        return False
     run_foreign(found, obj, others, name, deed, others[0] if others else name)
     return True
 

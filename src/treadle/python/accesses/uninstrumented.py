@@ -116,6 +116,8 @@ PLAIN = Behind()
 OWN = Behind()
 """Code under test, which announces itself."""
 _IN_C = Behind(is_foreign=True)
+IN_STATE = Behind(is_foreign=True)
+"""No code: an attribute that shows the state of an object in C."""
 
 
 def is_silent(module: str | None) -> bool:
@@ -282,12 +284,27 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         function = getattr(descriptor, _OF_PROPERTY[access])
         found = PLAIN if function is None else _judge(kind, owner, function)
         return found if found.name else PLAIN
+    if access == "get" and _shows_state(owner, descriptor):
+        return IN_STATE
     code = _lookup(type(descriptor), _DESCRIPTOR[access])
     if code is None or not isinstance(code[1], types.FunctionType):
         return PLAIN
     found = _judge(type(descriptor), *code)
     is_weak = _lookup(type(descriptor), "__set__") is None
     return Behind(True, found.name, is_weak) if found.name else PLAIN
+
+
+def _shows_state(owner: type, descriptor: Any) -> bool:
+    """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
+    is_in_c = not owner.__flags__ & _HEAP_TYPE or owner.__module__ not in modules_under_test
+    return (
+        isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
+        and is_in_c
+        and owner not in _PLAIN
+        and not _is_harmless(owner)
+        and "__slots__" not in vars(owner)
+        and descriptor.__name__ not in ("__dict__", "__weakref__")
+    )
 
 
 # What it touches
@@ -471,6 +488,14 @@ def _is_under_test(value: Any) -> bool:
     return type(function) is types.FunctionType and id(function.__globals__) in instrumented
 
 
+_STATE = "position"
+
+
 def state_of(table: Table) -> int:
     """Return the code of changing what an object hides."""
-    return table.at("position", Mode.WRITE)
+    return table.at(_STATE, Mode.WRITE)
+
+
+def look_at_state_of(table: Table) -> int:
+    """Return the code of reading what an object hides."""
+    return table.at(_STATE, Mode.READ)

@@ -24,6 +24,7 @@ from treadle.core.events import Codes
 from treadle.core.frames import is_of_the_user
 from treadle.python.accesses import calls, lru_caches
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.rewritten_code import RewrittenCode
@@ -538,6 +539,8 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
         if sort.startswith(_GLOBAL):
             module, _, name = sort.removeprefix(_GLOBAL).rpartition(".")
             yield module, name
+        elif what == SUBCLASSES:
+            continue  # which no instruction looks at
         elif isinstance(what, str) and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS):
             yield "", what
 

@@ -86,7 +86,7 @@ class _Rewriter:
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported)
+        self._origins = Origins(imported, has_operators=scope.has_operators)
         self._out: list[Item] = []
         self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -349,11 +349,21 @@ class _Rewriter:
         return False
 
     def _compare(self, i: Any) -> bool:
-        if any(self._origins.top(depth).is_constant for depth in (1, 2)):
-            return False  # numbers and strings, nearly always: a check would cost too much
         method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
-        self._look_into_both(i, method)
+        if not self._has_plain_constant(i, method):
+            self._look_into_both(i, method)
         return False
+
+    def _has_plain_constant(self, i: Any, method: str) -> bool:
+        """Emit the hook of an operator one of whose operands is a number or a string, if one is.
+
+        No container is looked into then; but what is published may run code of a library.
+        """
+        plain = [depth for depth in (1, 2) if self._origins.top(depth).is_plain]
+        if len(plain) == 1:
+            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+            self._emit(guard(i.location, 3 - plain[0], call))
+        return bool(plain)
 
     def _look_into_both(self, i: Any, method: str) -> None:
         """Emit the hook of an operator that looks into its operands, if those may be containers."""
@@ -377,9 +387,6 @@ class _Rewriter:
             return self._item(i)
         is_in_place = operator.startswith("INPLACE_")
         method = METHODS[operator.removeprefix("INPLACE_")]
-        numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
-        if any(numbers) and method != "mul":
-            return False  # arithmetic, nearly always: a check would cost too much
         name = f"__i{method}__" if is_in_place else f"__{method}__"
         if name == "__mod__":
             self._look_into_both(i, name)
@@ -450,7 +457,7 @@ class _Rewriter:
         if name in self._scope.shadowed:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
-            return name in HARMLESS_CALLS
+            return name in HARMLESS_CALLS and name != "type"  # which may make a class
         if name == "sum" and i.arg == 2:
             return False  # of lists, perhaps, which are looked into
         if name in GOING_THROUGH:

@@ -9,6 +9,8 @@ from bytecode import BinaryOp, Instr
 
 from treadle.python.instrument.opcodes import ITERATES_BY_INDEX, NULL_LAST, callable_depth
 
+_PLAIN = (int, float, bool, complex, str, type(None))
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -25,9 +27,9 @@ class Origin:
         return self.name == "LOAD_CONST"
 
     @property
-    def is_number(self) -> bool:
-        """Whether the value is a constant number."""
-        return self.name == "LOAD_CONST" and self.arg.__class__ in (int, float, bool, complex)
+    def is_plain(self) -> bool:
+        """Whether the value is a constant that is equal to no container."""
+        return self.name == "LOAD_CONST" and self.arg.__class__ in _PLAIN
 
     @property
     def is_slice(self) -> bool:
@@ -63,10 +65,14 @@ def _operation(arg: Any) -> str:
 class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
-    def __init__(self, modules: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, modules: frozenset[str] = frozenset(), *, has_operators: bool = False
+    ) -> None:
         self._stack: list[Origin] = []
         self._modules = modules
         """Variables that hold what was imported."""
+        self._has_operators = has_operators
+        """Whether comparing things may yield anything, and not only true or false."""
 
     def forget(self) -> None:
         """Know nothing any more: other code may jump here."""
@@ -93,7 +99,7 @@ class Origins:
             self._load_attribute(i)
         elif name in _TWO_TO_ONE:
             self._pop(2)
-            stack.append(Origin(_operation(arg) if name == "BINARY_OP" else name))
+            stack.append(self._result(name, arg))
         elif name in _ONE_TO_ONE:
             self._pop(1)
             stack.append(Origin(name))
@@ -120,6 +126,12 @@ class Origins:
             self._pop(1)
         elif name not in _NEUTRAL:
             self.forget()
+
+    def _result(self, name: str, arg: Any) -> Origin:
+        """Return what an operator with two operands yields."""
+        if name == "COMPARE_OP" and self._has_operators:
+            return _UNKNOWN
+        return Origin(_operation(arg) if name == "BINARY_OP" else name)
 
     def _call(self, i: Any) -> None:
         called = self.top(callable_depth(i))

@@ -46,6 +46,12 @@ def children_of_dict(value: Any, label: str) -> Children:
             yield key, f"key of {label}"
 
 
+def children_of_defaultdict(value: Any, label: str) -> Children:
+    """Yield the content of a dictionary, and what makes missing values."""
+    yield from children_of_dict(value, label)
+    yield value.default_factory, f"default factory of {label}"
+
+
 def children_of_set(value: Any, label: str) -> Children:
     """Return the elements of a set that are objects."""
     return ((item, f"element of {label}") for item in value if type(item) not in ATOMS)
@@ -90,8 +96,9 @@ def children_of_partial(value: Any, label: str) -> Children:
     yield value.func, label
     for index, item in enumerate(value.args):
         yield item, f"argument {index} of {label}"
-    for name, item in value.keywords.items():
-        yield item, name
+    yield value.keywords, f"keywords of {label}"
+    for name, item in value.__dict__.items():
+        yield item, f"{label}.{name}"
 
 
 def children_of_generator(value: Any, _: str) -> Children:
@@ -120,6 +127,9 @@ def children_of_class(value: Any, _: str) -> Children:
     for base in value.__bases__:
         yield base, base.__qualname__
     yield type(value), type(value).__qualname__
+    if "<locals>" in value.__qualname__:  # others may have some of earlier executions
+        for made in type.__subclasses__(value):
+            yield made, made.__qualname__
 
 
 def children_of_property(value: Any, label: str) -> Children:

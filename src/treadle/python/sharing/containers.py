@@ -17,7 +17,7 @@ from __future__ import annotations
 import gc
 import types
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -552,6 +552,7 @@ register(list, ListTable, children.children_of_list, lambda value: value)
 register(bytearray, ListTable)
 register(array, SimpleTable)
 register(dict, DictTable, children.children_of_dict, children.values_and_keys)
+register(defaultdict, DictTable, children.children_of_defaultdict)
 register(set, SetTable, children.children_of_set)
 register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
 register(deque, SimpleTable, children.children_of_sequence)
