@@ -310,6 +310,15 @@ def _of_reader(function: Any) -> Any:
     return functools.partial(read_everything, function)
 
 
+def _get_items(getter: Any, *args: Any) -> Any:
+    """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
+    for key in getter.__reduce__()[1]:
+        table = published.get(id(args[0])) if args else None
+        if isinstance(table, ContainerTable) and issubclass(type(args[0]), defaultdict):
+            hooks.load_item(args[0], key)
+    return read_everything(getter, *args)
+
+
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
     table = published.get(id(function))
@@ -324,7 +333,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
-    operator.itemgetter: _of_reader,
+    operator.itemgetter: lambda function: functools.partial(_get_items, function),
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
     type(functools.lru_cache(int)): _of_cache,
@@ -402,12 +411,13 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__name__", "")
     if name in ATTRIBUTE_METHODS:
         return ATTRIBUTE_METHODS[name](owner, *args)
-    if name in PURE_METHODS:
+    is_pure = name != "__init__" or type(owner).__init__ is object.__init__
+    if name in PURE_METHODS and is_pure:
         return function(*args, **kwargs)
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(type(owner)):
+    if is_foreign(type(owner)) or not is_pure:
         return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
     _hand_out_all(args, table.label)
     say((state_of(table),))
@@ -556,14 +566,16 @@ def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
-        place = _CALLING.get(function)
-        if place is not None and place < len(ready):
-            called = args[place]
-            if called is not None:
-                ready[place] = iterate.called_late(called)
+        ready = list(args)
+        for place, value in enumerate(args):
+            if id(value) in published and (function is not functools.reduce or place == 1):
+                ready[place] = iterate.lazily(value)
+        at = _CALLING.get(function, len(ready))
+        if at < len(ready):
+            if args[at] is not None:
+                ready[at] = iterate.called_late(args[at])
             elif function in _FILTERS:
-                ready[place] = known_functions.truth
+                ready[at] = known_functions.truth
         for name in ("func", "key"):
             if kwargs.get(name) is not None:
                 kwargs[name] = iterate.called_late(kwargs[name])
@@ -577,5 +589,5 @@ CLASSES[type] = class_making.make_class
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
-    if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):
+    if isinstance(_kind, type) and _kind is not itertools.repeat:
         CLASSES[_kind] = _lazy(_kind)

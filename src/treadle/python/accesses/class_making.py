@@ -12,8 +12,11 @@ from treadle.python.accesses.uninstrumented import Reach
 from treadle.python.runtime import slots
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.published import published
+from treadle.python.sharing.tables import ClassTable, class_feature
 
 SUBCLASSES = "__subclasses__"
+_ASKED = "__subclasses__ are asked for"
+"""Only then does it matter who made a class first."""
 
 
 def build_class(body: Any, name: str, *bases: Any, **kwargs: Any) -> Any:
@@ -32,13 +35,16 @@ def make_class(*args: Any, **kwargs: Any) -> Any:
 
 def subclasses_of(owner: Any) -> list[type]:
     """Stand for `__subclasses__` of a class."""
-    hooks.load_attr(owner, SUBCLASSES)
+    table = published.get(id(owner))
+    if isinstance(table, ClassTable) and table.shared.note(class_feature(owner, "")[0], _ASKED):
+        hooks.load_attr(owner, SUBCLASSES)
     return type.__subclasses__(owner)
 
 
 def _make(bases: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make a class; its bases learn of it after its body was run."""
-    tables = [published[id(base)] for base in bases if id(base) in published]
+    found = (published.get(id(base)) for base in bases)
+    tables = [table for table in found if isinstance(table, ClassTable)]
     if not tables:
         return function(*args, **kwargs)
     effects[0] = True
@@ -46,7 +52,8 @@ def _make(bases: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
     def find() -> Reach:
         reach = Reach(published)
         for table in tables:
-            reach.touch(table.writes[SUBCLASSES])
+            if table.shared.happens(class_feature(table.owner, "")[0], _ASKED):
+                reach.touch(table.writes[SUBCLASSES])
         return reach
 
     hooks.perform(find)

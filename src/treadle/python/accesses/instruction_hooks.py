@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from treadle.core.events import Codes
+from treadle.core.events import OPEN, Codes
 from treadle.core.frames import callers_frame, is_own, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.accesses.access_deeds import (
@@ -267,13 +267,13 @@ def look_at_classes(*operands: Any) -> None:
     names = sorted(
         what
         for what in control.the_program().shared.happening
-        if isinstance(what, str) and what.startswith("__")
+        if isinstance(what, str) and what.startswith("__") and what.endswith("__")
     )
     found = {id(one): one for operand in operands for one in _deciding(operand)}
     tables = [published[one] for one in found if one in published]
     codes = dict.fromkeys(code for table in tables for name in names for code in table[name])
-    if codes:
-        slots.announce(tuple(codes))
+    if codes:  # which may depend on what is in a container now
+        slots.announce((*codes, OPEN))
 
 
 def _deciding(operand: Any) -> Iterator[Any]:

@@ -266,8 +266,9 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
 
 def called_late(function: Any) -> Any:
     """Return what an iterator in C calls again and again; what that touches is looked at then."""
-    is_plain = type(function) is types.FunctionType or isinstance(function, type)
-    return function if is_plain else functools.partial(_call_late, function)
+    if type(function) is types.FunctionType or isinstance(function, type):
+        return slots.resolve(function)
+    return functools.partial(_call_late, function)
 
 
 def _call_late(function: Any, *args: Any) -> Any:

@@ -60,6 +60,16 @@ _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 """Attributes of functions that decide what calling them does."""
 
 
+_HEAP_TYPE = 1 << 9
+
+
+def _is_followed(kind: type) -> bool:
+    """Tell whether a class is of code under test; that of `exec` may have no module."""
+    module = kind.__module__
+    is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
+    return is_executed or module in calls.modules_under_test
+
+
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
@@ -199,7 +209,7 @@ class Instrumentation:
         self._shared = shared
         hooks.unobserved.clear()
         effects[0] = False
-        shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
+        shared.follows = _is_followed
         try:
             self._trust_own_modules()
             self._add_modules()
@@ -526,6 +536,7 @@ class Instrumentation:
             self._namespaces[id(namespace)] = str(namespace.get("__name__", name)), namespace
             instrumented.add(id(namespace))
             executed.add(id(namespace))
+            calls.modules_under_test.add(self._namespaces[id(namespace)][0])
         if facts_of(source) not in self._facts:
             self._facts[facts_of(source)] = None
             self._scopes.clear()
@@ -539,9 +550,11 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
         if sort.startswith(_GLOBAL):
             module, _, name = sort.removeprefix(_GLOBAL).rpartition(".")
             yield module, name
-        elif what == SUBCLASSES:
-            continue  # which no instruction looks at
-        elif isinstance(what, str) and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS):
+        elif (
+            isinstance(what, str)
+            and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS)
+            and not what.startswith(SUBCLASSES)  # at which no instruction looks
+        ):
             yield "", what
 
 
