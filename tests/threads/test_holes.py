@@ -170,6 +170,12 @@ def a_string_of_a_library() -> Any:
     return changed_and_seen(lambda: setattr(text, "data", "b"), lambda: text == "a")
 
 
+@program("a1", "b1")
+def a_string_of_a_library_formatted() -> Any:
+    text = collections.UserString("a%d")
+    return changed_and_seen(lambda: setattr(text, "data", "b%d"), lambda: str(text % 1))
+
+
 @program(b"x", b"\x01x")
 def a_constant_added() -> Any:
     buffer = bytearray()
@@ -304,7 +310,7 @@ def map_of_a_method_made_early() -> Any:
 def accumulate_of_a_method() -> Any:
     stack = [0, 1]
 
-    def pop(total: int, _: int) -> int:
+    def pop(*_: int) -> int:
         return stack.pop()
 
     seen: list[int] = []

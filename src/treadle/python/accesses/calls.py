@@ -295,7 +295,7 @@ def _of_instance(function: Any) -> Any:
 
 
 def _of_partial(function: Any) -> Any:
-    say(hooks.whole(function.keywords))
+    say(known_functions.keywords_read(function))
     inner = resolve(function.func)
     if inner is function.func:
         return function

@@ -177,6 +177,17 @@ def is_foreign(kind: type) -> bool:
     return found
 
 
+_OPERATORS = (
+    "__add__", "__sub__", "__mul__", "__mod__", "__truediv__", "__floordiv__", "__pow__",
+    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__eq__", "__lt__",
+)  # fmt: skip
+
+
+def has_foreign_operators(kind: type) -> bool:
+    """Tell whether operators run code for a class that is not instrumented."""
+    return is_foreign(kind) and any(behind(kind, method).is_foreign for method in _OPERATORS)
+
+
 def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
     known = instrumented.about_classes
     found = known.get(key)

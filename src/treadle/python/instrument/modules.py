@@ -22,13 +22,13 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, lru_caches
+from treadle.python.accesses import calls, lru_caches, uninstrumented
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.rewritten_code import RewrittenCode
-from treadle.python.instrument.scan import Facts, facts_of
+from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
@@ -36,7 +36,7 @@ from treadle.python.runtime.spin import effects
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.namespaces import executed, instrumented
-from treadle.python.sharing.shared import Feature, Shared
+from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
 from treadle.python.sharing.tables import CellTable, Table
 from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
@@ -68,10 +68,6 @@ def _is_followed(kind: type) -> bool:
     module = kind.__module__
     is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
     return is_executed or module in calls.modules_under_test
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def variable_of(module: str, name: str) -> Variable:
@@ -210,6 +206,7 @@ class Instrumentation:
         hooks.unobserved.clear()
         effects[0] = False
         shared.follows = _is_followed
+        shared.has_foreign_operators = uninstrumented.has_foreign_operators
         try:
             self._trust_own_modules()
             self._add_modules()
@@ -393,6 +390,7 @@ class Instrumentation:
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
         methods = frozenset(name for facts in self._facts for name in facts.functions)
+        specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
             class_names=frozenset(class_names),
@@ -400,8 +398,9 @@ class Instrumentation:
             own=frozenset(own),
             methods=methods,
             computed=frozenset(name for facts in self._facts for name in facts.class_names),
-            has_operators=any(_is_special(name) for name in methods - _PLAIN_SPECIALS),
-            replaces_specials=any(map(_is_special, class_names | stored & _OF_FUNCTIONS)),
+            specials=specials - _PLAIN_SPECIALS,
+            meets_foreign_operators=FOREIGN_OPERATORS in self._late,
+            replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
             gil=self._gil,
         )
 
@@ -547,7 +546,9 @@ class Instrumentation:
 def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
     """Yield globals, with their modules, and attributes of classes that are assigned."""
     for sort, what in features:
-        if sort.startswith(_GLOBAL):
+        if (sort, what) == FOREIGN_OPERATORS:
+            yield FOREIGN_OPERATORS
+        elif sort.startswith(_GLOBAL):
             module, _, name = sort.removeprefix(_GLOBAL).rpartition(".")
             yield module, name
         elif (

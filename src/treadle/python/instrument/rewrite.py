@@ -86,7 +86,7 @@ class _Rewriter:
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported, has_operators=scope.has_operators)
+        self._origins = Origins(imported, scope.specials)
         self._out: list[Item] = []
         self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -165,8 +165,8 @@ class _Rewriter:
         is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
         if id(i) in self._direct:
             return self._direct_method(i, name)
-        if name == "__dict__" and not is_method:
-            self._emit(replaced(i.location, known_functions.dict_of))
+        if name in _DICTIONARIES and not is_method:
+            self._emit(replaced(i.location, _DICTIONARIES[name]))
             self._origins.forget()
             return True
         if name in self._scope.class_names:
@@ -360,7 +360,7 @@ class _Rewriter:
         No container is looked into then; but what is published may run code of a library.
         """
         plain = [depth for depth in (1, 2) if self._origins.top(depth).is_plain]
-        if len(plain) == 1:
+        if len(plain) == 1 and self._scope.meets_foreign_operators:
             call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
             self._emit(guard(i.location, 3 - plain[0], call))
         return bool(plain)
@@ -388,6 +388,9 @@ class _Rewriter:
         is_in_place = operator.startswith("INPLACE_")
         method = METHODS[operator.removeprefix("INPLACE_")]
         name = f"__i{method}__" if is_in_place else f"__{method}__"
+        has_number = any(self._origins.top(depth).is_number for depth in (1, 2))
+        if has_number and method != "mul" and not self._scope.meets_foreign_operators:
+            return False  # arithmetic, nearly always: a check would cost too much
         if name == "__mod__":
             self._look_into_both(i, name)
             return False
@@ -517,6 +520,8 @@ class _Rewriter:
         self._emit(effect(i.location))
 
 
+_DICTIONARIES = {"__dict__": known_functions.dict_of, "keywords": known_functions.keywords_of}
+"""Attributes that are dictionaries with the name of their owner."""
 _NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
 """Where calls of comprehensions and decorators have their argument, others their callable."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {

@@ -156,7 +156,8 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         own=scope.own & used,
         methods=scope.methods & used,
         computed=scope.computed & used,
-        has_operators=scope.has_operators,
+        specials=scope.specials,
+        meets_foreign_operators=scope.meets_foreign_operators,
         replaces_specials=scope.replaces_specials,
         is_executed=scope.is_executed,
         gil=scope.gil,
@@ -166,9 +167,11 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
 def _scope_key(module: str, scope: Scope) -> str:
     parts = (
         scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods,
-        scope.computed,
+        scope.computed, scope.specials,
     )  # fmt: skip
-    flags = (scope.gil, scope.has_operators, scope.replaces_specials, scope.is_executed)
+    flags = (
+        scope.gil, scope.meets_foreign_operators, scope.replaces_specials, scope.is_executed,
+    )  # fmt: skip
     return repr((module, flags, *(sorted(part) for part in parts)))
 
 

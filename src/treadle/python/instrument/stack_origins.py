@@ -7,6 +7,7 @@ from typing import Any
 
 from bytecode import BinaryOp, Instr
 
+from treadle.python.instrument.instructions import RESULTS
 from treadle.python.instrument.opcodes import ITERATES_BY_INDEX, NULL_LAST, callable_depth
 
 _PLAIN = (int, float, bool, complex, str, type(None))
@@ -25,6 +26,11 @@ class Origin:
     def is_constant(self) -> bool:
         """Whether the value is a constant, which nobody changes."""
         return self.name == "LOAD_CONST"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a constant number."""
+        return self.name == "LOAD_CONST" and self.arg.__class__ in (int, float, bool, complex)
 
     @property
     def is_plain(self) -> bool:
@@ -66,13 +72,13 @@ class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
     def __init__(
-        self, modules: frozenset[str] = frozenset(), *, has_operators: bool = False
+        self, modules: frozenset[str] = frozenset(), specials: frozenset[str] = frozenset()
     ) -> None:
         self._stack: list[Origin] = []
         self._modules = modules
         """Variables that hold what was imported."""
-        self._has_operators = has_operators
-        """Whether comparing things may yield anything, and not only true or false."""
+        self._anything = {name for name, methods in RESULTS.items() if methods & specials}
+        """Operators that may yield anything, and not only what is new, or true or false."""
 
     def forget(self) -> None:
         """Know nothing any more: other code may jump here."""
@@ -129,9 +135,8 @@ class Origins:
 
     def _result(self, name: str, arg: Any) -> Origin:
         """Return what an operator with two operands yields."""
-        if name == "COMPARE_OP" and self._has_operators:
-            return _UNKNOWN
-        return Origin(_operation(arg) if name == "BINARY_OP" else name)
+        found = _operation(arg) if name == "BINARY_OP" else name
+        return _UNKNOWN if found in self._anything else Origin(found)
 
     def _call(self, i: Any) -> None:
         called = self.top(callable_depth(i))

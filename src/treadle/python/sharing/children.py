@@ -96,7 +96,8 @@ def children_of_partial(value: Any, label: str) -> Children:
     yield value.func, label
     for index, item in enumerate(value.args):
         yield item, f"argument {index} of {label}"
-    yield value.keywords, f"keywords of {label}"
+    for name, item in value.keywords.items():
+        yield item, name
     for name, item in value.__dict__.items():
         yield item, f"{label}.{name}"
 
@@ -286,3 +287,11 @@ def cells_and_more(value: Any) -> Sequence[Any]:
     if value.__defaults__ or value.__kwdefaults__ or value.__dict__ or executed:
         return [child for child, _ in children_of_function(value, "")]
     return value.__closure__ or ()
+
+
+def parts_of_partial(value: Any) -> Sequence[Any]:
+    """Return what a partial call refers to."""
+    found = (value.func, *value.args)
+    if value.keywords or value.__dict__:
+        return (*found, *value.keywords.values(), *value.__dict__.values())
+    return found

@@ -32,6 +32,7 @@ from treadle.python.sharing.children import (
     content_of_cell,
     hides_parts,
     no_children,
+    parts_of_partial,
 )
 from treadle.python.sharing.tables import CellTable, ClassTable, NewModuleTable, ObjectTable, Table
 
@@ -132,7 +133,7 @@ register(types.MethodType, None, children_of_method, lambda value: (value.__self
 register(types.GeneratorType, ObjectTable, children_of_generator)
 register(types.BuiltinFunctionType, None, children_of_builtin, lambda value: (value.__self__,))
 register(types.MethodWrapperType, None, children_of_builtin)
-register(functools.partial, ObjectTable, children_of_partial)
+register(functools.partial, ObjectTable, children_of_partial, parts_of_partial)
 register(types.ModuleType, NewModuleTable, children_of_module)
 register(property, None, children_of_property)
 register(staticmethod, None, children_of_wrapped_method)
