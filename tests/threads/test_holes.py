@@ -735,6 +735,29 @@ def what_a_factory_returns() -> Any:
     return only.n
 
 
+@program(1, 2)
+def factory_by_a_template() -> Any:
+    shared: Any = defaultdict(Count)
+    together(lambda: shared)
+    assert "{a}".format_map(shared) and "%(b)s" % shared
+    together(lambda: shared["a"].up(), lambda: shared["a"].up())
+    together(lambda: shared["b"].up(), lambda: shared["b"].up())
+    return min(shared["a"].n, shared["b"].n)
+
+
+@program(0, "missing")
+def a_factory_that_is_taken_away() -> Any:
+    shared: Any = defaultdict(int)
+
+    def look() -> Any:
+        try:
+            return shared["a"]
+        except KeyError:
+            return "missing"
+
+    return changed_and_seen(lambda: setattr(shared, "default_factory", None), look)
+
+
 # Iterators that remember
 
 

@@ -15,6 +15,7 @@ import functools
 import itertools
 import operator
 import re
+import string
 import sys
 import types
 import weakref
@@ -215,7 +216,8 @@ def _of_private(function: Any, kind: type) -> Any:
         return functools.partial(_read_arguments, function)
     if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
         return function
-    if name.endswith("into"):
+    is_of_library = kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+    if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
 
@@ -312,10 +314,8 @@ def _of_reader(function: Any) -> Any:
 
 def _get_items(getter: Any, *args: Any) -> Any:
     """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
-    for key in getter.__reduce__()[1]:
-        table = published.get(id(args[0])) if args else None
-        if isinstance(table, ContainerTable) and issubclass(type(args[0]), defaultdict):
-            hooks.load_item(args[0], key)
+    for obj in args:
+        hooks.make_defaults(obj, getter.__reduce__()[1])
     return read_everything(getter, *args)
 
 
@@ -439,6 +439,10 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     known_functions.resolve_key(kwargs)
     name = function.__name__
     if name in ("format", "format_map"):
+        if name == "format_map":
+            fields = (field for _, field, *_ in string.Formatter().parse(function.__self__))
+            for obj in args:
+                hooks.make_defaults(obj, filter(None, fields))
         names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
         hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
     elif name == "join":

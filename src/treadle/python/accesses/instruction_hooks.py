@@ -9,10 +9,11 @@ runs behind an operator or an attribute, and in `access_deeds` what accesses are
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import OPEN, Codes
@@ -319,9 +320,12 @@ def load_item(obj: Any, key: Any) -> None:
     table = container(obj, "__getitem__", key)
     if table is not None:
         codes = table.item(key)
+        makes_missing = issubclass(type(obj), defaultdict)
+        if makes_missing:
+            codes = (*codes, *table["default_factory"])
         if codes:
             slots.announce(codes, ITEM, obj, key)
-        if issubclass(type(obj), defaultdict):
+        if makes_missing:
             make_default(obj, key, table)
 
 
@@ -342,6 +346,13 @@ def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
     if codes:
         slots.announce(codes, STORED, obj, value)
     dict.__setitem__(obj, key, value)
+
+
+def make_defaults(obj: Any, names: Iterable[Any]) -> None:
+    """Before C code asks for several items, if it may find a `defaultdict`."""
+    if id(obj) in published and issubclass(type(obj), defaultdict):
+        for name in names:
+            load_item(obj, name)
 
 
 def _has_own_missing(kind: Any) -> bool:
@@ -404,6 +415,8 @@ def read_whole(obj: Any) -> None:
         say(table.whole_read(), WHOLE, obj)
 
 
+_FIELDS = re.compile(r"%\((.*?)\)")
+"""Names in `"%(name)s"`."""
 _REFLECTED = {
     "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
     "__eq__": "__eq__", "__ne__": "__ne__",
@@ -429,6 +442,8 @@ def read_both(left: Any, right: Any, method: str) -> None:
                 run_foreign(found, obj, (other,))
                 return
     is_format = method == "__mod__" and isinstance(left, str)
+    if is_format:
+        make_defaults(right, _FIELDS.findall(left))
     read_deeply((left, right), ("__format__",) if is_format else ())
 
 
