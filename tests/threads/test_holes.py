@@ -739,7 +739,8 @@ def what_a_factory_returns() -> Any:
 def factory_by_a_template() -> Any:
     shared: Any = defaultdict(Count)
     together(lambda: shared)
-    assert "{a}".format_map(shared) and "%(b)s" % shared
+    assert "{a}".format_map(shared)
+    assert "%(b)s" % shared  # noqa: UP031
     together(lambda: shared["a"].up(), lambda: shared["a"].up())
     together(lambda: shared["b"].up(), lambda: shared["b"].up())
     return min(shared["a"].n, shared["b"].n)
