@@ -13,9 +13,14 @@ from treadle.python.instrument.emit import Item, effect, hook
 from treadle.python.instrument.scope import Scope
 
 
+NAMING = ("LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
+          "STORE_NAME", "DELETE_NAME")  # fmt: skip
+"""Instructions with names."""
+
+
 def before_name(i: Any, scope: Scope) -> list[Item]:
     """Return what comes before a name is read, assigned or deleted."""
-    access, _, kind = i.name.partition("_")
+    access, _, kind = i.name.partition("_")  # FROM_DICT_OR_GLOBALS is found in the body of a class
     name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
     if scope.is_executed:
         return _in_namespace(i, access, name, is_global=kind == "GLOBAL")

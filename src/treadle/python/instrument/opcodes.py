@@ -66,6 +66,11 @@ COMMON_CONSTANTS: dict[str, Any] = {
 
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 BEFORE_CALLS = CALLS | {"KW_NAMES", "PRECALL"}
+CONDITIONAL_JUMPS = [
+    f"POP_JUMP_{direction}IF_{outcome}"
+    for direction in ("", "FORWARD_", "BACKWARD_")
+    for outcome in ("TRUE", "FALSE")
+]
 TOUCHING = BEFORE_CALLS | {
     "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR", "BINARY_SUBSCR",
     "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "LOAD_FAST", "LOAD_DEREF",

@@ -49,13 +49,14 @@ from treadle.python.instrument.emit import (
     is_published,
     replaced,
 )
-from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
+from treadle.python.instrument.instructions import FRESH, METHODS, RESULTS, SCALARS, UNARY
 from treadle.python.instrument.loops import for_labels
-from treadle.python.instrument.names import before_name
+from treadle.python.instrument.names import NAMING, before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
     BEFORE_CALLS,
     CALLS,
+    CONDITIONAL_JUMPS,
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
     JUMP_IF_TRUE,
@@ -349,10 +350,17 @@ class _Rewriter:
         return False
 
     def _compare(self, i: Any) -> bool:
-        method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
+        plain, is_cast, _ = Compare(i.arg).name.partition("_CAST")
+        method = f"__{plain.lower()}__"
         if not self._has_plain_constant(i, method):
             self._look_into_both(i, method)
-        return False
+        if not is_cast or not RESULTS["COMPARE_OP"] & self._scope.specials:
+            return False
+        self._plain(Instr("COMPARE_OP", Compare[plain], location=i.location))
+        to_bool = Instr("TO_BOOL", location=i.location)  # which may be anybody's code, too
+        self._truth(to_bool)
+        self._plain(to_bool)
+        return True
 
     def _has_plain_constant(self, i: Any, method: str) -> bool:
         """Emit the hook of an operator one of whose operands is a number or a string, if one is.
@@ -541,18 +549,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
     "STORE_DEREF": _Rewriter._store_cell,
     "DELETE_DEREF": _Rewriter._delete_cell,
-    **dict.fromkeys(
-        [
-            "LOAD_GLOBAL",
-            "LOAD_FROM_DICT_OR_GLOBALS",
-            "STORE_GLOBAL",
-            "DELETE_GLOBAL",
-            "LOAD_NAME",
-            "STORE_NAME",
-            "DELETE_NAME",
-        ],
-        _Rewriter._name,
-    ),
+    **dict.fromkeys(NAMING, _Rewriter._name),
     "GET_ITER": _Rewriter._iterate,
     "GET_YIELD_FROM_ITER": _Rewriter._iterate,
     "UNPACK_SEQUENCE": _Rewriter._read_top,
@@ -583,12 +580,5 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "JUMP_BACKWARD": _Rewriter._jump,
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
-    **dict.fromkeys(
-        [
-            f"POP_JUMP_{direction}IF_{outcome}"
-            for direction in ("", "FORWARD_", "BACKWARD_")
-            for outcome in ("TRUE", "FALSE")
-        ],
-        _Rewriter._conditional_jump,
-    ),
+    **dict.fromkeys(CONDITIONAL_JUMPS, _Rewriter._conditional_jump),
 }
