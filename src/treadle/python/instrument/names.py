@@ -12,7 +12,6 @@ from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.instrument.emit import Item, effect, hook
 from treadle.python.instrument.scope import Scope
 
-
 NAMING = ("LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
           "STORE_NAME", "DELETE_NAME")  # fmt: skip
 """Instructions with names."""
