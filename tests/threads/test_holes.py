@@ -780,9 +780,8 @@ def tee() -> Any:
     return found[0].n - 1
 
 
-@program(1, 2)
-def cycle() -> Any:
-    source = itertools.cycle(Count() for _ in range(1))
+def _taken_twice(source: Iterator[Count]) -> int:
+    """Two threads take the same object, one after the other."""
     lock = threading.Lock()
     found = []
 
@@ -794,6 +793,31 @@ def cycle() -> Any:
 
     together(up, up)
     return found[0].n
+
+
+@program(1, 2)
+def cycle() -> Any:
+    return _taken_twice(itertools.cycle(Count() for _ in range(1)))
+
+
+@program(1, 2)
+def cycle_of_a_map() -> Any:
+    return _taken_twice(itertools.cycle(map(_count, [0])))
+
+
+@program(1, 2)
+def chain_of_a_map() -> Any:
+    return _taken_twice(itertools.chain.from_iterable(map(_two_counts, [0])))
+
+
+def _count(n: int) -> Count:
+    found = Count()
+    found.n = n
+    return found
+
+
+def _two_counts(n: int) -> list[Count]:
+    return [_count(n)] * 2
 
 
 @program(1, 2)
@@ -801,18 +825,7 @@ def yielded_twice() -> Any:
     def same() -> Iterator[Count]:
         yield from [Count()] * 2
 
-    source = same()
-    lock = threading.Lock()
-    found = []
-
-    def up() -> None:
-        with lock:
-            count = next(source)
-        count.n += 1
-        found.append(count)
-
-    together(up, up)
-    return found[0].n
+    return _taken_twice(same())
 
 
 @program(0, 1)
