@@ -439,3 +439,40 @@ def test_what_c_code_stores_is_shared(make: Any, store: Store, reach: Any) -> No
 @pytest.mark.parametrize(("make", "store", "reach"), EVERY_CELL)
 def test_every_way_to_store_and_to_reach(make: Any, store: Store, reach: Any) -> None:
     race(make, store, reach)
+
+
+LOOKING: dict[str, Callable[[Any], Any]] = {
+    "list": lambda x: x[0] if x else None,
+    "dict": lambda x: x.get("a"),
+    "deque": lambda x: x[0] if x else None,
+    "object": lambda x: getattr(x, "stats", None),
+    "slot": lambda x: getattr(x, "stats", None),
+}
+"""How to look whether something is stored yet."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"), [(kind, stored) for kind in LOOKING for stored in TABLE[kind][1]]
+)
+def test_what_a_thread_stores_is_shared_at_once(kind: str, stored: str) -> None:
+    """One thread stores and counts, another counts if there is something: it may lose an update."""
+    make, stores, _ = TABLE[kind]
+
+    def program() -> Any:
+        shared: Any = make()
+        found: list[Any] = []
+
+        def store() -> None:
+            stores[stored](shared)
+            LOOKING[kind](shared).n += 1
+
+        def look() -> None:
+            stats = LOOKING[kind](shared)
+            if stats is not None:
+                stats.n += 1
+                found.append(stats)
+
+        together(store, look)
+        return LOOKING[kind](shared).n, len(found)
+
+    assert outcomes(program) == {"(1, 0)", "(1, 1)", "(2, 1)"}
