@@ -10,10 +10,12 @@ and gets something published is taken to write all of it (the safe default).
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import operator
 import re
+import string
 import sys
 import types
 import weakref
@@ -24,6 +26,7 @@ from typing import Any
 
 from treadle.python.accesses import (
     callbacks,
+    class_making,
     generators,
     iterate,
     known_functions,
@@ -166,6 +169,8 @@ def _of_object(function: Any, owner: Any) -> Any:
     kind = type(owner)
     table = published.get(id(owner))
     if issubclass(kind, type):
+        if function.__name__ == class_making.SUBCLASSES:
+            return functools.partial(class_making.subclasses_of, owner)
         return _of_class_method(function)
     if table is None:
         return _of_private(function, kind)
@@ -203,7 +208,8 @@ def _of_private(function: Any, kind: type) -> Any:
         return functools.partial(_read_arguments, function)
     if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
         return function
-    if name.endswith("into"):
+    is_of_library = kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+    if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
 
@@ -283,6 +289,7 @@ def _of_instance(function: Any) -> Any:
 
 
 def _of_partial(function: Any) -> Any:
+    say(known_functions.keywords_read(function))
     inner = resolve(function.func)
     if inner is function.func:
         return function
@@ -295,6 +302,13 @@ def _of_descriptor(function: Any) -> Any:
 
 def _of_reader(function: Any) -> Any:
     return functools.partial(read_everything, function)
+
+
+def _get_items(getter: Any, *args: Any) -> Any:
+    """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
+    for obj in args:
+        hooks.make_defaults(obj, getter.__reduce__()[1])
+    return read_everything(getter, *args)
 
 
 def _of_cache(function: Any) -> Any:
@@ -311,7 +325,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
-    operator.itemgetter: _of_reader,
+    operator.itemgetter: lambda function: functools.partial(_get_items, function),
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
     type(functools.lru_cache(int)): _of_cache,
@@ -333,12 +347,13 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__name__", "")
     if name in ATTRIBUTE_METHODS:
         return ATTRIBUTE_METHODS[name](owner, *args)
-    if name in PURE_METHODS:
+    is_pure = name != "__init__" or type(owner).__init__ is object.__init__
+    if name in PURE_METHODS and is_pure:
         return function(*args, **kwargs)
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(type(owner)):
+    if is_foreign(type(owner)) or not is_pure:
         return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
     _hand_out_all(args, table.label)
     say((state_of(table),))
@@ -360,6 +375,10 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     known_functions.resolve_key(kwargs)
     name = function.__name__
     if name in ("format", "format_map"):
+        if name == "format_map":
+            fields = (field for _, field, *_ in string.Formatter().parse(function.__self__))
+            for obj in args:
+                hooks.make_defaults(obj, filter(None, fields))
         names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
         hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
     elif name == "join":
@@ -463,28 +482,44 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
 # What goes through its arguments one by one, and may call C functions
 
 
-_CALLING = (
-    map, filter, functools.reduce, itertools.starmap, itertools.filterfalse, itertools.takewhile,
-    itertools.dropwhile,
-)  # fmt: skip
-"""What calls its first argument for each element; None stands for `bool`."""
+_FILTERS = (filter, itertools.filterfalse)
+_CALLING: dict[Any, int] = {
+    **dict.fromkeys(
+        (map, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile), 0
+    ),
+    **dict.fromkeys(_FILTERS, 0),
+    **dict.fromkeys((itertools.accumulate, itertools.groupby), 1),
+}
+"""Which argument is called for each element; for a filter, None stands for `bool`."""
 
 
 def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
-        if ready and function in _CALLING:
-            ready[0] = known_functions.truth if args[0] is None else resolve(args[0])
+        ready = list(args)
+        for place, value in enumerate(args):
+            if id(value) in published and (function is not functools.reduce or place == 1):
+                ready[place] = iterate.lazily(value)
+        at = _CALLING.get(function, len(ready))
+        if at < len(ready):
+            if args[at] is not None:
+                ready[at] = iterate.called_late(args[at])
+            elif function in _FILTERS:
+                ready[at] = known_functions.truth
+        for name in ("func", "key"):
+            if kwargs.get(name) is not None:
+                kwargs[name] = iterate.called_late(kwargs[name])
         return function(*ready, **kwargs)
 
     return call
 
 
+FUNCTIONS[builtins.__build_class__] = class_making.build_class
+CLASSES[type] = class_making.make_class
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 FUNCTIONS[itertools.tee] = _lazy(itertools.tee)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
-    if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):
+    if isinstance(_kind, type) and _kind is not itertools.repeat:
         CLASSES[_kind] = _lazy(_kind)

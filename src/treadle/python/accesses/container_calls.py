@@ -14,6 +14,7 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
+    defaults,
     item_by_item,
     iterate,
     known_functions,
@@ -68,7 +69,7 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
     if is_visible_sort:
         result = callbacks.call(_nothing, tuple, _sort, (owner, again), kwargs)
     elif name in ("__getitem__", "__missing__") and issubclass(type(owner), defaultdict) and args:
-        hooks.make_default(owner, args[0], table)
+        defaults.make_default(owner, args[0], table)
         result = callbacks.call(again, lambda: codes, owner.__getitem__, args, kwargs)
     elif _calls_back(name, owner, table, args):
         result = _call_stepwise(again, codes, function, args, kwargs)

@@ -10,16 +10,17 @@ runs behind an operator or an attribute, and in `access_deeds` what accesses are
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from treadle.core.events import Codes
-from treadle.core.frames import is_own, place_of_frame
+from treadle.core.events import OPEN, Codes
+from treadle.core.frames import callers_frame, is_own, place_of_frame
 from treadle.core.words import place_in_words
-from treadle.python.accesses import callbacks, stand_ins
+from treadle.python.accesses import callbacks, defaults
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
     CELL,
@@ -31,6 +32,7 @@ from treadle.python.accesses.access_deeds import (
     WHOLE,
 )
 from treadle.python.accesses.uninstrumented import (
+    IN_STATE,
     OWN,
     Behind,
     Reach,
@@ -40,6 +42,7 @@ from treadle.python.accesses.uninstrumented import (
     has_plain_attributes,
     hashes_visibly,
     kind_calls_back,
+    look_at_state_of,
     may_call_back,
 )
 from treadle.python.runtime import control, slots, spin
@@ -195,6 +198,9 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
         return False
     deed = _DEEDS[access]
+    if found is IN_STATE:
+        say((look_at_state_of(published[id(obj)]),), deed, obj, name)
+        return False
     run_foreign(found, obj, others, name, deed, others[0] if others else name)
     return True
 
@@ -282,6 +288,61 @@ store_global = store_cell
 delete_global = delete_cell
 
 
+# Names in code that `exec` and `eval` run, whose namespaces are dictionaries
+
+
+def load_name(name: str) -> None:
+    """Before a name is looked up."""
+    frame = callers_frame()
+    load_item(frame.f_locals, name)
+    if name not in frame.f_locals:
+        load_item(frame.f_globals, name)
+
+
+def store_name(value: Any, name: str, is_global: bool) -> None:
+    """Before a name is assigned."""
+    frame = callers_frame()
+    namespace = frame.f_globals if is_global else frame.f_locals
+    table = container(namespace, "__setitem__", name, value)
+    if table is not None:
+        table.hand_out(value, slots.hand_out, name)
+        say(table.item_write(name), STORED, namespace, value)
+
+
+def delete_name(name: str, is_global: bool) -> None:
+    """Before a name is deleted."""
+    frame = callers_frame()
+    delete_item(frame.f_globals if is_global else frame.f_locals, name)
+
+
+# Special methods, and functions whose code is replaced
+
+
+def look_at_classes(*operands: Any) -> None:
+    """Before an instruction that runs special methods, which somebody replaces, or a function."""
+    names = sorted(
+        what
+        for what in control.the_program().shared.happening
+        if isinstance(what, str) and what.startswith("__") and what.endswith("__")
+    )
+    found = {id(one): one for operand in operands for one in _deciding(operand)}
+    tables = [published[one] for one in found if one in published]
+    codes = dict.fromkeys(code for table in tables for name in names for code in table[name])
+    if codes:  # which may depend on what is in a container now
+        slots.announce((*codes, OPEN))
+
+
+def _deciding(operand: Any) -> Iterator[Any]:
+    """Yield what decides what is run when something is done with an operand."""
+    if type(operand) is types.MethodType:
+        operand = operand.__func__
+    if issubclass(type(operand), type | types.FunctionType):
+        yield operand
+    yield type(operand)
+    if type(operand) in (list, tuple, set):  # whose elements may be compared
+        yield from map(type, operand)
+
+
 # Items
 
 
@@ -313,48 +374,20 @@ def load_item(obj: Any, key: Any) -> None:
     """Before `obj[key]` is read."""
     table = container(obj, "__getitem__", key)
     if table is not None:
-        say_by_key(key, table, table.item(key), ITEM, obj, key)
-        if issubclass(type(obj), defaultdict):
-            make_default(obj, key, table)
+        codes = table.item(key)
+        makes_missing = issubclass(type(obj), defaultdict)
+        if makes_missing:
+            codes = (*codes, *table["default_factory"])
+        say_by_key(key, table, codes, ITEM, obj, key)
+        if makes_missing:
+            defaults.make_default(obj, key, table)
 
 
-def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
-    """Do what a `defaultdict` does for a missing key.
-
-    A factory in C is part of the step that finds the key missing. One in Python takes steps: two
-    threads may both make a value, and the later one replaces the other.
-    """
-    factory = obj.default_factory
-    if factory is None or dict.__contains__(obj, key) or not _has_own_missing(type(obj)):
-        return
-    is_in_c = _runs_no_code(factory)
-    if not is_in_c:
-        control.point()  # also if something stands in for it that is no code under test
-    value = slots.resolve(factory)()
-    table.hand_out(key, slots.hand_out)
-    table.hand_out(value, slots.hand_out, key)
-    codes = () if is_in_c else table.item_write(key)
-    if codes:
-        slots.announce(codes, STORED, obj, value)
-    dict.__setitem__(obj, key, value)
-
-
-def _has_own_missing(kind: Any) -> bool:
-    """Tell whether a class of dictionaries makes missing values as `defaultdict` does."""
-    return kind.__missing__ is defaultdict.__missing__
-
-
-def _runs_no_code(factory: Any) -> bool:
-    """Tell whether a factory is written in C."""
-    if isinstance(factory, types.BuiltinFunctionType):
-        return True
-    if not isinstance(factory, type) or factory.__module__ not in _BUILT_IN:
-        return isinstance(factory, type) and factory in stand_ins.MADE_IN_C
-    made_by: Any = (factory.__init__, factory.__new__)  # type: ignore[misc]
-    return not any(isinstance(one, types.FunctionType) for one in made_by)
-
-
-_BUILT_IN = ("builtins", "collections", "types", "_thread")
+def make_defaults(obj: Any, names: Iterable[Any]) -> None:
+    """Before C code asks for several items, if it may find a `defaultdict`."""
+    if id(obj) in published and issubclass(type(obj), defaultdict):
+        for name in names:
+            load_item(obj, name)
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -412,6 +445,8 @@ def _say_of_keys(codes: Codes, deed: Deed, about: Any, calls_back: bool) -> None
     (say_again_and_again if calls_back else say)(codes, deed, about, None)
 
 
+_FIELDS = re.compile(r"%\((.*?)\)")
+"""Names in `"%(name)s"`."""
 _REFLECTED = {
     "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
     "__eq__": "__eq__", "__ne__": "__ne__",
@@ -437,6 +472,8 @@ def read_both(left: Any, right: Any, method: str) -> None:
                 run_foreign(found, obj, (other,))
                 return
     is_format = method == "__mod__" and isinstance(left, str)
+    if is_format:
+        make_defaults(right, _FIELDS.findall(left))
     read_deeply((left, right), ("__format__",) if is_format else ())
 
 

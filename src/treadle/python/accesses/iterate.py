@@ -268,9 +268,11 @@ class SharedIterator:
 
 def iterator_of(obj: Any, *sentinel: Any) -> Any:
     """Stand for `iter`."""
+    if sentinel:
+        return iter(called_late(obj), *sentinel)
     table = published.get(id(obj))
-    if sentinel or table is None:
-        return iter(obj, *sentinel)
+    if table is None:
+        return iter(obj)
     if isinstance(table, WeakProxyTable):
         return iterator_of(table.target())
     found = behind(type(obj), "__iter__")
@@ -282,6 +284,17 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     if found is OWN or not isinstance(table, ContainerTable):
         return iter(obj)
     return SharedIterator(obj, table)
+
+
+def called_late(function: Any) -> Any:
+    """Return what an iterator in C calls again and again; what that touches is looked at then."""
+    if type(function) is types.FunctionType or isinstance(function, type):
+        return slots.resolve(function)
+    return functools.partial(_call_late, function)
+
+
+def _call_late(function: Any, *args: Any) -> Any:
+    return slots.resolve(function)(*args)
 
 
 def lazily(obj: Any) -> Any:

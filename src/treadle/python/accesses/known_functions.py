@@ -23,11 +23,12 @@ from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
+    DictTable,
     ItemsTable,
     whole_read,
 )
 from treadle.python.sharing.published import published
-from treadle.python.sharing.tables import ClassTable, ObjectTable
+from treadle.python.sharing.tables import ClassTable, ObjectTable, Table
 
 Function = Callable[..., Any]
 
@@ -92,6 +93,39 @@ def dict_of(obj: Any) -> Any:
     ):
         AttributesTable(table, type(found)).stand_for(found)
     return found
+
+
+_KEYWORDS = "functools.partial", "keywords are taken"
+"""Only then may somebody change them."""
+
+
+def keywords_of(obj: Any) -> Any:
+    """Stand for `obj.keywords`: a partial call has a dictionary of its own."""
+    hooks.load_class_attr(obj, "keywords")
+    table = published.get(id(obj))
+    if type(obj) is functools.partial and table is not None:
+        table.shared.note(*_KEYWORDS)
+        _enter_keywords(obj, table)
+    return obj.keywords
+
+
+def keywords_read(function: Any) -> Codes:
+    """Return the codes of reading what a partial call has for keywords."""
+    table = published.get(id(function))
+    if table is None or not table.shared.happens(*_KEYWORDS):
+        return ()
+    _enter_keywords(function, table)
+    return hooks.whole(function.keywords)
+
+
+def _enter_keywords(function: Any, table: Table) -> None:
+    """Enter the keywords of a partial call: their name follows from that of the call."""
+    found = function.keywords
+    if id(found) not in published:
+        label = f"keywords of {table.label}"
+        made = table.shared.new_table(DictTable, (table.key, "keywords"), found, label)
+        made.begin(found)
+        table.shared.enter(found, made)
 
 
 def store_dict(value: Any, obj: Any) -> None:

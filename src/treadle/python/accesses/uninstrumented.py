@@ -120,6 +120,8 @@ PLAIN = Behind()
 OWN = Behind()
 """Code under test, which announces itself."""
 _IN_C = Behind(is_foreign=True)
+IN_STATE = Behind(is_foreign=True)
+"""No code: an attribute that shows the state of an object in C."""
 
 
 def is_silent(module: str | None) -> bool:
@@ -215,6 +217,17 @@ def is_foreign(kind: type) -> bool:
         return False
     found: bool = _remembered((kind,), _has_foreign_base, kind)
     return found
+
+
+_OPERATORS = (
+    "__add__", "__sub__", "__mul__", "__mod__", "__truediv__", "__floordiv__", "__pow__",
+    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__eq__", "__lt__",
+)  # fmt: skip
+
+
+def has_foreign_operators(kind: type) -> bool:
+    """Tell whether operators run code for a class that is not instrumented."""
+    return is_foreign(kind) and any(behind(kind, method).is_foreign for method in _OPERATORS)
 
 
 def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
@@ -324,12 +337,27 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         function = getattr(descriptor, _OF_PROPERTY[access])
         found = PLAIN if function is None else _judge(kind, owner, function)
         return found if found.name else PLAIN
+    if access == "get" and _shows_state(owner, descriptor):
+        return IN_STATE
     code = _lookup(type(descriptor), _DESCRIPTOR[access])
     if code is None or not isinstance(code[1], types.FunctionType):
         return PLAIN
     found = _judge(type(descriptor), *code)
     is_weak = _lookup(type(descriptor), "__set__") is None
     return Behind(True, found.name, is_weak) if found.name else PLAIN
+
+
+def _shows_state(owner: type, descriptor: Any) -> bool:
+    """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
+    is_in_c = not owner.__flags__ & _HEAP_TYPE or owner.__module__ not in modules_under_test
+    return (
+        isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
+        and is_in_c
+        and owner not in _PLAIN
+        and not _is_harmless(owner)
+        and "__slots__" not in vars(owner)
+        and descriptor.__name__ not in ("__dict__", "__weakref__")
+    )
 
 
 # What it touches
@@ -513,6 +541,14 @@ def _is_under_test(value: Any) -> bool:
     return type(function) is types.FunctionType and id(function.__globals__) in instrumented
 
 
+_STATE = "position"
+
+
 def state_of(table: Table) -> int:
     """Return the code of changing what an object hides."""
-    return table.at("position", Mode.WRITE)
+    return table.at(_STATE, Mode.WRITE)
+
+
+def look_at_state_of(table: Table) -> int:
+    """Return the code of reading what an object hides."""
+    return table.at(_STATE, Mode.READ)

@@ -57,7 +57,7 @@ def direct_calls(source: Iterable[Any], scope: Scope) -> set[int]:
             if item.name in ("CALL", "CALL_KW"):
                 called = origins.top(callable_depth(item))
                 is_known = called.name == "LOAD_METHOD" and _touches_owner_only(called.arg, scope)
-                if is_known and loaded[id(called.by)] > ran:
+                if is_known and loaded[id(called.by)] >= ran:
                     direct |= {id(called.by), id(item)}
             if not _is_quiet(item, called, scope):
                 ran = position
@@ -82,16 +82,16 @@ def _is_quiet(i: Any, called: Origin | None, scope: Scope) -> bool:
         return _calls_a_builtin(called, scope)
     if i.name in ("LOAD_ATTR", "LOAD_METHOD"):
         name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
-        return name not in scope.computed and not scope.has_operators
-    return i.name in _QUIET or (i.name in _OPERATORS and not scope.has_operators)
+        return name not in scope.computed and not scope.specials
+    return i.name in _QUIET or (i.name in _OPERATORS and not scope.specials)
 
 
 def _calls_a_builtin(called: Origin, scope: Scope) -> bool:
     if called.name == "LOAD_METHOD":
         is_built_in = called.arg in BUILTIN_METHODS and called.arg not in scope.methods
-        return is_built_in and not scope.has_operators
+        return is_built_in and not scope.specials
     if called.name != "LOAD_GLOBAL" or called.arg in scope.shadowed | scope.own:
         return False
     if called.arg in READING or called.arg in IN_WORDS:
-        return not scope.has_operators
+        return not scope.specials
     return called.arg in HARMLESS_CALLS

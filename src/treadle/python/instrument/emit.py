@@ -25,6 +25,7 @@ from treadle.python.instrument.opcodes import (
     with_null,
 )
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import awaiting
 from treadle.python.sharing.published import published
 
@@ -173,9 +174,9 @@ def leave(at: Location) -> list[Item]:
     return [*test, Instr(JUMP_IF_FALSE, skip, location=at), *hook(at, callbacks.leave), skip]
 
 
-def assign_item(at: Location, container: Any, key: Any, value: Any) -> list[Item]:
-    """Return what does `container[key] = value` with constants."""
-    loads = [Instr("LOAD_CONST", one, location=at) for one in (value, container, key)]
+def effect(at: Location) -> list[Item]:
+    """Return what says that something changed, shared or not, by `effects[0] = True`."""
+    loads = [Instr("LOAD_CONST", one, location=at) for one in (True, effects, 0)]
     return [*loads, Instr("STORE_SUBSCR", location=at)]
 
 

@@ -37,9 +37,9 @@ from treadle.python.instrument.decode import decoded
 from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
-    assign_item,
     before_reading,
     contains,
+    effect,
     guard,
     guard_cell,
     guard_item,
@@ -51,12 +51,21 @@ from treadle.python.instrument.emit import (
     leave,
     replaced,
 )
-from treadle.python.instrument.instructions import FRESH, METHODS, OPPOSITE, SCALARS, UNARY
+from treadle.python.instrument.instructions import (
+    FRESH,
+    METHODS,
+    OPPOSITE,
+    RESULTS,
+    SCALARS,
+    UNARY,
+)
 from treadle.python.instrument.loops import for_labels
+from treadle.python.instrument.names import NAMING, before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
     BEFORE_CALLS,
     CALLS,
+    CONDITIONAL_JUMPS,
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
     JUMP_IF_TRUE,
@@ -68,10 +77,10 @@ from treadle.python.instrument.opcodes import (
     load_attribute,
     null_for_call,
 )
+from treadle.python.instrument.operands import operands_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
-from treadle.python.runtime.spin import effects
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -89,7 +98,7 @@ class _Rewriter:
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported)
+        self._origins = Origins(imported, scope.specials)
         self._out: list[Item] = []
         self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
@@ -122,12 +131,16 @@ class _Rewriter:
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
+        if self._scope.replaces_specials:
+            self._look_at_classes(i)
         if i.name in BEFORE_CALLS:
             end = index
             while self._source[end].name not in CALLS:
                 end += 1
             self._has_keywords = i.name == "KW_NAMES"
             called = self._origins.top(callable_depth(self._source[end]))
+            if self._scope.replaces_specials and end > index:
+                self._look_at_classes(self._source[end])
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
@@ -145,6 +158,13 @@ class _Rewriter:
             self._plain(i)
         return index + 1
 
+    def _look_at_classes(self, i: Any) -> None:
+        """Emit a look at what decides which special methods an instruction runs."""
+        unpacked = self._unpacked(i) if i.name == "CALL_FUNCTION_EX" else ()
+        depths = operands_of(i, unpacked)
+        if depths:
+            self._emit(hook(i.location, hooks.look_at_classes, copies=depths))
+
     def _plain(self, i: Any) -> None:
         self._out.append(i)
         self._origins.follow(i)
@@ -159,8 +179,8 @@ class _Rewriter:
         is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
         if id(i) in self._direct:
             return self._direct_method(i, name)
-        if name == "__dict__" and not is_method:
-            self._emit(replaced(i.location, known_functions.dict_of))
+        if name in _DICTIONARIES and not is_method:
+            self._emit(replaced(i.location, _DICTIONARIES[name]))
             self._origins.forget()
             return True
         if name in self._scope.class_names:
@@ -266,25 +286,8 @@ class _Rewriter:
         self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _load_global(self, i: Any) -> bool:
-        name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
-        variable = self._scope.variables.get(name)
-        if variable is not None:
-            self._emit(hook(i.location, hooks.load_global, consts=[variable]))
-        return False
-
-    def _store_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
-        return False
-
-    def _delete_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
+    def _name(self, i: Any) -> bool:
+        self._emit(before_name(i, self._scope))
         return False
 
     # Containers
@@ -361,11 +364,28 @@ class _Rewriter:
         return False
 
     def _compare(self, i: Any) -> bool:
-        if any(self._origins.top(depth).is_constant for depth in (1, 2)):
-            return False  # numbers and strings, nearly always: a check would cost too much
-        method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
-        self._look_into_both(i, method)
-        return False
+        plain, is_cast, _ = Compare(i.arg).name.partition("_CAST")
+        method = f"__{plain.lower()}__"
+        if not self._has_plain_constant(i, method):
+            self._look_into_both(i, method)
+        if not is_cast or not RESULTS["COMPARE_OP"] & self._scope.specials:
+            return False
+        self._plain(Instr("COMPARE_OP", Compare[plain], location=i.location))
+        to_bool = Instr("TO_BOOL", location=i.location)  # which may be anybody's code, too
+        self._truth(to_bool)
+        self._plain(to_bool)
+        return True
+
+    def _has_plain_constant(self, i: Any, method: str) -> bool:
+        """Emit the hook of an operator one of whose operands is a number or a string, if one is.
+
+        No container is looked into then; but what is published may run code of a library.
+        """
+        plain = [depth for depth in (1, 2) if self._origins.top(depth).is_plain]
+        if len(plain) == 1 and self._scope.meets_foreign_operators:
+            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+            self._emit(guard(i.location, 3 - plain[0], call))
+        return bool(plain)
 
     def _look_into_both(self, i: Any, method: str) -> None:
         """Emit the hook of an operator that looks into its operands, if those may be containers."""
@@ -389,10 +409,10 @@ class _Rewriter:
             return self._item(i)
         is_in_place = operator.startswith("INPLACE_")
         method = METHODS[operator.removeprefix("INPLACE_")]
-        numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
-        if any(numbers) and method != "mul":
-            return False  # arithmetic, nearly always: a check would cost too much
         name = f"__i{method}__" if is_in_place else f"__{method}__"
+        has_number = any(self._origins.top(depth).is_number for depth in (1, 2))
+        if has_number and method != "mul" and not self._scope.meets_foreign_operators:
+            return False  # arithmetic, nearly always: a check would cost too much
         if name == "__mod__":
             self._look_into_both(i, name)
             return False
@@ -462,7 +482,7 @@ class _Rewriter:
         if name in self._scope.shadowed:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
-            return name in HARMLESS_CALLS
+            return name in HARMLESS_CALLS and name != "type"  # which may make a class
         if name == "sum" and (i.arg == 2 or self._scope.item_by_item):
             return False  # of lists, perhaps, which are looked into
         if name in GOING_THROUGH:
@@ -519,9 +539,11 @@ class _Rewriter:
 
     def _effect(self, i: Any) -> None:
         """Say that something changed, shared or not: a loop that does that is no idle one."""
-        self._emit(assign_item(i.location, effects, 0, True))
+        self._emit(effect(i.location))
 
 
+_DICTIONARIES = {"__dict__": known_functions.dict_of, "keywords": known_functions.keywords_of}
+"""Attributes that are dictionaries with the name of their owner."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
     "LOAD_METHOD": _Rewriter._attribute,
@@ -539,10 +561,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
     "STORE_DEREF": _Rewriter._store_cell,
     "DELETE_DEREF": _Rewriter._delete_cell,
-    "LOAD_GLOBAL": _Rewriter._load_global,
-    "LOAD_FROM_DICT_OR_GLOBALS": _Rewriter._load_global,
-    "STORE_GLOBAL": _Rewriter._store_global,
-    "DELETE_GLOBAL": _Rewriter._delete_global,
+    **dict.fromkeys(NAMING, _Rewriter._name),
     "GET_ITER": _Rewriter._iterate,
     "GET_YIELD_FROM_ITER": _Rewriter._iterate,
     "UNPACK_SEQUENCE": _Rewriter._read_top,
@@ -573,12 +592,5 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "JUMP_BACKWARD": _Rewriter._jump,
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
-    **dict.fromkeys(
-        [
-            f"POP_JUMP_{direction}IF_{outcome}"
-            for direction in ("", "FORWARD_", "BACKWARD_")
-            for outcome in ("TRUE", "FALSE")
-        ],
-        _Rewriter._conditional_jump,
-    ),
+    **dict.fromkeys(CONDITIONAL_JUMPS, _Rewriter._conditional_jump),
 }

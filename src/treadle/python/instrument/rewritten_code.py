@@ -42,7 +42,9 @@ from treadle.python.instrument import (
     emit,
     instructions,
     loops,
+    names,
     opcodes,
+    operands,
     stack_origins,
     variables,
 )
@@ -77,7 +79,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 _REWRITER = (
     rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
-    stack_origins, container_methods, variables,
+    stack_origins, container_methods, variables, operands, names,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
@@ -150,15 +152,18 @@ class RewrittenCode:
 
 def _relevant(scope: Scope, code: types.CodeType) -> Scope:
     """Leave out of a scope what a code object has nothing to do with."""
-    names = facts_of(code).names
+    used = facts_of(code).names
     return Scope(
-        variables={name: value for name, value in scope.variables.items() if name in names},
-        class_names=scope.class_names & names,
-        shadowed=scope.shadowed & names,
-        own=scope.own & names,
-        methods=scope.methods & names,
-        computed=scope.computed & names,
-        has_operators=scope.has_operators,
+        variables={name: value for name, value in scope.variables.items() if name in used},
+        class_names=scope.class_names & used,
+        shadowed=scope.shadowed & used,
+        own=scope.own & used,
+        methods=scope.methods & used,
+        computed=scope.computed & used,
+        specials=scope.specials,
+        meets_foreign_operators=scope.meets_foreign_operators,
+        replaces_specials=scope.replaces_specials,
+        is_executed=scope.is_executed,
         gil=scope.gil,
         item_by_item=scope.item_by_item,
     )
@@ -167,9 +172,12 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
 def _scope_key(module: str, scope: Scope) -> str:
     parts = (
         scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods,
-        scope.computed,
+        scope.computed, scope.specials,
     )  # fmt: skip
-    flags = (scope.gil, scope.item_by_item, scope.has_operators)
+    flags = (
+        scope.gil, scope.item_by_item, scope.meets_foreign_operators, scope.replaces_specials,
+        scope.is_executed,
+    )  # fmt: skip
     return repr((module, flags, *(sorted(part) for part in parts)))
 
 

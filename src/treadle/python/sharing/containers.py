@@ -17,7 +17,7 @@ from __future__ import annotations
 import gc
 import types
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -545,6 +545,8 @@ def whole_write(table: Table, attributes: Iterable[str]) -> Codes:
 
 def _changing_attributes(table: Table) -> list[str]:
     """Return the attributes of an object that are written after publication, in a fixed order."""
+    if table.changing is not None:
+        return table.changing()
     sorts = {table.sort}
     if not isinstance(table, ContainerTable):
         kind = table.owner if isinstance(table, ClassTable) else table.kind
@@ -558,6 +560,7 @@ register(list, ListTable, children.children_of_list, lambda value: value)
 register(bytearray, ListTable)
 register(array, SimpleTable)
 register(dict, DictTable, children.children_of_dict, children.values_and_keys)
+register(defaultdict, DictTable, children.children_of_defaultdict)
 register(set, SetTable, children.children_of_set)
 register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
 register(deque, SimpleTable, children.children_of_sequence)
