@@ -83,13 +83,13 @@ class Memory:
         """Record an access to an attribute, or to an item of one."""
         if self.is_recording:
             name = ".".join(["controller", *map(str, path)])
-            location = self._run.locate(("controller", *path), name, lambda: self._value(path))
+            location = self._run.locate(("controller", *path), name, _not_shown)
             self._run.append(code(location, mode))
 
     def touch_objects(self) -> None:
         """Record that a handler may do anything to what cannot be watched."""
         if self._unwatched:
-            location = self._run.locate(OBJECTS, "controller", lambda: "...")
+            location = self._run.locate(OBJECTS, "controller", _not_shown)
             self._run.append(code(location, Mode.WRITE))
 
     def learn_order(self, path: tuple[Hashable, ...]) -> None:
@@ -102,9 +102,6 @@ class Memory:
         known = self._run.program.knowledge()
         mode = Mode.WRITE if ".".join(map(str, path)) in known else Mode.ADD
         self.touch((*path, "keys"), mode)
-
-    def _value(self, path: tuple[Hashable, ...]) -> object:
-        return self._attributes.get(str(path[0]), "")
 
     # Values
 
@@ -134,6 +131,11 @@ class Memory:
                 todo += [((*path, key), item) for key, item in value.items_plainly()]
             else:
                 yield path, value.plainly() if isinstance(value, _PLAINLY) else value
+
+
+def _not_shown() -> str:
+    """Return what reports show of a value of the controller: they say what it sends instead."""
+    return ""
 
 
 def _is_fixed(value: Any) -> bool:

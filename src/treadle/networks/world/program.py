@@ -50,9 +50,9 @@ class NetworkProgram(Program):
             memory=Memory(self.learn),
         )
         if scenario.starts:
-            self.process(semantics.start, name=f"{CONTROLLER}: start")
-        for sent in net.packets:
-            self.process(semantics.send, sent.name, name=f"{sent.host}: send {sent.name}")
+            self.process(semantics.start, name=f"0:{CONTROLLER}: start")
+        for number, sent in enumerate(net.packets, start=1):
+            self.process(semantics.send, sent.name, name=f"{number}:{sent.host}: send {sent.name}")
 
     def prepare(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
@@ -148,9 +148,8 @@ class _InNetwork(ModelRun):
 
     def child_name(self, parent: int, index: int, name: str) -> str:
         """Return the name of a message: the path that led to it, and what it is."""
-        above = self.name_of(parent)
-        number, colon, _ = above.partition(":")
-        return f"{number if colon and number[0].isdigit() else above}.{index}:{name}"
+        path = f"{self.name_of(parent).partition(':')[0]}.{index}"
+        return f"{path}:{name}"
 
     def say(self, node: str, text: str) -> None:
         """Take note of what happens at a node; only a detailed run does."""
