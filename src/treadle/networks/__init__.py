@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treadle.networks.exploring import check, explore, program
+    from treadle.networks.world.applications import os_ken
     from treadle.networks.world.controller import Barrier, Controller, Event, Switch
     from treadle.networks.world.matching import Action, Match, drop, flood, match, output, set_field
     from treadle.networks.world.network import Network
@@ -42,6 +43,7 @@ __all__ = [
     "isolated",
     "match",
     "never",
+    "os_ken",
     "output",
     "program",
     "quiet",
@@ -52,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "exploring": ("check", "explore", "program"),
+    "world.applications": ("os_ken",),
     "world.controller": ("Barrier", "Controller", "Event", "Switch"),
     "world.matching": ("Action", "Match", "drop", "flood", "match", "output", "set_field"),
     "world.network": ("Network",),

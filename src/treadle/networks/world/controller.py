@@ -26,6 +26,14 @@ class Controller(Remembering):
     """
 
     net: Network
+    leaves_buffered = True
+    """Whether a packet waits in the switch while the controller is asked; else it is sent along."""
+    may_tell_first = False
+    """Whether switches may be told rules while the controller is made."""
+
+    @classmethod
+    def prepare(cls, net: Network) -> None:
+        """Change the packets of a test to what the controller understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,13 @@ class FlowMod:
     match: Header
     priority: int
     actions: Actions | None
+    sweeps: bool = False
+    """Whether it is for all rules that the match covers, and adds none."""
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """All but the switch, as plain data."""
+        return self.match, self.priority, self.actions, self.sweeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +67,12 @@ class PacketOut:
 class Barrier:
     """A barrier request: `yield` it to wait for the reply; else it only orders messages."""
 
-    def __init__(self, switch: str) -> None:
+    is_fixed = True
+
+    def __init__(self, switch: str, *, is_answered: bool = False) -> None:
         self.switch = switch
+        self.is_answered = is_answered
+        """Whether a handler of its own is called with the reply."""
         self.earlier: tuple[int, ...] = ()
         """The messages that it comes after: processes by number."""
 

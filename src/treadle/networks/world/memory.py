@@ -73,9 +73,9 @@ class Memory:
         del self._attributes[name]
         self.touch((name,), Mode.WRITE)
 
-    def names(self) -> list[str]:
-        """Return the names of all attributes."""
-        return list(self._attributes)
+    def unwatch(self) -> None:
+        """Make every handler depend on every other one: they do what cannot be watched."""
+        self._unwatched = True
 
     # Locations
 
@@ -153,15 +153,15 @@ class WatchedDict(MutableMapping[Any, Any]):
         self,
         memory: Memory,
         path: tuple[Hashable, ...],
-        items: Iterable[Any] | dict[Any, Any],
+        items: dict[Any, Any],
         default: Callable[[], Any] | None = None,
     ) -> None:
         self._memory = memory
         self._path = path
         self._default = default
-        self._items = {
-            key: memory.watched(value, (*path, key)) for key, value in dict(items).items()
-        }
+        self._items = items
+        for key, value in items.items():
+            items[key] = memory.watched(value, (*path, key))
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self._items and self._default is not None:
@@ -198,6 +198,23 @@ class WatchedDict(MutableMapping[Any, Any]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Return the value of a key, which is `default` from now on if there was none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def copy(self) -> dict[Any, Any]:
+        """Return a dictionary with the same items."""
+        return dict(self)
+
+    def __or__(self, other: Any) -> dict[Any, Any]:
+        return {**self, **other}
+
+    def __ior__(self, other: Any) -> WatchedDict:
+        self.update(other)
+        return self
+
     def items_plainly(self) -> list[tuple[Any, Any]]:
         """Return the items, unrecorded."""
         return list(self._items.items())
@@ -206,10 +223,11 @@ class WatchedDict(MutableMapping[Any, Any]):
 class WatchedList(MutableSequence[Any]):
     """A list of a controller: one location."""
 
-    def __init__(self, memory: Memory, path: tuple[Hashable, ...], items: Iterable[Any]) -> None:
+    def __init__(self, memory: Memory, path: tuple[Hashable, ...], items: list[Any]) -> None:
         self._memory = memory
         self._path = path
-        self._items = [memory.watched(item, (*path, "items")) for item in items]
+        self._items = items
+        items[:] = [memory.watched(item, (*path, "items")) for item in items]
 
     def _read(self) -> list[Any]:
         self._memory.touch(self._path, Mode.READ)

@@ -178,6 +178,6 @@ def actions_in_words(net: Topology, switch: str, actions: Actions | None) -> str
             words.append(net.ports[switch][args[0]].node)
         elif name == "set_field":
             words.append(fields_in_words(tuple(args)))
-        else:
+        elif name != "notify":
             words.append(name)
     return ", ".join(words)

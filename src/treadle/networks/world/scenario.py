@@ -87,6 +87,7 @@ def scenario(
         raise TreadleError(f"{packets!r} sends no packets: give a function of the network")
     own = net.copy()
     packets(own)
+    policy.prepare(own)
     for name in own.options:
         if name not in NAMES:
             raise TreadleError(f"a network has no option {name!r}: {', '.join(sorted(NAMES))}")

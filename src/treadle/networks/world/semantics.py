@@ -29,6 +29,7 @@ from treadle.networks.world.network import Key, actions_in_words, rule_in_words
 from treadle.networks.world.packets import Copy, Sent
 from treadle.networks.world.places import place_of, refuse
 from treadle.networks.world.properties import BlackHole, Conflict, Loop
+from treadle.networks.world.tables import NOTIFIES
 from treadle.networks.world.waiting import All
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ Process = Iterator[Operation | None]
 CONTROLLER = "controller"
 COPIES = 1000
 """A packet of which there are more copies than that is flooded without end."""
+ASKING: Actions = (("controller",),)
+"""What the rule for packets without a better rule says in many applications."""
 _OVER = object()
 
 
@@ -75,16 +78,11 @@ def start(s: Any) -> Process:
 
 
 def flow_mod(
-    s: Any,
-    switch: str,
-    match: Header,
-    priority: int,
-    actions: Actions | None,
-    after: tuple[int, ...],
+    s: Any, switch: str, message: tuple[Any, ...], after: tuple[int, ...]
 ) -> Process:
     """Change the table of a switch (shm)."""
     yield All.of(s._run, after)
-    s._run.world.flow_mod(FlowMod(switch, match, priority, actions))
+    s._run.world.flow_mod(FlowMod(switch, *message))
 
 
 def packet_out(
@@ -106,6 +104,18 @@ def barrier(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
     for number in earlier:
         yield All.of(s._run, (number,))
         s._run.world.finished(switch, number)
+
+
+def reply(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
+    """Tell the controller that a switch has done what it was told before a barrier."""
+    yield All.of(s._run, earlier)
+    yield from s._run.world.handled(s._run.world.controller.barrier_reply, switch)
+
+
+def removed(s: Any, switch: str, match: Header, priority: int) -> Process:
+    """Tell the controller that a rule is gone."""
+    yield None
+    yield from s._run.world.handled(s._run.world.controller.flow_removed, switch, match, priority)
 
 
 def choice(s: Any, copy: tuple[Any, ...], switch: str, port: int, actions: Actions) -> Process:
@@ -130,7 +140,20 @@ class World:
         self.controller = self.scenario.policy.__new__(self.scenario.policy)
         self.controller.net = self.net
         remember_in(self.state.memory, self.controller)
+        self._outbox = []
         self.controller.__init__()  # type: ignore[misc]
+        self._install_first(self._outbox)
+        self._outbox = None
+
+    def _install_first(self, messages: list[Message]) -> None:
+        """Install what a controller sends while it is made: the switches know it at the start."""
+        for message in messages:
+            if not (isinstance(message, FlowMod) and self.scenario.policy.may_tell_first):
+                raise TreadleError(
+                    f"{self.scenario.policy.__name__}.__init__ sends messages: send them in "
+                    f"`def start(self)`, or use net.install(...) for rules that are there before"
+                )
+            self._table(message.switch).note((message.priority, message.match), message.actions)
 
     # Packets
 
@@ -202,11 +225,9 @@ class World:
             self._drop(copy, switch, "and nobody is asked")
             return
         self.say(switch, f"no rule for {copy.packet}, asks")
-        buffer = self._buffer(switch)
-        if self.options.level == "entry":
-            buffer.note(tuple(copy), port)
-        else:
-            buffer.put(tuple(copy), port)
+        if self.scenario.policy.leaves_buffered:
+            put = self._buffer(switch).put if self.options.level == "table" else self._buffer(switch).note
+            put(tuple(copy), port)
         name = f"{CONTROLLER}: packet-in {copy.packet}"
         self.run.start_process(packet_in, tuple(copy), switch, port, name=name)
 
@@ -219,7 +240,7 @@ class World:
 
     def _apply(self, actions: Actions, copy: Copy, switch: str, port: int) -> None:
         """Do what a rule, or the controller, says."""
-        if actions:
+        if actions and actions != ASKING:
             self.say(switch, f"{copy.packet} → {actions_in_words(self.net, switch, actions)}")
         for name, *args in actions:
             if name == "output":
@@ -231,6 +252,8 @@ class World:
             elif name == "set_field":
                 header = tuple(sorted({**dict(copy.header), **dict(args)}.items()))
                 copy = copy._replace(header=header)
+            elif name == "controller":
+                self._ask(copy, switch, port)
 
     def _forward(self, copy: Copy, node: str, out: int) -> None:
         """Put a packet on a link."""
@@ -266,7 +289,15 @@ class World:
         switch, match, actions = message.switch, message.match, message.actions
         self._touch_switch(switch)
         self.say(switch, rule_in_words(self.net, switch, match, actions))
-        self._table(switch).put((message.priority, match), actions)
+        table = self._table(switch)
+        if message.sweeps:
+            gone = table.sweep(match, actions)
+        else:
+            gone = table.replace((message.priority, match), actions)
+        for (priority, rule), before in gone:
+            if NOTIFIES in before and actions is None:
+                name = f"{CONTROLLER}: flow-removed"
+                self.run.start_process(removed, switch, rule, priority, name=name)
         self._watch()
 
     def packet_out(self, message: PacketOut) -> None:
@@ -356,22 +387,25 @@ class World:
         for at, message in enumerate(outbox):
             if isinstance(message, Barrier):
                 message.earlier = tuple(told.get(message.switch, ()))
+                if message.is_answered:
+                    name = f"{CONTROLLER}: barrier reply of {message.switch}"
+                    self.run.start_process(reply, message.switch, message.earlier, name=name)
                 later = any(other.switch == message.switch for other in outbox[at + 1 :])
                 if later or not any(message is one for one in is_waited):
                     self.state.epochs[self._switches[message.switch]] += 1
             else:
                 told.setdefault(message.switch, []).append(self._under_way(message))
-        words = [self._message_in_words(m) for m in outbox]
-        self.say(CONTROLLER, "; ".join(words) or "does nothing")
+        if not isinstance(waited, GeneratorType):  # else its first step comes now
+            words = [self._message_in_words(message) for message in outbox]
+            self.say(CONTROLLER, ", ".join(words) or "sends nothing")
 
     def _under_way(self, message: FlowMod | PacketOut) -> int:
         """Start a message to a switch; it comes after those that a barrier put before it."""
         switch, after = message.switch, self._before(message.switch)
         if isinstance(message, FlowMod):
             number = self.run.start_process(
-                flow_mod, switch, message.match, message.priority, message.actions, after,
-                name=f"{switch}: flow-mod",
-            )  # fmt: skip
+                flow_mod, switch, message.content, after, name=f"{switch}: flow-mod"
+            )
         else:
             number = self.run.start_process(
                 packet_out, switch, tuple(message.copy), message.port, message.actions,
