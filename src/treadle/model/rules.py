@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.core.events import Mode, code
 
@@ -58,6 +58,9 @@ class Rules:
     """
 
     __slots__ = ("_covers", "_is_whole", "_known", "_name", "_run", "_values")
+
+    mode: ClassVar[Mode] = Mode.ADD
+    """How an entry is made: equal ones commute unless it is a write."""
 
     _run: ModelRun
     _name: str
@@ -132,13 +135,13 @@ class Rules:
         if location is None:
             location = self._locate("entry", key, value)
             known.entries[key, value] = location
-            changed = code(location, Mode.ADD)
+            changed = code(location, self.mode)
             others = known.values.setdefault(key, [])
-            self._link(changed, others, Mode.ADD)
+            self._link(changed, others, self.mode)
             others.append(location)
             asked = [at for question, at in known.questions.items() if self._is_for(key, question)]
             self._link(changed, asked, Mode.READ)
-        return code(location, Mode.ADD)
+        return code(location, self.mode)
 
     def _question(self, question: Hashable) -> int:
         known = self._known
@@ -148,7 +151,7 @@ class Rules:
             answering = [
                 at for (key, _), at in known.entries.items() if self._is_for(key, question)
             ]
-            self._link(code(location, Mode.READ), answering, Mode.ADD)
+            self._link(code(location, Mode.READ), answering, self.mode)
         return code(location, Mode.READ)
 
     def _locate(self, kind: str, *parts: Hashable) -> int:

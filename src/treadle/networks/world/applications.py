@@ -19,7 +19,7 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.networks.world.controller import Barrier, Controller, Event, FlowMod, PacketOut
 from treadle.networks.world.frames import frame_of, openflow_header
-from treadle.networks.world.matching import Actions, Header, IN_PORT
+from treadle.networks.world.matching import Actions, Header
 from treadle.networks.world.memory import Remembering, remember_in
 from treadle.networks.world.network import Network
 from treadle.networks.world.packets import Copy, Sent
@@ -31,7 +31,7 @@ _BLOCKING = ("sleep", "spawn", "spawn_after")
 """Functions of os-ken's hub that need a clock or threads."""
 
 
-def os_ken(app: type, *, connected: bool = True, recorded: bool = False) -> type[Controller]:
+def os_ken(app: Any, *, connected: bool = True, recorded: bool = False) -> type[Controller]:
     """Return a controller that runs an unmodified os-ken application.
 
     The switches are connected when the test begins, and have the rules that the application sends
@@ -39,11 +39,11 @@ def os_ken(app: type, *, connected: bool = True, recorded: bool = False) -> type
     `recorded`, handler calls conflict only by the attributes and items that they access.
     """
     base = _os_ken_app()
-    if not inspect.isclass(app) or not issubclass(app, base):
+    if not (inspect.isclass(app) and issubclass(app, base)):
         raise TreadleError(f"{app!r} is no os-ken application: give a class derived from OSKenApp")
-    if app._CONTEXTS:
+    if contexts := getattr(app, "_CONTEXTS", {}):
         raise TreadleError(
-            f"{app.__name__} asks for the contexts {', '.join(app._CONTEXTS)}, which are other "
+            f"{app.__name__} asks for the contexts {', '.join(contexts)}, which are other "
             f"applications: those are not supported"
         )
     members: dict[str, Any] = {
@@ -75,6 +75,7 @@ class Application(Controller):
     is_recorded: bool
     leaves_buffered = False
     may_tell_first = True
+    equal_rules_commute = False
 
     @classmethod
     def prepare(cls, net: Network) -> None:
@@ -180,7 +181,7 @@ class Application(Controller):
             self._tell_packet(datapath.name, message)
         elif kind == "OFPBarrierRequest":
             is_answered = self.hears("EventOFPBarrierReply")
-            self.net._running.tell(Barrier(datapath.name, is_answered=is_answered))
+            self.net.tell(Barrier(datapath.name, is_answered=is_answered))
         elif kind not in _IGNORED:
             self._refuse(kind)
 
@@ -205,7 +206,7 @@ class Application(Controller):
         sweeps, deletes = commands[message.command]
         actions = None if deletes else self._actions_of_rule(switch, message)
         told = FlowMod(switch, match, message.priority, actions, sweeps)
-        self.net._running.tell(told)
+        self.net.tell(told)
 
     def _actions_of_rule(self, switch: str, message: Any) -> Actions:
         """Return what a rule does: drop, if it says nothing."""
@@ -230,7 +231,7 @@ class Application(Controller):
         actions: Actions | None = tuple(self._actions(switch, message.actions, port))
         if ("table",) in (actions or ()):
             actions = None
-        self.net._running.tell(PacketOut(switch, copy, port, actions or actions, is_buffered=False))
+        self.net.tell(PacketOut(switch, copy, port, actions, is_buffered=False))
 
     def _actions(self, switch: str, actions: Any, port: int = 0) -> list[tuple[Any, ...]]:
         translated = []

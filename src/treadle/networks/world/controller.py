@@ -31,6 +31,9 @@ class Controller(Remembering):
     may_tell_first = False
     """Whether switches may be told rules while the controller is made."""
 
+    equal_rules_commute = True
+    """Whether it makes no difference if a switch is told the same rule again."""
+
     @classmethod
     def prepare(cls, net: Network) -> None:
         """Change the packets of a test to what the controller understands."""
@@ -92,9 +95,7 @@ class Switch:
         self._net = net
         self._tell = tell
 
-    def install(
-        self, match: Match, actions: Action | Sequence[Action], priority: int = 1
-    ) -> None:
+    def install(self, match: Match, actions: Action | Sequence[Action], priority: int = 1) -> None:
         """Tell the switch to add a rule; one of the same match and priority is replaced."""
         what = f"the rule for {self.name}"
         fixed = actions_of(actions, what)
@@ -116,9 +117,7 @@ class Switch:
         self._tell(barrier)
         return barrier
 
-    def packet_out(
-        self, event: Event, actions: Action | Sequence[Action] | None = None
-    ) -> None:
+    def packet_out(self, event: Event, actions: Action | Sequence[Action] | None = None) -> None:
         """Let a packet go that waits in the switch: by these actions, or by the table again."""
         fixed = None
         if actions is not None:

@@ -25,7 +25,8 @@ _PROTOCOLS: dict[Any, dict[str, int]] = {
 
 def mac_of(net: Network, host: str) -> str:
     """Return the address of a host: they are numbered."""
-    return f"00:00:00:00:{net.host_names.index(host) // 255:02x}:{net.host_names.index(host) % 255 + 1:02x}"
+    high, low = divmod(net.host_names.index(host), 255)
+    return f"00:00:00:00:{high:02x}:{low + 1:02x}"
 
 
 def openflow_header(net: Network, sender: str, header: Header) -> Header:
@@ -85,9 +86,7 @@ def frame_of(name: str, header: Header) -> bytes:
         )
     if fields["eth_type"] == _IPV4:
         protocol = fields.get("ip_proto", 253)
-        made.add_protocol(
-            ipv4.ipv4(src=fields["ipv4_src"], dst=fields["ipv4_dst"], proto=protocol)
-        )
+        made.add_protocol(ipv4.ipv4(src=fields["ipv4_src"], dst=fields["ipv4_dst"], proto=protocol))
         if protocol == 6:
             made.add_protocol(tcp.tcp(fields.get("tcp_src", 1024), fields.get("tcp_dst", 80)))
         elif protocol == 17:

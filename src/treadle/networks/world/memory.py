@@ -14,8 +14,15 @@ from __future__ import annotations
 import enum
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping, MutableSequence
-from collections.abc import MutableSet
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+)
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Mode, code
@@ -33,21 +40,21 @@ OBJECTS = ("controller", "objects")
 class Memory:
     """The state of the controller of one run; a shared object of the model."""
 
-    __slots__ = ("_attributes", "_is_ordered", "_run", "_unwatched", "is_recording")
+    __slots__ = ("_attributes", "_learn", "_run", "_unwatched", "is_recording")
 
     _run: ModelRun
-    _is_ordered: Callable[[str], bool]
+    _learn: Callable[[str], None]
     _attributes: dict[str, Any]
 
-    def __init__(self, is_ordered: Callable[[str], bool]) -> None:
-        self._is_ordered = is_ordered
-        """Asked with the name of a dictionary: does the order of its keys matter? And told so."""
+    def __init__(self, learn: Callable[[str], None]) -> None:
+        self._learn = learn
+        """Told the name of a dictionary whose order matters."""
         self._unwatched = False
         self.is_recording = False
 
     def build(self, run: ModelRun, name: str) -> Memory:
         """Return the empty memory of a run."""
-        built = Memory(self._is_ordered)
+        built = Memory(self._learn)
         built._run = run
         built._attributes = {}
         return built
@@ -95,7 +102,7 @@ class Memory:
     def learn_order(self, path: tuple[Hashable, ...]) -> None:
         """Take note that somebody iterates over a dictionary."""
         if self.is_recording:
-            self._is_ordered(".".join(map(str, path)))
+            self._learn(".".join(map(str, path)))
 
     def add_key(self, path: tuple[Hashable, ...]) -> None:
         """Record that a dictionary gets one more key."""
@@ -124,7 +131,9 @@ class Memory:
 
     def _flat(self) -> Iterator[tuple[Any, ...]]:
         """Yield what is remembered: paths and values that are comparable if they are."""
-        todo: list[tuple[tuple[Any, ...], Any]] = [((name,), v) for name, v in self._attributes.items()]
+        todo: list[tuple[tuple[Any, ...], Any]] = [
+            ((name,), v) for name, v in self._attributes.items()
+        ]
         while todo:
             path, value = todo.pop()
             if isinstance(value, WatchedDict):

@@ -1,4 +1,4 @@
-"""A network: a topology, the rules of the start, the packets of a test, and properties of one's own.
+"""A network: topology, rules of the start, the packets of a test, and properties of one's own.
 
 The same class stands for a network while it runs: then `switch` and `path` return switches that
 take messages, and `arrived` and `table` tell what has become of packets and rules.
@@ -10,17 +10,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from treadle.core.errors import TreadleError
+from treadle.core.failure import Failure
 from treadle.networks.world.controller import Controller, FlowMod, Message, Switch
-from treadle.networks.world.matching import Action, Actions, Header, Match, fields_in_words, header_of
+from treadle.networks.world.drawing import picture, tables_after
+from treadle.networks.world.matching import (
+    Action,
+    Actions,
+    Match,
+    header_of,
+)
 from treadle.networks.world.packets import Sent
 from treadle.networks.world.topology import Hop, Topology
+from treadle.networks.world.words import Key
 
 if TYPE_CHECKING:
     from treadle.networks.world.semantics import World
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Key = tuple[int, Header]
-"""Priority and match: by which a rule is replaced or deleted."""
 
 
 class Network(Topology):
@@ -42,6 +48,8 @@ class Network(Topology):
         self.rules: dict[str, dict[Key, Actions]] = {}
         """The rules of the start, by switch."""
         self.packets: list[Sent] = []
+        self.failing: list[tuple[str, str]] = []
+        """Links that go down at some time."""
         self.watching: list[Callable[[Network], object]] = []
         self.at_the_end: list[Callable[[Network], object]] = []
         self._world: World | None = None
@@ -75,6 +83,18 @@ class Network(Topology):
                 raise TreadleError(f"there is a packet {called!r} already: choose another name")
             self.packets.append(Sent(called, group or called, host, header_of(header)))
 
+    def fails(self, link: str) -> None:
+        """Let a link, `"s1-s2"`, go down at any time; what is forwarded into it then is lost.
+
+        The controller is told by `port_status(self, switch, port, is_up)`, if it has that.
+        """
+        self._refuse_running("fails", "net.fails(...) in the function that is checked")
+        one, _, other = link.partition("-")
+        for node, neighbour in ((one, other), (other, one)):
+            if all(peer.node != neighbour for peer in self.ports.get(node, {}).values()):
+                raise TreadleError(f"there is no link {link!r}: write it as net.links() does")
+        self.failing.append((one, other))
+
     def always(self, function: Function) -> Function:
         """Check a property after each step: `def p(net): assert ...`. That costs reduction."""
         self.watching.append(function)
@@ -98,7 +118,7 @@ class Network(Topology):
     def switch(self, name: str | Switch) -> Switch:
         """Return a switch by name."""
         called = self.check_switch(name.name if isinstance(name, Switch) else name)
-        return Switch(self, called, self._tell if self._world is None else self._world.tell)
+        return Switch(self, called, self.tell)
 
     def path(self, switch: str | Switch, host: str) -> list[Hop]:
         """Return the shortest path to a host, as pairs of switch and port."""
@@ -108,8 +128,11 @@ class Network(Topology):
             self.check_host(end)
         return [Hop(self.switch(name), port) for name, port in self.ways(start.name, end)]
 
-    def _tell(self, message: Message) -> None:
-        """Take a rule of the start; other messages need a controller that runs."""
+    def tell(self, message: Message) -> None:
+        """Take a message to a switch: before a run, a rule of the start."""
+        if self._world is not None:
+            self._world.tell(message)
+            return
         if not isinstance(message, FlowMod) or message.actions is None:
             raise TreadleError(
                 "switches take messages from the handlers of a controller: before a run there is "
@@ -154,6 +177,17 @@ class Network(Topology):
         self.check_host(host)
         return [sent.name for sent in self.packets if self._running.has_arrived(sent.name, host)]
 
+    def draw(self, failure: Failure | None = None, step: int | None = None) -> str:
+        """Return the network as a picture (SVG), with the flow tables of a moment.
+
+        Of a failure, that after a step, or after the last one; in a property, that of now.
+        """
+        if failure is not None:
+            return picture(self, tables_after(failure, step))
+        if self._world is None:
+            return picture(self, {name: list(rules.items()) for name, rules in self.rules.items()})
+        return picture(self, {name: self._running.table(name) for name in self.switch_names})
+
     def table(self, switch: str | Switch) -> list[tuple[int, Match, list[Action]]]:
         """Return the rules of a switch: priority, match and actions, highest priority first."""
         name = self.check_switch(switch.name if isinstance(switch, Switch) else switch)
@@ -161,23 +195,3 @@ class Network(Topology):
             (priority, Match(match), [Action(action) for action in actions])
             for (priority, match), actions in self._running.table(name)
         ]
-
-
-def rule_in_words(net: Topology, switch: str, match: Header, actions: Actions | None) -> str:
-    """Return a rule for people to read: what it is for, and where it leads."""
-    return f"{fields_in_words(match)} → {actions_in_words(net, switch, actions)}"
-
-
-def actions_in_words(net: Topology, switch: str, actions: Actions | None) -> str:
-    """Return actions for people to read, with the names of nodes for ports."""
-    if actions is None:
-        return "deleted"
-    words = []
-    for name, *args in actions:
-        if name == "output":
-            words.append(net.ports[switch][args[0]].node)
-        elif name == "set_field":
-            words.append(fields_in_words(tuple(args)))
-        elif name != "notify":
-            words.append(name)
-    return ", ".join(words)

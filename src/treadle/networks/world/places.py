@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from treadle.core.errors import TreadleError
+from treadle.core.frames import is_of_the_user, place_of_exception
 from treadle.core.words import place_in_words
 
 
@@ -21,4 +24,17 @@ def place_of(code: Any) -> str:
 
 def refuse(message: str, place: str) -> NoReturn:
     """Raise an error of use, with the line that is meant."""
-    raise TreadleError(f"{message} ({place})")
+    raise TreadleError(f"{message} ({place})" if place else message)
+
+
+@contextmanager
+def with_line() -> Iterator[None]:
+    """Add the user's line to an error that a handler's code runs into."""
+    try:
+        yield
+    except TreadleError as error:
+        place = place_of_exception(error, lambda file: not is_of_the_user(file))
+        text = str(error)
+        if place is None or text.endswith(")"):
+            raise
+        raise TreadleError(f"{text} ({place_in_words(place)})") from None

@@ -1,4 +1,4 @@
-"""Networks as programs of the model kit: shared cells, processes, and runs that name their nodes."""
+"""Networks as programs of the model kit: shared cells, processes, and runs with nodes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 from treadle.analyses.decisive_reads import EVERYWHERE, OpenSteps
 from treadle.core.events import Codes
 from treadle.core.program import Crash, Restart
-from treadle.core.records import Access, StepRecord
+from treadle.core.records import Access
 from treadle.model.detail import DetailedRun
 from treadle.model.program import PreparedProcess, Program
 from treadle.model.rules import Rules
 from treadle.model.run import ModelRun
-from treadle.networks.world import semantics
+from treadle.networks.world import messages
 from treadle.networks.world.matching import covers
 from treadle.networks.world.memory import Memory
 from treadle.networks.world.scenario import Scenario
 from treadle.networks.world.semantics import CONTROLLER, World
-from treadle.networks.world.tables import FlowTable
+from treadle.networks.world.tables import CountingTable, FlowTable
+from treadle.networks.world.words import table_in_words
 
 
 class NetworkProgram(Program):
@@ -35,14 +36,16 @@ class NetworkProgram(Program):
         self.left: dict[tuple[str, str], None] = {}
         """Packets that were left in the buffer of a switch in some execution."""
         net, is_whole = scenario.net, scenario.options.level == "table"
+        table = FlowTable if scenario.policy.equal_rules_commute else CountingTable
         super().__init__(
             name,
             tables=[
-                FlowTable(net.rules.get(switch), covers, whole=is_whole)
+                table(dict(net.rules.get(switch, {})), covers, whole=is_whole)
                 for switch in net.switch_names
             ],
             buffers=[Rules(whole=is_whole) for _ in net.switch_names],
             epochs=[0] * len(net.switch_names),
+            down=Rules(),
             told=Rules(),
             last=Rules(),
             chosen=Rules(),
@@ -50,9 +53,11 @@ class NetworkProgram(Program):
             memory=Memory(self.learn),
         )
         if scenario.starts:
-            self.process(semantics.start, name=f"0:{CONTROLLER}: start")
+            self.process(messages.start, name=f"0:{CONTROLLER}: start")
         for number, sent in enumerate(net.packets, start=1):
-            self.process(semantics.send, sent.name, name=f"{number}:{sent.host}: send {sent.name}")
+            self.process(messages.send, sent.name, name=f"{number}:{sent.host}: send {sent.name}")
+        for number, link in enumerate(net.failing, start=len(net.packets) + 1):
+            self.process(messages.fail, link, name=f"{number}:{link[0]}: link down")
 
     def prepare(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
@@ -66,9 +71,14 @@ class NetworkProgram(Program):
         Those of handlers; and of packets, whose way decides which link or buffer they touch.
         """
         options = self.scenario.options
-        by_way = options.ordered_links or options.level == "table" or not options.no_conflict
-        is_handler = function in (semantics.packet_in, semantics.start)
-        return EVERYWHERE if is_handler or by_way or self.scenario.net.watching else None
+        net = self.scenario.net
+        is_by_way = (
+            options.ordered_links
+            or options.level == "table"
+            or not options.no_conflict
+            or bool(net.failing or net.watching)
+        )
+        return EVERYWHERE if function in messages.HANDLERS or is_by_way else None
 
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution; with `detail`, recorded in words."""
@@ -105,8 +115,8 @@ class NetworkProgram(Program):
         ]
 
 
-class _InNetwork(ModelRun):
-    """What the two kinds of runs of a network have in common."""
+class NetworkRun(ModelRun):
+    """An execution of a network."""
 
     program: NetworkProgram
     world: World
@@ -115,7 +125,7 @@ class _InNetwork(ModelRun):
         self._found: list[Crash] = []
         self._is_judged = False
         super().__init__(program)
-        self.world = World(self)  # type: ignore[arg-type]
+        self.world = World(self)
 
     @property
     def state(self) -> Any:
@@ -128,7 +138,7 @@ class _InNetwork(ModelRun):
         return self._steps
 
     @property
-    def crashes(self) -> list[Crash]:  # type: ignore[override]
+    def crashes(self) -> list[Crash]:
         """What went wrong: in steps and, once nothing is under way any more, with the end."""
         if not (self._alive or self._is_judged) and self._steps:
             self._is_judged = True
@@ -166,15 +176,12 @@ class _InNetwork(ModelRun):
         super().close()
 
 
-class NetworkRun(_InNetwork):
-    """An execution of a network."""
-
-
-class DetailedNetworkRun(_InNetwork, DetailedRun):
+class DetailedNetworkRun(NetworkRun, DetailedRun):
     """An execution of a network in words: what each node does, step by step."""
 
     def __init__(self, program: NetworkProgram) -> None:
         self._said: list[tuple[str, str]] = []
+        self._shown: dict[str, str] = {}
         super().__init__(program)
 
     def say(self, node: str, text: str) -> None:
@@ -187,7 +194,7 @@ class DetailedNetworkRun(_InNetwork, DetailedRun):
         codes = super().step(process)
         record = self._records[-1]
         node = self._said[0][0] if self._said else _node_of(record.process)
-        words = tuple(_in_words(text) for _, text in self._said)
+        words = tuple(_in_words(text) for _, text in self._said) + self._table_of(node)
         is_user = node == CONTROLLER
         self._records[-1] = replace(
             record,
@@ -200,6 +207,16 @@ class DetailedNetworkRun(_InNetwork, DetailedRun):
         )
         return codes
 
+    def _table_of(self, node: str) -> tuple[Access, ...]:
+        """Return the table of a switch, if it is another one than was shown of it last."""
+        if node not in self.world.net.switch_names:
+            return ()
+        words = table_in_words(self.world.net, node, self.world.rules(node))
+        if self._shown.get(node, "") == words:
+            return ()
+        self._shown[node] = words
+        return (Access("table:", words),)
+
 
 def _node_of(process: str) -> str:
     """Return the node of a process, which its name says."""
@@ -209,6 +226,3 @@ def _node_of(process: str) -> str:
 def _in_words(text: str) -> Access:
     operation, _, location = text.rpartition(" ")
     return Access(operation, location)
-
-
-__all__ = ["DetailedNetworkRun", "NetworkProgram", "NetworkRun", "StepRecord"]

@@ -10,6 +10,7 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.networks.world.controller import Controller
 from treadle.networks.world.network import Network
+from treadle.networks.world.outliving import Outliving
 from treadle.networks.world.properties import Property, checked
 
 LEVELS = ("switch", "table", "entry")
@@ -37,7 +38,9 @@ class Options:
         """Return other options; refuse values that make no sense."""
         options = replace(self, **given)
         if options.level not in LEVELS:
-            raise TreadleError(f"unknown level {options.level!r}: choose one of {', '.join(LEVELS)}")
+            raise TreadleError(
+                f"unknown level {options.level!r}: choose one of {', '.join(LEVELS)}"
+            )
         if not isinstance(options.revisits, int) or options.revisits < 0:
             raise TreadleError(f"revisits must be a number from 0 on, not {options.revisits!r}")
         if options.max_hops is not None and options.max_hops < 1:
@@ -57,6 +60,8 @@ class Scenario:
     policy: type[Controller]
     options: Options
     properties: tuple[Property, ...]
+    outliving: Outliving
+    """What the controller's class must not change."""
 
     @property
     def answers(self) -> bool:
@@ -92,7 +97,7 @@ def scenario(
         if name not in NAMES:
             raise TreadleError(f"a network has no option {name!r}: {', '.join(sorted(NAMES))}")
     options = Options().changed({**own.options, **(given or {})})
-    made = Scenario(own, policy, options, checked(properties, own))
+    made = Scenario(own, policy, options, checked(properties, own), Outliving(policy))
     if not own.packets and not made.starts:
         raise TreadleError("nothing happens: send a packet with net.send(host, dst=...)")
     return made

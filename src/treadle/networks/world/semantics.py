@@ -1,4 +1,4 @@
-"""What messages do: the rules of the thesis, each message a process of one step.
+"""What messages do: the rules of the thesis, each message a process of one step (`messages`).
 
 A guided tour, in the names of the thesis (si, shp, ...; "Verification of SDN", JSS 2021, section
 3). `send` (si) gives a host's packet to its switch. `packet` (shp) looks it up there: it is
@@ -16,112 +16,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code
 from treadle.core.program import Crash, Violation
-from treadle.model.operations import Operation
+from treadle.networks.world import messages
 from treadle.networks.world.controller import Barrier, Event, FlowMod, Message, PacketOut
 from treadle.networks.world.matching import Actions, Header
 from treadle.networks.world.memory import remember_in
-from treadle.networks.world.network import Key, actions_in_words, rule_in_words
 from treadle.networks.world.packets import Copy, Sent
-from treadle.networks.world.places import place_of, refuse
+from treadle.networks.world.places import place_of, refuse, with_line
 from treadle.networks.world.properties import BlackHole, Conflict, Loop
 from treadle.networks.world.tables import NOTIFIES
 from treadle.networks.world.waiting import All
+from treadle.networks.world.words import Key, actions_in_words, rule_in_words
 
 if TYPE_CHECKING:
     from treadle.networks.world.program import NetworkRun
 
-Process = Iterator[Operation | None]
 CONTROLLER = "controller"
 COPIES = 1000
 """A packet of which there are more copies than that is flooded without end."""
 ASKING: Actions = (("controller",),)
 """What the rule for packets without a better rule says in many applications."""
 _OVER = object()
-
-
-# The processes: each waits for its turn, and is one step
-
-
-def send(s: Any, packet: str) -> Process:
-    """Give a host's packet to its switch (si)."""
-    yield None
-    s._run.world.send(packet)
-
-
-def packet(s: Any, copy: tuple[Any, ...], switch: str, port: int, after: tuple[int, ...]) -> Process:
-    """Handle a packet in a switch (shp)."""
-    yield All.of(s._run, after)
-    s._run.world.packet(Copy(*copy), switch, port)
-
-
-def deliver(s: Any, copy: tuple[Any, ...], host: str, after: tuple[int, ...]) -> Process:
-    """Let a packet arrive (hhp)."""
-    yield All.of(s._run, after)
-    s._run.world.deliver(Copy(*copy), host)
-
-
-def packet_in(s: Any, copy: tuple[Any, ...], switch: str, port: int) -> Process:
-    """Ask the controller about a packet (chm)."""
-    yield None
-    yield from s._run.world.packet_in(Copy(*copy), switch, port)
-
-
-def start(s: Any) -> Process:
-    """Let the controller begin."""
-    yield None
-    yield from s._run.world.handled(s._run.world.controller.start)
-
-
-def flow_mod(
-    s: Any, switch: str, message: tuple[Any, ...], after: tuple[int, ...]
-) -> Process:
-    """Change the table of a switch (shm)."""
-    yield All.of(s._run, after)
-    s._run.world.flow_mod(FlowMod(switch, *message))
-
-
-def packet_out(
-    s: Any,
-    switch: str,
-    copy: tuple[Any, ...],
-    port: int,
-    actions: Actions | None,
-    is_buffered: bool,
-    after: tuple[int, ...],
-) -> Process:
-    """Let a packet go that the controller was asked about (so)."""
-    yield All.of(s._run, after)
-    s._run.world.packet_out(PacketOut(switch, Copy(*copy), port, actions, is_buffered))
-
-
-def barrier(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
-    """Wait until a switch has done what it was told before."""
-    for number in earlier:
-        yield All.of(s._run, (number,))
-        s._run.world.finished(switch, number)
-
-
-def reply(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
-    """Tell the controller that a switch has done what it was told before a barrier."""
-    yield All.of(s._run, earlier)
-    yield from s._run.world.handled(s._run.world.controller.barrier_reply, switch)
-
-
-def removed(s: Any, switch: str, match: Header, priority: int) -> Process:
-    """Tell the controller that a rule is gone."""
-    yield None
-    yield from s._run.world.handled(s._run.world.controller.flow_removed, switch, match, priority)
-
-
-def choice(s: Any, copy: tuple[Any, ...], switch: str, port: int, actions: Actions) -> Process:
-    """Be the first of several contradicting rules that is chosen."""
-    yield None
-    s._run.world.choose(Copy(*copy), switch, port, actions)
 
 
 class World:
@@ -210,7 +129,9 @@ class World:
             )
         else:
             for actions in decided:
-                self.run.start_process(choice, tuple(copy), switch, port, actions, name=f"{switch}: choice")
+                self.run.start_process(
+                    messages.choice, tuple(copy), switch, port, actions, name=f"{switch}: choice"
+                )
         return ()
 
     def choose(self, copy: Copy, switch: str, port: int, actions: Actions) -> None:
@@ -226,17 +147,32 @@ class World:
             return
         self.say(switch, f"no rule for {copy.packet}, asks")
         if self.scenario.policy.leaves_buffered:
-            put = self._buffer(switch).put if self.options.level == "table" else self._buffer(switch).note
+            put = (
+                self._buffer(switch).put
+                if self.options.level == "table"
+                else self._buffer(switch).note
+            )
             put(tuple(copy), port)
         name = f"{CONTROLLER}: packet-in {copy.packet}"
-        self.run.start_process(packet_in, tuple(copy), switch, port, name=name)
+        self.run.start_process(messages.packet_in, tuple(copy), switch, port, name=name)
 
     def _drop(self, copy: Copy, switch: str, why: str) -> None:
-        self.say(switch, f"no rule for {copy.packet}, dropped")
+        self._lose(copy, switch, f"is dropped at {switch}: no rule says so, {why}")
+
+    def _lose(self, copy: Copy, node: str, how: str) -> None:
+        self.say(
+            node, f"no rule for {copy.packet}, dropped" if "rule" in how else f"loses {copy.packet}"
+        )
         if self.options.no_black_hole:
-            self._violated(
-                BlackHole(f"packet {copy.packet} is dropped at {switch}: no rule says so, {why}")
-            )
+            self._violated(BlackHole(f"packet {copy.packet} {how}"))
+
+    def _refuse_flood(self, copy: Copy) -> NoReturn:
+        handler = getattr(self.scenario.policy, "packet_in", None)
+        refuse(
+            f"there are more than {COPIES} copies of packet {copy.packet}: a flood on a cycle "
+            f"never ends; give max_hops, or fewer revisits",
+            place_of(handler) if handler else "",
+        )
 
     def _apply(self, actions: Actions, copy: Copy, switch: str, port: int) -> None:
         """Do what a rule, or the controller, says."""
@@ -259,19 +195,39 @@ class World:
         """Put a packet on a link."""
         self._copies[copy.packet] = made = self._copies.get(copy.packet, 0) + 1
         if made > COPIES:
-            raise TreadleError(
-                f"there are more than {COPIES} copies of packet {copy.packet}: a flood on a cycle "
-                f"never ends; give max_hops, or fewer revisits"
-            )
+            self._refuse_flood(copy)
         peer = self.net.ports[node][out]
+        if self._is_down(node, peer.node):
+            self._lose(copy, node, f"is lost on the link from {node} to {peer.node}: it is down")
+            return
         name = f"{peer.node}: packet {copy.packet}"
         after = self._behind("link", f"{node}:{out}") if self.options.ordered_links else ()
         if peer.node in self._switches:
-            made = self.run.start_process(packet, tuple(copy), peer.node, peer.port, after, name=name)
+            made = self.run.start_process(
+                messages.packet, tuple(copy), peer.node, peer.port, after, name=name
+            )
         else:
-            made = self.run.start_process(deliver, tuple(copy), peer.node, after, name=name)
+            made = self.run.start_process(
+                messages.deliver, tuple(copy), peer.node, after, name=name
+            )
         if self.options.ordered_links:
             self.state.last.note(("link", f"{node}:{out}"), made)
+
+    def fail(self, one: str, other: str) -> None:
+        """Let a link go down, and tell the controller."""
+        self.say(one, f"link to {other} goes down")
+        self.state.down.put(tuple(sorted((one, other))), True)
+        for switch, neighbour in ((one, other), (other, one)):
+            if switch in self._switches and hasattr(type(self.controller), "port_status"):
+                name = f"{CONTROLLER}: port-status of {switch}"
+                port = self.net.port_to(switch, neighbour)
+                self.run.start_process(messages.port_status, switch, port, name=name)
+        self._watch()
+
+    def _is_down(self, one: str, other: str) -> bool:
+        link = tuple(sorted((one, other)))
+        is_watched = any(tuple(sorted(ends)) == link for ends in self.net.failing)
+        return is_watched and bool(self.state.down.look(link))
 
     def deliver(self, copy: Copy, host: str) -> None:
         """Let a packet arrive at a host."""
@@ -297,7 +253,7 @@ class World:
         for (priority, rule), before in gone:
             if NOTIFIES in before and actions is None:
                 name = f"{CONTROLLER}: flow-removed"
-                self.run.start_process(removed, switch, rule, priority, name=name)
+                self.run.start_process(messages.removed, switch, rule, priority, name=name)
         self._watch()
 
     def packet_out(self, message: PacketOut) -> None:
@@ -336,12 +292,12 @@ class World:
 
     # The controller
 
-    def packet_in(self, copy: Copy, switch: str, port: int) -> Process:
+    def packet_in(self, copy: Copy, switch: str, port: int) -> messages.Process:
         """Ask the controller about a packet."""
         event = Event(self.net.switch(switch), port, copy)
-        yield from self.handled(self.controller.packet_in, event)  # type: ignore[attr-defined]
+        yield from self.handled(self.controller.packet_in, event)
 
-    def handled(self, handler: Callable[..., Any], *args: Any) -> Process:
+    def handled(self, handler: Callable[..., Any], *args: Any) -> messages.Process:
         """Run a handler of the controller, up to its end or its next barrier in each step."""
         told: dict[str, list[int]] = {}
         """What it has told each switch, and does not know to be done."""
@@ -367,13 +323,15 @@ class World:
         self._outbox, memory.is_recording = [], True
         waited: Any = None
         try:
-            waited = advance()
+            with with_line():
+                waited = advance()
             return waited if generator is None else _barriers(waited, generator)
         finally:
             memory.is_recording = False
             memory.touch_objects()
             outbox, self._outbox = self._outbox, None
             self._tell_switches(outbox, told, waited)
+            self.scenario.outliving.check()
 
     def tell(self, message: Message) -> None:
         """Take a message of the controller to a switch."""
@@ -381,7 +339,9 @@ class World:
             raise TreadleError("switches take messages from the handlers of a controller only")
         self._outbox.append(message)
 
-    def _tell_switches(self, outbox: list[Message], told: dict[str, list[int]], waited: Any) -> None:
+    def _tell_switches(
+        self, outbox: list[Message], told: dict[str, list[int]], waited: Any
+    ) -> None:
         """Put the messages of a handler under way."""
         is_waited = waited if isinstance(waited, list | tuple) else [waited]
         for at, message in enumerate(outbox):
@@ -389,7 +349,9 @@ class World:
                 message.earlier = tuple(told.get(message.switch, ()))
                 if message.is_answered:
                     name = f"{CONTROLLER}: barrier reply of {message.switch}"
-                    self.run.start_process(reply, message.switch, message.earlier, name=name)
+                    self.run.start_process(
+                        messages.reply, message.switch, message.earlier, name=name
+                    )
                 later = any(other.switch == message.switch for other in outbox[at + 1 :])
                 if later or not any(message is one for one in is_waited):
                     self.state.epochs[self._switches[message.switch]] += 1
@@ -404,11 +366,11 @@ class World:
         switch, after = message.switch, self._before(message.switch)
         if isinstance(message, FlowMod):
             number = self.run.start_process(
-                flow_mod, switch, message.content, after, name=f"{switch}: flow-mod"
+                messages.flow_mod, switch, message.content, after, name=f"{switch}: flow-mod"
             )
         else:
             number = self.run.start_process(
-                packet_out, switch, tuple(message.copy), message.port, message.actions,
+                messages.packet_out, switch, tuple(message.copy), message.port, message.actions,
                 message.is_buffered, after, name=f"{switch}: packet-out {message.copy.packet}",
             )  # fmt: skip
         self.state.told.note((switch, number), self._epoch(switch) + 1)
@@ -439,7 +401,9 @@ class World:
         for one in barriers:
             if one.earlier:
                 name = f"{one.switch}: barrier"
-                requests.append(self.run.start_process(barrier, one.switch, one.earlier, name=name))
+                requests.append(
+                    self.run.start_process(messages.barrier, one.switch, one.earlier, name=name)
+                )
             told[one.switch] = [n for n in told.get(one.switch, ()) if n not in one.earlier]
         return tuple(requests)
 
@@ -481,10 +445,13 @@ class World:
 
     def table(self, switch: str) -> list[tuple[Key, Actions]]:
         """Return the rules of a switch, highest priority first."""
-        table = self._table(switch)
         if not self._is_over:
-            table.look_at_all()
-        return sorted(table.entries(), key=lambda rule: (-rule[0][0], repr(rule)))
+            self._table(switch).look_at_all()
+        return self.rules(switch)
+
+    def rules(self, switch: str) -> list[tuple[Key, Actions]]:
+        """Return the rules of a switch, highest priority first, unrecorded."""
+        return sorted(self._table(switch).entries(), key=lambda rule: (-rule[0][0], repr(rule)))
 
     def buffered(self) -> list[tuple[str, str]]:
         """Return the packets that wait in buffers at the end: switch and packet."""

@@ -19,7 +19,7 @@ NOTIFIES = ("notify",)
 
 
 class FlowTable(Rules):
-    """The flow table of a switch."""
+    """The flow table of a switch: equal rules commute."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class FlowTable(Rules):
 
     def replace(self, key: Hashable, actions: Actions | None) -> list[tuple[Any, Any]]:
         """Add, change or delete the rule of a key; return the rule that was there before."""
-        before = [(key, self._values[key])] if key in self._values else []
+        before: list[tuple[Any, Any]] = [(k, v) for k, v in self._values.items() if k == key]
         is_told = any(NOTIFIES in rule for _, rule in before)
         self._touch(Mode.WRITE if is_told else Mode.READ)
         self.put(key, actions)
@@ -46,5 +46,15 @@ class FlowTable(Rules):
 
     def _touch(self, mode: Mode) -> None:
         """Record that rules were touched one by one, or all of them."""
-        location = self._run.locate((self._name, "sweeps"), f"{self._name} as a whole", self.entries)
+        location = self._run.locate(
+            (self._name, "sweeps"), f"{self._name} as a whole", self.entries
+        )
         self._run.append(code(location, mode))
+
+
+class CountingTable(FlowTable):
+    """A flow table in which a rule that comes again is a change: its counters begin anew."""
+
+    __slots__ = ()
+
+    mode = Mode.WRITE

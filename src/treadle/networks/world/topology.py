@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,11 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from treadle.core.errors import TreadleError
 
 if TYPE_CHECKING:
-    import networkx
+    pass
 
 _END = re.compile(r"(?P<node>[^:]+)(:(?P<port>\d+))?")
-HOST_PORT = 1
-"""The port of a host that has one link."""
 
 
 class Hop(NamedTuple):
@@ -125,7 +124,9 @@ class Topology:
         self.switches(topo.switches()).hosts(topo.hosts())
         for one, other in topo.links():
             ports = topo.port(one, other)
-            self.link(*((node, port or None) for node, port in zip((one, other), ports, strict=True)))
+            self.link(
+                *((node, port or None) for node, port in zip((one, other), ports, strict=True))
+            )
         return self
 
     def _add_graph(self, graph: Any) -> Self:
@@ -175,7 +176,7 @@ class Topology:
             nodes = nx.shortest_path(graph, switch, node)
         except nx.NetworkXNoPath:
             raise TreadleError(f"no path leads from {switch} to {node}: add a link") from None
-        return [(one, self.port_to(one, other)) for one, other in zip(nodes, nodes[1:], strict=False)]
+        return [(one, self.port_to(one, other)) for one, other in itertools.pairwise(nodes)]
 
     def port_to(self, node: str, neighbour: str) -> int:
         """Return the port of a node that leads to a neighbour."""
