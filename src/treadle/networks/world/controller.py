@@ -79,6 +79,10 @@ class Barrier:
         self.earlier: tuple[int, ...] = ()
         """The messages that it comes after: processes by number."""
 
+    def fingerprint_of(self) -> object:
+        """Return what it waits for, for the state's fingerprint."""
+        return self.switch, self.earlier
+
 
 Message = FlowMod | PacketOut | Barrier
 
@@ -134,6 +138,10 @@ class Switch:
     def __repr__(self) -> str:
         return self.name
 
+    def fingerprint_of(self) -> object:
+        """Return the name, for the state's fingerprint."""
+        return self.name
+
 
 class Event:
     """A packet-in: which switch asks, through which port the packet came, and the packet."""
@@ -150,3 +158,7 @@ class Event:
 
     def __repr__(self) -> str:
         return f"<packet-in of {self.packet.name} at {self.switch.name}:{self.port}>"
+
+    def fingerprint_of(self) -> object:
+        """Return what it is about, for the state's fingerprint."""
+        return "event", (self.switch.name, self.port, tuple(self.copy))

@@ -93,7 +93,7 @@ def agrees(wanted: Any, value: Any) -> bool:
     >>> agrees("10.0.0.0/8", "10.1.2.3"), agrees(22, 22), agrees("h1", "h2")
     (True, True, False)
     """
-    if wanted == value and type(wanted) is type(value):
+    if wanted == value:
         return True
     if not (isinstance(wanted, str) and isinstance(value, str) and "/" in wanted):
         return False

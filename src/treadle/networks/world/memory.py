@@ -367,6 +367,10 @@ class Remembering:
         else:
             memory.delete(name)
 
+    def fingerprint_of(self) -> object:
+        """Stand for the object in a state's fingerprint; what it remembers is compared once."""
+        return type(self).__name__
+
 
 def remember_in(memory: Memory, thing: Remembering) -> None:
     """Keep the attributes of an object in a memory from now on."""

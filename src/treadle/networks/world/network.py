@@ -175,7 +175,8 @@ class Network(Topology):
     def arrivals(self, host: str) -> list[str]:
         """Return the packets that have arrived at a host."""
         self.check_host(host)
-        return [sent.name for sent in self.packets if self._running.has_arrived(sent.name, host)]
+        has_arrived = self._running.has_arrived
+        return [sent.name for sent in self.packets if has_arrived(sent.name, host)]
 
     def draw(self, failure: Failure | None = None, step: int | None = None) -> str:
         """Return the network as a picture (SVG), with the flow tables of a moment.
@@ -187,6 +188,10 @@ class Network(Topology):
         if self._world is None:
             return picture(self, {name: list(rules.items()) for name, rules in self.rules.items()})
         return picture(self, {name: self._running.table(name) for name in self.switch_names})
+
+    def fingerprint_of(self) -> object:
+        """Stand for the network in a state's fingerprint; what runs in it is compared once."""
+        return "network"
 
     def table(self, switch: str | Switch) -> list[tuple[int, Match, list[Action]]]:
         """Return the rules of a switch: priority, match and actions, highest priority first."""

@@ -63,3 +63,7 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"<packet {self.name}>"
+
+    def fingerprint_of(self) -> object:
+        """Return name and header, for the state's fingerprint."""
+        return self.name, tuple(self._fields.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any, NoReturn
 from treadle.core.errors import TreadleError
 from treadle.core.frames import is_of_the_user, place_of_exception
 from treadle.core.words import place_in_words
+
+_HAS_PLACE = re.compile(r":\d+\)$")
 
 
 def place_of(code: Any) -> str:
@@ -35,6 +38,6 @@ def with_line() -> Iterator[None]:
     except TreadleError as error:
         place = place_of_exception(error, lambda file: not is_of_the_user(file))
         text = str(error)
-        if place is None or text.endswith(")"):
+        if place is None or _HAS_PLACE.search(text):
             raise
         raise TreadleError(f"{text} ({place_in_words(place)})") from None
