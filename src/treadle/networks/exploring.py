@@ -52,11 +52,12 @@ def explore(
     `level` (`entry`, `table` or `switch`: what two messages to a switch conflict by), `ordered`,
     `ordered_links`, `revisits` and `max_hops` (see `Network`).
 
-    >>> net = Network().switches("s1").hosts("h1 h2").links("h1-s1", "h2-s1")
-    >>> class Hub(Controller):
+    >>> import treadle.networks as sdn
+    >>> net = sdn.Network().switches("s1").hosts("h1 h2").links("h1-s1", "h2-s1")
+    >>> class Hub(sdn.Controller):
     ...     def packet_in(self, event):
-    ...         event.switch.packet_out(event, flood())
-    >>> result = explore(net, Hub, lambda net: net.send("h1", dst="h2"))
+    ...         event.switch.packet_out(event, sdn.flood())
+    >>> result = sdn.explore(net, Hub, lambda net: net.send("h1", dst="h2"))
     >>> result.executions, result.ok
     (1, True)
     """
