@@ -235,11 +235,12 @@ def test_every_schedule_explores_the_same(schedule: str) -> None:
 def test_kinds_are_known_everywhere() -> None:
     from treadle.networks.front_end import NETWORKS
     from treadle.networks.world import properties
-    from treadle.session.front_ends import kinds as known
+    from treadle.session.front_ends import FRONT_ENDS
 
     declared = {
         value.kind
         for value in vars(properties).values()
         if isinstance(value, type) and issubclass(value, properties.Violation) and value.kind
     }
-    assert declared == set(NETWORKS.kinds) <= set(known())
+    assert declared == set(NETWORKS.kinds)
+    assert FRONT_ENDS["networks"] is NETWORKS
