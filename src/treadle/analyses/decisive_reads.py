@@ -55,6 +55,8 @@ class OpenSteps:
     after: frozenset[int]
     """Instruction offsets (`f_lasti`) of a suspended generator; empty also if `everywhere`."""
     everywhere: bool = False
+    computes: bool = True
+    """Whether something that it read may be in what it stores."""
 
     @property
     def any(self) -> bool:
@@ -72,7 +74,8 @@ def open_steps(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> OpenS
         return EVERYWHERE
     places = {origin for origin in analysis.open if origin is not None}
     shifted = {(line + shift[0], column + shift[1]) for line, column in places}
-    return OpenSteps(None in analysis.open, _offsets(function.__code__, shifted))
+    offsets = _offsets(function.__code__, shifted)
+    return OpenSteps(None in analysis.open, offsets, computes=analysis.computes)
 
 
 def _analysed(
@@ -211,6 +214,8 @@ class _Analysis:
         self.open: set[Origin] = set()
         self.decisive: dict[Origin, Taint] = {None: _NOTHING}
         self.doubtful: dict[Origin, Taint] = {None: _NOTHING}
+        self.computes = False
+        """Whether a value that is stored depends on a read."""
         self._state_name = state_name
         self._kinds = kinds
         self._breaks: list[_State] = []
@@ -374,6 +379,8 @@ class _Analysis:
                 self._store_one(element, origin, path, tainted)
         elif self._access_shared(target, origin, path) is None:
             raise _OpaqueError
+        else:
+            self.computes |= bool(tainted)
 
     def _value(self, node: ast.expr, origin: Origin, path: _Path) -> Taint:
         """Return which reads a value depends on."""

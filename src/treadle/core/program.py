@@ -253,6 +253,9 @@ class Program(ABC):
         """Options that it takes to run the program in the same way again."""
         return {}
 
+    def name_values(self, wanted: bool) -> None:  # noqa: B027 - most cannot tell
+        """Let steps say which values they store (`Mode.STORED`), or not, from the next run on."""
+
     # What it learns
 
     def knowledge(self) -> tuple[str, ...]:

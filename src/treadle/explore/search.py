@@ -46,6 +46,7 @@ class Search:
         listener: Listener | None = None,
     ) -> None:
         self.program = program
+        program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)
         self.choose = choose
         self.budget = budget

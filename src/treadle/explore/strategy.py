@@ -55,6 +55,8 @@ class Algorithm(ABC):
     """Whether equivalent executions are explored more than once."""
     never_blocks: ClassVar[bool] = False
     """Whether no execution is begun that turns out to be redundant."""
+    knows_values: ClassVar[bool] = True
+    """Whether two stores of the same value are independent; not for those that compare states."""
     is_guided: ClassVar[bool] = False
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
     trace_type: ClassVar[type[Trace]] = Trace

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import types
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -40,8 +40,9 @@ from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None]
-"""Number, function, arguments, whether it starts at its first yield, and its open steps if any."""
+PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None, bool]
+"""Number, function, arguments, whether it starts at its first yield, its open steps if any, and
+whether it stores nothing that it has read."""
 
 
 class Program(programs.Program):
@@ -73,6 +74,9 @@ class Program(programs.Program):
         self.kept: dict[Hashable, Any] = {}
         self.declared: list[tuple[int, Callable[..., Any], tuple[Any, ...]]] = []
         self.daemons: frozenset[int] = frozenset()
+        self.names_values = False
+        self.stored: defaultdict[int, dict[tuple[type, Any], int]] = defaultdict(dict)
+        """Codes of the values that were stored in a location, by type and value."""
         self._beginnings: dict[Hashable, bool] = {}
         self._prepared: list[PreparedProcess] = []
         self._finished_log: list[int] = []
@@ -210,7 +214,11 @@ class Program(programs.Program):
         """Find out how a process is created: from its first yield? with open steps?"""
         steps = self.open_steps(function) if _is_closed(function, args) else EVERYWHERE
         is_primed = self._begins_with_yield(number, function, args)
-        return number, function, args, is_primed, steps if steps.any else None
+        return number, function, args, is_primed, steps if steps.any else None, not steps.computes
+
+    def name_values(self, wanted: bool) -> None:
+        """Let steps say which values they store, if the process does not compute them."""
+        self.names_values = wanted
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

@@ -59,10 +59,14 @@ class ModelRun(Run):
         self._open: dict[int, OpenSteps] = {}
         """Processes that have open steps at all."""
         self._next_is_open: set[int] = set()
+        self.naming: set[int] = set()
+        """Processes that say which values they store."""
         self._state = state = program.build_state(self)
-        for number, function, args, is_primed, steps in program.prepared():
+        for number, function, args, is_primed, steps, names_values in program.prepared():
             generator = function(state, *args)
             self._alive[number] = generator.send
+            if names_values and program.names_values:
+                self.naming.add(number)
             if is_primed or steps is not None:
                 self._begin(number, generator, is_primed, steps)
 
@@ -283,7 +287,10 @@ class ModelRun(Run):
         self.program.check_generator(function)
         generator = function(self._state, *args)
         self._alive[number] = generator.send
-        self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
+        *_, is_primed, steps, names_values = self.program.prepare(number, function, args)
+        self._begin(number, generator, is_primed, steps)
+        if names_values and self.program.names_values:
+            self.naming.add(number)
         self._spawned.append(number)
         self._spawned_code[number] = function, args
         if daemon:

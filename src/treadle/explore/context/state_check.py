@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _NO_WRITE = {
     Mode.READ, Mode.NEED, Mode.AWAIT,
-    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP,
+    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED,
 }  # fmt: skip
 
 _KEPT = 100_000

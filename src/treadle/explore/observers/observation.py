@@ -206,7 +206,7 @@ def dependent_events(footprint: Footprint, touched: list[int], overwriting: list
         for key in footprint.conflicts:
             mask |= touched[key]
         return mask
-    for key in footprint.conflicts:
+    for key in footprint.conflict_set:
         if key in overwritten:
             mask |= touched[key] & ~overwriting[key]
         else:
