@@ -211,7 +211,7 @@ MUTANTS = [
            "if outcome != BLOCKED or may_differ or run.blocked():",
            "if outcome != BLOCKED or run.blocked():"),
     Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
-           "        if is_stopped:\n", "        if is_stopped and not self.footprints:\n"),
+           "        if looks:\n", "        if looks and not self.footprints:\n"),
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import treadle
 from algorithms import coarser
-from conditional_programs import SHAPES, Process, can_be_observed, draw, missed
+from conditional_programs import SHAPES, Process, draw, missed
 from treadle.explore.choosers import SCHEDULES
 
 in_every_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
@@ -66,8 +66,6 @@ def test_no_final_state_is_missed(processes: list[Process], algorithm: str, sche
 @by_every_algorithm
 def test_random_programs(shape: str, algorithm: str) -> None:
     """500 programs in all for each algorithm; `scripts/conditional.py` runs more."""
-    if "observers" in algorithm and not can_be_observed(SHAPES[shape]):
-        pytest.skip("nobody can look at the end")
     schedules = list(SCHEDULES)
     for number in range(125):
         processes = draw(random.Random(number), SHAPES[shape])

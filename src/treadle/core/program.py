@@ -36,6 +36,8 @@ class Crash:
     exception: BaseException
     kind: str = ""
     """What sort of failure it is, if the front end declares one for it."""
+    is_final: bool = False
+    """Whether no process failed, but what should hold of every final state does not."""
 
 
 @dataclass(slots=True)
@@ -240,6 +242,11 @@ class Program(ABC):
     def controlled(self) -> AbstractContextManager[object]:
         """Return the context in which executions can be started; entering it twice is harmless."""
         return nullcontext()
+
+    @property
+    def looks_at_end(self) -> bool:
+        """Whether somebody looks at all that is shared when an execution is over."""
+        return False
 
     # How it is run
 

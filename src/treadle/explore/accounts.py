@@ -49,7 +49,8 @@ class Accounts:
             self._report(Failure.of_crash(self._program, crash, schedule))
 
     def _report_deadlock(self, run: Run, ending: Ending) -> None:
-        if ending.waits and not run.crashes:  # after a crash, others may wait only because of it
+        crashed = any(not crash.is_final for crash in run.crashes)
+        if ending.waits and not crashed:  # after a crash, others may wait only because of it
             self._report(Failure.of_deadlock(ending, self.schedule()))
 
     def _report_races(self) -> None:

@@ -150,13 +150,13 @@ class Raised:
     """What calling a function of the model gave, if it raised: true, and can be raised again."""
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
+        self.error = error
 
     def again(self) -> NoReturn:
         """Raise it; not as StopIteration, which would look like the end of the process."""
-        if isinstance(self._error, StopIteration):
-            raise RuntimeError("a condition raised StopIteration") from self._error
-        raise self._error
+        if isinstance(self.error, StopIteration):
+            raise RuntimeError("a condition raised StopIteration") from self.error
+        raise self.error
 
 
 _SAFE_BUILTINS = frozenset(

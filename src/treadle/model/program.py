@@ -39,6 +39,7 @@ from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Check = TypeVar("Check", bound=Callable[..., object])
 
 PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None, bool]
 """Number, function, arguments, whether it starts at its first yield, its open steps if any, and
@@ -74,6 +75,7 @@ class Program(programs.Program):
         self.kept: dict[Hashable, Any] = {}
         self.declared: list[tuple[int, Callable[..., Any], tuple[Any, ...]]] = []
         self.daemons: frozenset[int] = frozenset()
+        self.finals: list[Callable[[State], object]] = []
         self.names_values = False
         self.stored: defaultdict[int, dict[tuple[type, Any], int]] = defaultdict(dict)
         """Codes of the values that were stored in a location, by type and value."""
@@ -160,6 +162,32 @@ class Program(programs.Program):
         if daemon:
             self.daemons |= {number}
         return function
+
+    def finally_(self, function: Check) -> Check:
+        """Have a function called at the end of every execution, deadlocked ones too: a decorator.
+
+        It is given the final state, which it may only read, and fails by `assert`. It is no process
+        and costs no reduction, except where writes that nobody looks at are not ordered.
+
+        >>> program = Program(x=0)
+        >>> @program.process
+        ... def writer(s):
+        ...     yield
+        ...     s.x = 1
+        >>> @program.finally_
+        ... def it_is_written(s):
+        ...     assert s.x == 2
+        >>> import treadle
+        >>> treadle.explore(program).failures[0].kind
+        'assertion'
+        """
+        self.finals.append(function)
+        return function
+
+    @property
+    def looks_at_end(self) -> bool:
+        """Whether somebody looks at all that is shared when an execution is over."""
+        return bool(self.finals)
 
     def _free_name(self, wanted: str) -> str:
         name, count = wanted, 1

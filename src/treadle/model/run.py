@@ -34,6 +34,10 @@ TOUCHED_OUTSIDE = (
 )
 
 
+NOBODY = -1
+"""The process that runs when none does."""
+
+
 class ModelRun(Run):
     """An execution of a `treadle.model.Program`; implements `treadle.core.program.Run`."""
 
@@ -55,6 +59,7 @@ class ModelRun(Run):
         self._foresight: dict[int, Foresight | None] = {}
         self._children: dict[int, int] = {}
         self._daemons = program.daemons
+        self._finals = program.finals
         self._built_locks: dict[int, Lock] = {}
         self._open: dict[int, OpenSteps] = {}
         """Processes that have open steps at all."""
@@ -108,9 +113,21 @@ class ModelRun(Run):
         if self._open:
             self._mark_open(process)
         codes = tuple(log)
+        if self._finals and self._oldest() < 0:
+            self._check_end(process)
         log.clear()
         self._steps += 1
         return codes
+
+    def _check_end(self, process: int) -> None:
+        """Look at the final state, after a step of a process, with what was given to `finally_`."""
+        for check in self._finals:
+            self._log.clear()
+            value = self.as_process(NOBODY, check, self._state)
+            if any(mode_of(access) is not Mode.READ for access in self._log):
+                raise TreadleError("a function given to @program.finally_ must only read")
+            if isinstance(value, Raised):
+                self.crashes.append(Crash(process, self._steps, value.error, is_final=True))
 
     def offer(self, operation: Offered) -> Offered:
         """Note an operation that was made to be yielded, so that a forgotten yield is noticed."""
@@ -172,7 +189,7 @@ class ModelRun(Run):
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
         )  # fmt: skip
-        log, has_open = self._log, self._open
+        log, has_open = self._log, self._open or self._finals
         for index in range(length):
             process = processes[index]
             if not has_open and process not in announced and process in alive:
