@@ -23,7 +23,7 @@ from treadle.model import Program
 
 WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}
-NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED}
+NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK}
 
 Step = tuple[str, Codes]
 """The process of a step, and what it accessed."""

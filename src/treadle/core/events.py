@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-_MODE_BITS = 4
+_MODE_BITS = 5
 _MODES = (1 << _MODE_BITS) - 1
 
 
@@ -53,6 +53,8 @@ class Mode(IntEnum):
     """Needs a unit of a resource to be there, as `TAKE` does, and leaves it there."""
     STORED = 15
     """No access: names the value that the `STORE` just before it put there."""
+    BLOCK = 16
+    """No access: names the code that the step ran, if it may be independent by a constraint."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -160,6 +162,7 @@ class Footprint:
     __slots__ = (
         "accessed",
         "awaits",
+        "block",
         "brings",
         "codes",
         "conflict_set",
@@ -208,6 +211,8 @@ class Footprint:
     """The compare-and-swap that the step is, if it is one and nothing else."""
     open: bool
     """Whether the step may access other locations when it reads other values."""
+    block: int
+    """The code that it ran, by number, if it may be independent by a constraint; else -1."""
     exclusive: bool
     """Whether the step can be disabled, or is a compare-and-swap."""
     guarded: bool
@@ -240,6 +245,7 @@ class Footprint:
         self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
         self.joins = tuple(by_mode[Mode.JOIN])
+        self.block = by_mode[Mode.BLOCK][0] if by_mode[Mode.BLOCK] else -1
         self.swap = self._lone_swap()
         self.open = bool(by_mode[Mode.OPEN] or (by_mode[Mode.SWAP] and self.swap is None))
         self.exclusive = bool(self.takes or self.needs or self.awaits or self.swap is not None)

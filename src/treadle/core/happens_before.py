@@ -155,9 +155,13 @@ class Trace:
         """Return the mask of the events that are dependent with a step: those that conflict."""
         return conflicting(step, self.touched)
 
-    def are_dependent(self, step: Footprint, other: Footprint) -> bool:
-        """Tell whether two steps that can be taken here are dependent."""
-        return step.conflicts_with(other)
+    def would_depend(self, e: int, process: int, step: Footprint, past: int, within: int) -> bool:
+        """Tell whether a step after the events of `within` is dependent with an event before it.
+
+        `past` is what happens before it whatever it accesses.
+        """
+        del process, past, within
+        return step.conflicts_with(self.footprints[e])
 
     def independent_of(self, step: Footprint, others: Mapping[int, Footprint]) -> Sleep:
         """Return those of some processes' steps that are independent of one (`E ⊢ p♢q`)."""

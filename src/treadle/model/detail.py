@@ -35,7 +35,7 @@ from treadle.model.state import Array
 if TYPE_CHECKING:
     from treadle.model.program import Program
 
-_SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED)
+_SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK)
 _HELD = (Mode.TAKE, Mode.SPARE)
 """Modes of accesses by which a process gets hold of something."""
 

@@ -98,6 +98,30 @@ class Join(Operation):
         return [self._target]
 
 
+class Labelled(Operation):
+    """Nothing but the name of the block that follows."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def ready(self, process: int) -> bool:
+        """Wait for nothing."""
+        return True
+
+    def perform(self, process: int) -> None:
+        """Do nothing."""
+
+    def pending(self, process: int) -> Codes:
+        """Access nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Name the label."""
+        return f"the label {self._name!r}"
+
+
 class Until(Operation):
     """Wait for a condition on shared state.
 

@@ -32,6 +32,8 @@ from treadle.analyses.decisive_reads import (
 from treadle.core import program as programs
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.model.constrained_run import ConstrainedRun
+from treadle.model.constraints import Constraint, Constraints, Independent
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
@@ -89,6 +91,8 @@ class Program(programs.Program):
         """Whether operations that seldom raise are foreseen not to."""
         self._trusts_analysis = True
         self._declare(shared)
+        self.constraints = Constraints(self, self._kinds)
+        self._uses_constraints = False
 
     # Declaring
 
@@ -189,6 +193,27 @@ class Program(programs.Program):
         """Whether somebody looks at all that is shared when an execution is over."""
         return bool(self.finals)
 
+    def independent(self, first: str, second: str, holds: Constraint | None = None) -> Independent:
+        """Say that two blocks are independent: in every state, or where a function says so.
+
+        A block is the code from one `yield` to the next, named like its function, or
+        `function:label` behind `yield s.label("label")`, or `function:1`, `function:2`. As a
+        decorator it takes a function of the state, which it may only read, and of the local names
+        of the two steps. For the algorithms `optimal-constrained` and `constrained`.
+
+        >>> program = Program(x=0)
+        >>> def add(s, amount):
+        ...     yield
+        ...     s.x += amount
+        >>> for amount in range(4):
+        ...     _ = program.process(add, amount)
+        >>> _ = program.independent("add", "add")
+        >>> import treadle
+        >>> treadle.explore(program, "optimal-constrained").executions
+        1
+        """
+        return Independent(self.constraints, first, second, holds)
+
     def _free_name(self, wanted: str) -> str:
         name, count = wanted, 1
         while self.vocabulary.process_number(name) is not None:
@@ -228,7 +253,9 @@ class Program(programs.Program):
             raise TreadleError(
                 f"program {self.name!r} has no process: add one with @program.process"
             )
-        return DetailedRun(self) if detail else ModelRun(self)
+        if detail:
+            return DetailedRun(self)
+        return ConstrainedRun(self) if self._uses_constraints else ModelRun(self)
 
     def prepared(self) -> list[PreparedProcess]:
         """Return the declared processes with what a run has to know to create them."""
@@ -247,6 +274,19 @@ class Program(programs.Program):
     def name_values(self, wanted: bool) -> None:
         """Let steps say which values they store, if the process does not compute them."""
         self.names_values = wanted
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether some blocks may be independent although their accesses conflict."""
+        return bool(self.constraints.declared)
+
+    def use_constraints(self, wanted: bool) -> None:
+        """Let steps of such blocks say which one they are, or not, from now on."""
+        self._uses_constraints = wanted and self.has_constraints
+
+    def may_commute(self, first: int, second: int) -> bool:
+        """Tell whether there is a constraint for two blocks, by number."""
+        return (first, second) in self.constraints.pairs()
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

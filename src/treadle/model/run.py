@@ -18,7 +18,7 @@ from treadle.core.records import Wait
 from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.fingerprint import freeze
-from treadle.model.operations import Join, Operation, Raised, Until
+from treadle.model.operations import Join, Labelled, Operation, Raised, Until
 from treadle.model.state import Array, Dict, Handle
 
 if TYPE_CHECKING:
@@ -189,10 +189,10 @@ class ModelRun(Run):
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
         )  # fmt: skip
-        log, has_open = self._log, self._open or self._finals
+        log, has_open, checks = self._log, self._open, bool(self._finals)
         for index in range(length):
             process = processes[index]
-            if not has_open and process not in announced and process in alive:
+            if not (has_open or checks) and process not in announced and process in alive:
                 # The same as `step`, for the case that is nearly always at hand.
                 self.current = process
                 try:
@@ -444,6 +444,10 @@ class ModelRun(Run):
     def _created(self) -> list[int]:
         """Return the processes that exist in this run, ended or not."""
         return [number for number, *_ in self.program.declared] + self._spawned
+
+    def label_operation(self, name: str) -> Labelled:
+        """Return what names the block that follows."""
+        return self.offer(Labelled(name))
 
     def until_operation(self, condition: Callable[[], object]) -> Until:
         """Return the operation that waits for a condition."""

@@ -258,6 +258,10 @@ class State:
         """Block until a condition on shared state holds: `yield s.until(lambda: s.x > 0)`."""
         return self._run.until_operation(condition)
 
+    def label(self, name: str) -> object:
+        """Name the block that follows, for constraints: `yield s.label("put")`."""
+        return self._run.label_operation(name)
+
     def cas(self, name: str, old: Any, new: Any) -> bool:
         """Compare and swap a shared scalar: if it is `old`, make it `new`; tell whether it was."""
         slot = f"_v_{name}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _NO_WRITE = {
     Mode.READ, Mode.NEED, Mode.AWAIT,
-    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED,
+    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK,
 }  # fmt: skip
 
 _KEPT = 100_000
