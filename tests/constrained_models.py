@@ -29,9 +29,9 @@ def figure_1(z: int, x: int) -> Program:
         s.z = s.z + 1
 
     program.independent("p", "r")
-    program.independent("p", "q")(lambda s, first, second: s.z < 0)
-    program.independent("q", "r")(lambda s, first, second: s.z >= 0 and s.z == s.x)
-    program.independent("q", "r")(lambda s, first, second: s.z < -1)
+    program.independent("p", "q")(lambda s, _first, _second: s.z < 0)
+    program.independent("q", "r")(lambda s, _first, _second: s.z >= 0 and s.z == s.x)
+    program.independent("q", "r")(lambda s, _first, _second: s.z < -1)
     return program
 
 
@@ -55,10 +55,10 @@ def example_12() -> Program:
         yield
         s.b1 = True
 
-    program.independent("t", "r")(lambda s, first, second: s.b1)
-    program.independent("t", "r")(lambda s, first, second: s.z == s.x)
-    program.independent("r", "p")(lambda s, first, second: not s.b1)
-    program.independent("r", "p")(lambda s, first, second: s.x == 5)
+    program.independent("t", "r")(lambda s, _first, _second: s.b1)
+    program.independent("t", "r")(lambda s, _first, _second: s.z == s.x)
+    program.independent("r", "p")(lambda s, _first, _second: not s.b1)
+    program.independent("r", "p")(lambda s, _first, _second: s.x == 5)
     return program
 
 
@@ -84,7 +84,7 @@ def two_writers(one: int, other: int) -> Program:
     if one == other:
         program.independent("p", "q")
     for writer in "pq":
-        program.independent(writer, "r")(lambda s, first, second: s.x > 0)
+        program.independent(writer, "r")(lambda s, _first, _second: s.x > 0)
     return program
 
 
@@ -119,10 +119,8 @@ def counterexample_a() -> Program:
 
     program.independent("f", "z")
     program.independent("f", "n")
-    program.independent("z", "n")(lambda s, first, second: s.d != 0)
-    program.independent("f", "g")(
-        lambda s, first, second: s.cz == 1 and s.cn == 1 and s.d != 2
-    )
+    program.independent("z", "n")(lambda s, _first, _second: s.d != 0)
+    program.independent("f", "g")(lambda s, _first, _second: s.cz == 1 and s.cn == 1 and s.d != 2)
     return program
 
 
@@ -152,8 +150,8 @@ def counterexample_b() -> Program:
         if s.z != 1:
             s.y = s.z
 
-    program.independent("b", "c")(lambda s, first, second: s.z == 1)
-    program.independent("a", "b")(lambda s, first, second: s.x == 0)
+    program.independent("b", "c")(lambda s, _first, _second: s.z == 1)
+    program.independent("a", "b")(lambda s, _first, _second: s.x == 0)
     program.independent("b", "d")
     return program
 
@@ -182,7 +180,7 @@ def bounded_buffer(n: int) -> Program:
         s.spawn(get, n - 1)
         yield
 
-    program.independent("put", "get")(lambda s, first, second: 0 < s.count < n)
+    program.independent("put", "get")(lambda s, _first, _second: 0 < s.count < n)
     return program
 
 
@@ -202,8 +200,8 @@ def registry(n: int) -> Program:
 
     for user in range(n):
         program.process(apply, user)
-    program.independent("register", "register")(lambda s, first, second: s.free > 1)
-    program.independent("register", "register")(lambda s, first, second: s.free <= 0)
+    program.independent("register", "register")(lambda s, _first, _second: s.free > 1)
+    program.independent("register", "register")(lambda s, _first, _second: s.free <= 0)
     return program
 
 

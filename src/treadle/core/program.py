@@ -83,13 +83,12 @@ class CannotStepError(Exception):
 class FindingError(Exception):
     """What a run that was made for another purpose shows is wrong with the program."""
 
-    def __init__(self, kind: str, message: str, processes: Sequence[int], step: int) -> None:
+    def __init__(self, kind: str, message: str, processes: Sequence[int]) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.processes = list(processes)
-        """Who takes steps, one after the other, so that it shows."""
-        self.step = step
+        """Who takes steps, one after the other, so that it shows: the last with the last step."""
 
 
 class Restart(Exception):
@@ -300,6 +299,11 @@ class Program(ABC):
 
         What they access is then all that the block may access in any state.
         """
+
+    def finding_in(self, processes: Sequence[int]) -> FindingError | None:
+        """Return what a finished schedule shows is wrong with what was declared, if anything."""
+        del processes
+        return None
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""

@@ -118,18 +118,10 @@ class Accounts:
 
     def finding(self, error: FindingError) -> None:
         """Report what a run shows that was made for another purpose; the search ends with it."""
+        self._result.stopped_by = error.kind
         names = self._program.vocabulary.process_names
         schedule = Schedule((names[p] for p in error.processes), self._program.knowledge())
-        self._result.stopped_by = error.kind
-        self._report(
-            Failure(
-                kind=error.kind,
-                message=error.message,
-                process=names[error.processes[error.step]],
-                step=error.step,
-                schedule=schedule,
-            )
-        )
+        self._report(Failure.of_finding(error, schedule))
 
     def _report(self, failure: Failure) -> None:
         """Keep the first failure of each kind, process and message; count all."""

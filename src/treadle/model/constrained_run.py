@@ -194,5 +194,4 @@ class ConstrainedRun(ModelRun):
             f"{names[0]} and {names[1]} are declared independent, but where {state} they are not: "
             f"{differs} differs when {self.name_of(pair[1])} comes before {self.name_of(pair[0])}",
             [*self._taken, *pair],
-            len(self._taken),
         )

@@ -32,6 +32,7 @@ from treadle.analyses.decisive_reads import (
 from treadle.core import program as programs
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraint, Constraints, Independent
 from treadle.model.detail import DetailedRun
@@ -283,6 +284,22 @@ class Program(programs.Program):
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such blocks say which one they are, or not, from now on."""
         self._uses_constraints = wanted and self.has_constraints
+
+    def finding_in(self, processes: Sequence[int]) -> FindingError | None:
+        """Return a constraint that does not hold of the last two steps of a schedule, if any."""
+        if not self.has_constraints or len(processes) < 2:
+            return None
+        run = ConstrainedRun(self)
+        for process in processes[:-2]:
+            run.step(process)
+        self.constraints.checked.clear()
+        try:
+            run.are_independent(*processes[-2:])
+        except FindingError as error:
+            return error
+        finally:
+            run.drop()
+        return None
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""
