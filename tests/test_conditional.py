@@ -53,8 +53,24 @@ NOBODY_LOOKED_YET: list[Process] = [
 ]  # fmt: skip
 
 
+A_RACE_THAT_THE_OTHER_ORDER_HIDES: list[Process] = [
+    [(None, [one("z", 1), ("set", "x", ("variable", "z"))])],
+    [
+        (None, [("if", "y", "!=", 1, [one("z", 1)], [("set", "y", ("variable", "y"))])]),
+        (None, [("assert", "z", "==", 1), ("set", "y", ("sum", "x", "y"))]),
+    ],
+    [(None, [("if", "y", "==", 0, [one("y", 1)], [("assert", "x", "!=", 0)])])],
+]
+
+
 @pytest.mark.parametrize(
-    "processes", [BEHIND_A_FORBIDDEN_STEP, A_PLAN_WITH_A_FORBIDDEN_STEP, NOBODY_LOOKED_YET]
+    "processes",
+    [
+        BEHIND_A_FORBIDDEN_STEP,
+        A_PLAN_WITH_A_FORBIDDEN_STEP,
+        NOBODY_LOOKED_YET,
+        A_RACE_THAT_THE_OTHER_ORDER_HIDES,
+    ],
 )
 @in_every_schedule
 @by_every_algorithm
