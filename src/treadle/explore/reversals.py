@@ -7,9 +7,10 @@ events are others when they come first, and of some only a run can tell (see `pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
-from treadle.core.happens_before import Altered, Race, Trace
+from treadle.core.happens_before import EVERYTHING, Altered, Race, Trace
 from treadle.core.program import Run
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ Closed = TypeVar("Closed", Race, Altered)
 _FEW = 4
 """Up to so many races' first events, `notdep(e, E)` of each is found on its own."""
 
-EVERYTHING = -1
-"""The mask of all events."""
 
-
-class Reversal(NamedTuple):
+@dataclass(slots=True)
+class Reversal:
     """A sequence `v = w.e'` to be explored after `pre(E, e)`, for each of some `e'`."""
 
     e: int

@@ -18,9 +18,11 @@ from typing import ClassVar
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep, Trace, bits, lowest
+from treadle.core.program import Run
 from treadle.core.steps import Step
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.explore.invariants import wrong_lengths
+from treadle.explore.reversals import reversals
 from treadle.explore.source_sets.optimal import Optimal
 from treadle.explore.source_sets.wakeup_tree import Branch, Tree
 from treadle.explore.strategy import ASLEEP, Algorithm
@@ -41,7 +43,14 @@ class OptimalConstrained(Optimal):
         self.order = Sequenced(self.trace.vocabulary)
         self.order.uniform = self.trace.uniform
 
-    def _reverse(self, e: int, v: int, last: int) -> None:
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse each race `(e, e')` of the execution that has just ended (lines 2 to 7)."""
+        del outcome
+        for race in reversals(self.search, run, since=0):
+            for last in race.lasts:
+                self._explore_reversed(race.e, race.w | 1 << last, last)
+
+    def _explore_reversed(self, e: int, v: int, last: int) -> None:
         """Explore `v = notdep(e, E).e'` after `E' = pre(E, e)`, unless that was done (line 6)."""
         w = self._steps([*bits(v & ~(1 << last)), last])
         prefix = self._steps(range(e))
@@ -51,12 +60,12 @@ class OptimalConstrained(Optimal):
                 if self.search.on_left_out is not None:
                     self.search.on_left_out(e, process, ASLEEP)
                 return
-        self._insert(e, prefix, w)
+        self._insert_behind(e, prefix, w)
 
     def _steps(self, events: Sequence[int]) -> list[Step]:
         return [(self.trace.processes[event], self.trace.footprints[event]) for event in events]
 
-    def _insert(self, e: int, way: list[Step], w: list[Step]) -> None:
+    def _insert_behind(self, e: int, way: list[Step], w: list[Step]) -> None:
         """Do `insert[E'](w, wut(E'))` (section 6.2): behind the smallest `v ~ w`, if no leaf."""
         tree = self.wut.tree(e)
         while True:
