@@ -120,7 +120,8 @@ class Session:
 
     def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
         settings = self.settings
-        refuse_solver(settings.constraints, settings.uniformity)
+        if chosen.without_constraints is not None:
+            refuse_solver(settings.constraints, settings.uniformity)
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
