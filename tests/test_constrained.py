@@ -247,6 +247,32 @@ def test_a_guard_that_was_left_out(algorithm: str) -> None:
     assert "is enabled differs" in failure.message
 
 
+def test_steps_behind_a_guard_are_independent_only_where_both_are_enabled() -> None:
+    """p and q commute, but where both are asked about p waits: nothing is said of them there."""
+    program = Program("guard", go=0, x=0)
+
+    @program.process
+    def g(s: Any) -> Any:
+        yield
+        s.go = 1
+
+    @program.process
+    def p(s: Any) -> Any:
+        yield s.until(lambda: s.go == 1)
+        s.x += 1
+
+    @program.process
+    def q(s: Any) -> Any:
+        yield
+        s.x += 1
+
+    program.independent("p", "q")
+    for algorithm in BOTH:
+        result = treadle.explore(program, algorithm)
+        assert result.ok, algorithm
+    assert counts(program, "optimal-constrained") == (2, 0)
+
+
 @by_both
 def test_a_constraint_may_only_read(algorithm: str) -> None:
     program = pair("s.x += 1", "s.x += 1")
