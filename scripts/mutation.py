@@ -32,6 +32,7 @@ TESTS = [
     "tests/test_rigid.py",
     "tests/test_examples.py",
     "tests/test_conditional.py",
+    "tests/test_constrained.py",
     "tests/test_properties.py",
 ]
 OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
@@ -304,8 +305,22 @@ MUTANTS = [
     Mutant("open steps are only reversed behind forbidden ones", "explore/context/exploration.py",
            "if outcome != BLOCKED or may_differ or run.blocked():",
            "if outcome != BLOCKED or run.blocked():"),
+    Mutant("the order that is kept may hide races of open steps", "explore/context/state_check.py",
+           "            if other is not step:\n", "            if other is step:\n"),
     Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
-           "        if is_stopped:\n", "        if is_stopped and not self.footprints:\n"),
+           "        if looks:\n", "        if looks and not self.footprints:\n"),
+    # Constraints
+    Mutant("the point has all that came before (as printed)",
+           "explore/constrained/dependence.py",
+           "point = self._closed(self.base[e] | base | self.direct[e] & direct)",
+           "point = (1 << e) - 1"),
+    Mutant("only shared values are compared (as printed)", "model/constrained_run.py",
+           'found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)', "pass"),
+    Mutant("a guard is no part of a constraint (as printed)", "model/constrained_run.py",
+           "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
+           "            return False\n", ""),
+    Mutant("others may write what a constraint reads", "model/constrained_run.py",
+           "if holds and self._stays(read, {first, second}):", "if holds:"),
 ]  # fmt: skip
 
 

@@ -85,7 +85,9 @@ def explore(
     or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
     lets the eager algorithms try what was seen to be impossible, as in their paper; with
     `refined=False` the context-sensitive algorithms compare whole states and not only what a race
-    can change; `listener` is called with the progress of the search.
+    can change; `constraints` says which independence constraints the constrained algorithms use
+    (`declared` or `none`), and `uniformity` how they know that one goes on to hold (`static`);
+    `listener` is called with the progress of the search.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)

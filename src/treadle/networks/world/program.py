@@ -63,7 +63,7 @@ class NetworkProgram(Program):
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> PreparedProcess:
         """Say how a process is created: all of them begin with a yield."""
-        return number, function, args, True, self._open_steps_of(function)
+        return number, function, args, True, self._open_steps_of(function), False
 
     def _open_steps_of(self, function: Callable[..., Any]) -> OpenSteps | None:
         """Return which steps may access other locations when they read others.
