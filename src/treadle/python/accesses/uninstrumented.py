@@ -443,7 +443,9 @@ class Reach:
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
             self._add(table.stored(key))
-        return [*held.values(), *children.hidden_parts(value)]
+        hidden = children.hidden_parts(value)
+        self._miss(hidden, table.label)
+        return [*held.values(), *hidden]
 
     def _hidden(self, value: Any, table: Table) -> list[Any]:
         """Return what an object in C holds."""
