@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from treadle.analyses.decisive_reads import EVERYWHERE, OpenSteps
+from treadle.analyses.decisive_reads import EVERYWHERE, Foresight, OpenSteps
 from treadle.core.events import Codes
 from treadle.core.program import Crash, Restart
 from treadle.core.records import Access
@@ -79,6 +79,11 @@ class NetworkProgram(Program):
             or bool(net.failing or net.watching)
         )
         return EVERYWHERE if function in messages.HANDLERS or is_by_way else None
+
+    def foresight(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Foresight | None:
+        """Foresee nothing: what a message does is not in the source of its process."""
+        del function, args
+        return None
 
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution; with `detail`, recorded in words."""
