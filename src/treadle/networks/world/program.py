@@ -31,6 +31,7 @@ class NetworkProgram(Program):
 
     def __init__(self, name: str, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._has_closed_steps = True
         self._knowledge: set[str] = set()
         self._learned: set[str] = set()
         self.left: dict[tuple[str, str], None] = {}
@@ -77,6 +78,7 @@ class NetworkProgram(Program):
             or options.level == "table"
             or not options.no_conflict
             or bool(net.failing or net.watching)
+            or not self._has_closed_steps
         )
         return EVERYWHERE if function in messages.HANDLERS or is_by_way else None
 
@@ -84,6 +86,16 @@ class NetworkProgram(Program):
         """Foresee nothing: what a message does is not in the source of its process."""
         del function, args
         return None
+
+    def foresee_less(self) -> bool:
+        """Take every step for open from now on: algorithms that plan ahead need to know.
+
+        Which message follows a look-up depends on what it finds; the others need not care, since
+        it touches the same locations in any case.
+        """
+        closed, self._has_closed_steps = self._has_closed_steps, False
+        self._prepared = []
+        return closed
 
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution; with `detail`, recorded in words."""
