@@ -19,6 +19,8 @@ PAPER = PAPERS["jss21"]
         ("lb", 2),
         ("lbb", 1),
         ("lbb", 50),
+        ("lbb7", 1),
+        ("lbb7", 2),
         ("ssh", 1),
         ("sshb", 1),
         ("sshb", 2),
@@ -40,7 +42,7 @@ def test_counts(name: str, n: int) -> None:
 
 
 def test_programs() -> None:
-    assert sorted(PAPER.benchmarks) == ["lb", "lbb", "le", "mi", "mib", "ssh", "sshb"]
+    assert sorted(PAPER.benchmarks) == ["lb", "lbb", "lbb7", "le", "mi", "mib", "ssh", "sshb"]
 
 
 def test_what_is_printed_in_figure_9() -> None:
@@ -49,6 +51,32 @@ def test_what_is_printed_in_figure_9() -> None:
     assert (printed["lbb(125)"].executions, printed["lbb(125)"].time) == (1, "127.74s")
     assert printed["lb(300)"].executions == 4
     assert len(printed) == 22
+
+
+def oldest_first(program: treadle.model.Program) -> int:
+    """Run the oldest task, one that gives way going to the end of the queue; count the tasks."""
+    run, queue, tasks = program.start(), [], 0
+    while ready := [process for process in queue if run.is_enabled(process)] or run.enabled():
+        process = ready[0]
+        queue = [other for other in queue if other != process]
+        run.step(process)
+        tasks += 1
+        created = [other for other in run.enabled() if other not in (*queue, process)]
+        queue += [*created, process]
+    return tasks
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_tasks_of_the_controller_of_figure_7(n: int) -> None:
+    """As many as figure 9 prints states of LBB: 599 for 50 packets."""
+    program = PAPER.benchmarks["lbb7"].make(n)
+    first = treadle.explore(program, schedule="round-robin", max_executions=1)
+    assert (oldest_first(program), first.events, first.failures) == (12 * n - 1, 12 * n - 1, [])
+
+
+@pytest.mark.parametrize(("n", "states"), [(50, 599), (75, 899), (100, 1199), (125, 1499)])
+def test_states_that_figure_9_prints(n: int, states: int) -> None:
+    assert oldest_first(PAPER.benchmarks["lbb7"].make(n)) == states
 
 
 def test_rows_that_nobody_has_counted_run_on_demand() -> None:

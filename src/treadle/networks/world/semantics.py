@@ -1,10 +1,10 @@
 """What messages do: the rules of the thesis, each message a process of one step (`messages`).
 
-A guided tour, in the names of the thesis (si, shp, ...; "Verification of SDN", JSS 2021, section
-3). `send` (si) gives a host's packet to its switch. `packet` (shp) looks it up there: it is
-forwarded, or waits in the buffer and the controller is asked. `packet_in` (chm) runs the policy;
-what that sends are `flow_mod` (shm), which changes a table, and `packet_out` (so), which lets the
-packet go. `deliver` (hhp) is its arrival. A `barrier` waits for what a switch was told before.
+A guided tour, in the names of the thesis (si, shp, ...; paper 3, section 3). `send` (si) gives a
+host's packet to its switch. `packet` (shp) looks it up there: it is forwarded, or waits in the
+buffer and the controller is asked. `packet_in` (chm) runs the policy; what that sends are
+`flow_mod` (shm), which changes a table, and `packet_out` (so), which lets the packet go. `deliver`
+(hhp) is its arrival. A `barrier` waits for what a switch was told before.
 
 Messages are under way in any order: each is a process of the model kit, and the search decides
 which comes next. What the steps touch are entries of tables (`Rules`), one location for each packet
