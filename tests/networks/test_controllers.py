@@ -368,6 +368,23 @@ def test_a_rule_without_action(actions: Any) -> None:
     says(refused(Policy), "the rule for s1 has no action: write sdn.drop() if")
 
 
+def test_a_rule_that_only_changes_fields() -> None:
+    class Policy(sdn.Controller):
+        def packet_in(self, event: sdn.Event) -> None:
+            event.switch.packet_out(event, sdn.set_field(dst="h1"))
+
+    says(refused(Policy), "the packet-out to s1 sends the packet nowhere: add sdn.output(port)")
+
+
+@pytest.mark.parametrize("priority", ["high", -1, None])
+def test_what_is_no_priority(priority: Any) -> None:
+    class Policy(sdn.Controller):
+        def packet_in(self, event: sdn.Event) -> None:
+            event.switch.delete(sdn.match(dst="h2"), priority)
+
+    says(refused(Policy), "the rule to delete at s1 has the priority")
+
+
 @pytest.mark.parametrize("actions", ["drop", 3, [3]])
 def test_what_is_no_action(actions: Any) -> None:
     class Policy(sdn.Controller):

@@ -267,6 +267,58 @@ def test_barrier_replies() -> None:
         assert kinds(result) == failing
 
 
+class Truncating(App):
+    """Looks at the headers of messages as the usual learning switch does, and numbers barriers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.asked: list[Any] = []
+        self.replied: list[Any] = []
+
+    def answer(self, msg: Any, ofproto: Any, parser: Any) -> None:
+        assert msg.msg_len >= msg.total_len == len(msg.data)
+        assert (msg.version, msg.msg_type) == (ofproto.OFP_VERSION, ofproto.OFPT_PACKET_IN)
+        request = parser.OFPBarrierRequest(msg.datapath)
+        msg.datapath.send_msg(request)
+        self.asked.append((msg.datapath.id, request.xid))
+        self.out(msg, parser, parser.OFPActionOutput(2))
+
+    @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)
+    def done(self, ev: Any) -> None:
+        self.replied.append((ev.msg.datapath.id, ev.msg.xid))
+
+
+def test_messages_have_headers_as_from_the_wire() -> None:
+    net = pair()
+
+    @net.finally_
+    def every_barrier_is_answered(net: Any) -> None:
+        app = net.controller.instance
+        assert sorted(app.replied) == sorted(app.asked)
+        assert {switch for switch, xid in app.asked if xid} == {1, 2}
+
+    result = sdn.explore(net, sdn.os_ken(Truncating), lambda net: net.send("h1", dst="h2"))
+    assert (result.failures, result.ok) == ([], True)
+
+
+def test_what_is_refused_while_switches_connect_has_a_line() -> None:
+    class Grouping(OSKenApp):
+        OFP_VERSIONS = (ofproto_v1_3.OFP_VERSION,)
+
+        @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
+        def connected(self, ev: Any) -> None:
+            datapath = ev.msg.datapath
+            ofproto, parser = datapath.ofproto, datapath.ofproto_parser
+            datapath.send_msg(
+                parser.OFPGroupMod(datapath, ofproto.OFPGC_ADD, ofproto.OFPGT_ALL, 1, [])
+            )
+
+    with pytest.raises(
+        TreadleError, match=r"Grouping uses OFPGroupMod.* \(.*test_os_ken.py:\d+\)$"
+    ):
+        sdn.explore(pair(), sdn.os_ken(Grouping), both_ways)
+
+
 class Notified(App):
     """Deletes its rule, and hears of it."""
 

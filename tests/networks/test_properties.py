@@ -259,7 +259,18 @@ class Twice(sdn.Controller):
 def test_a_second_packet_out_is_a_finding() -> None:
     result = sdn.explore(hub(), Twice, to_h2, stop_on_failure=False)
     assert kinds(result) == {"assertion"}
-    assert "packet p is not in the buffer of s1" in result.failures[0].message
+    assert "packet p is not in the buffer of s1: it was sent out" in result.failures[0].message
+
+
+def test_a_packet_out_to_another_switch_is_a_finding() -> None:
+    class Policy(sdn.Controller):
+        def packet_in(self, event: sdn.Event) -> None:
+            self.net.switch("s2").packet_out(event, sdn.drop())
+
+    net = sdn.Network().switches("s1 s2").hosts("h1 h2").links("h1-s1", "s1-s2", "s2-h2")
+    (failure,) = sdn.explore(net, Policy, to_h2).failures
+    assert failure.kind == "assertion"
+    assert "not in the buffer of s2: s1 has asked about it" in failure.message
 
 
 # One's own

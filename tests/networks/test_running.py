@@ -189,6 +189,23 @@ def test_only_steps_of_the_controller_have_lines() -> None:
             assert "policies.py:" in step.where
 
 
+class Unremembering(sdn.Controller):
+    """Has no attributes, and waits for half of what it should."""
+
+    def packet_in(self, event: sdn.Event) -> Any:
+        path = self.net.path(event.switch, "r1")
+        for switch, port in path:
+            switch.install(sdn.match(), sdn.output(port))  # told
+        yield event.switch.barrier()  # goes on
+        event.switch.packet_out(event)
+
+
+def test_lines_of_the_controller_are_where_it_begins_to_tell_and_where_it_goes_on() -> None:
+    result = sdn.explore(triangle(), Unremembering, requests(1), properties=[sdn.never("1", "r1")])
+    sources = [step.source for step in result.failures[0].trace if step.lane == "controller"]
+    assert [source.rpartition("  # ")[2] for source in sources] == ["told", "goes on"]
+
+
 def test_the_order_that_decides() -> None:
     failure = looping()
     assert failure.cause is not None

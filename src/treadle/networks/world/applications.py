@@ -27,6 +27,8 @@ from treadle.networks.world.tables import NOTIFIES
 
 _IGNORED = ("OFPHello", "OFPSetConfig", "OFPEchoReply", "OFPEchoRequest", "OFPFeaturesRequest")
 """Messages that change nothing that a network has."""
+_FIELD, _PAD = 8, 2
+"""Bytes of one more field of a match, about; and before the data of a packet-in."""
 _BLOCKING = ("sleep", "spawn", "spawn_after")
 """Functions of os-ken's hub that need a clock or threads."""
 
@@ -137,9 +139,10 @@ class Application(Controller):
         self.copies[data] = copy
         self._call("EventOFPPacketIn", self.openflow.packet_in(datapath, event.port, data))
 
-    def barrier_reply(self, switch: str) -> None:
+    def barrier_reply(self, switch: str, xid: int) -> None:
         """Tell the application that a switch has done what came before a barrier."""
-        self._call("EventOFPBarrierReply", self.openflow.barrier_reply(self.datapaths[switch]))
+        message = self.openflow.barrier_reply(self.datapaths[switch], xid)
+        self._call("EventOFPBarrierReply", message)
 
     def flow_removed(self, switch: str, match: Header, priority: int) -> None:
         """Tell the application that a rule is gone."""
@@ -191,7 +194,7 @@ class Application(Controller):
             self._tell_packet(datapath.name, message)
         elif kind == "OFPBarrierRequest":
             is_answered = self.hears("EventOFPBarrierReply")
-            self.net.tell(Barrier(datapath.name, is_answered=is_answered))
+            self.net.tell(Barrier(datapath.name, is_answered=is_answered, xid=message.xid))
         elif kind not in _IGNORED:
             self._refuse(kind)
 
@@ -296,6 +299,8 @@ class Datapath:
     def send_msg(self, message: Any, close_socket: bool = False) -> bool:
         """Take a message."""
         del close_socket
+        if message.xid is None:
+            self.set_xid(message)
         self._application.sent(self, message)
         return True
 
@@ -324,28 +329,33 @@ class OpenFlow:
 
     def features(self, datapath: Datapath) -> Any:
         """Return what a switch says about itself."""
-        return self.parser.OFPSwitchFeatures(
+        message = self.parser.OFPSwitchFeatures(
             datapath, datapath_id=datapath.id, n_buffers=0, n_tables=1, auxiliary_id=0,
             capabilities=0,
         )  # fmt: skip
+        return self._received(message, self.ofproto.OFP_SWITCH_FEATURES_SIZE)
 
     def packet_in(self, datapath: Datapath, port: int, data: bytes) -> Any:
         """Return the question about a packet."""
-        return self.parser.OFPPacketIn(
+        message = self.parser.OFPPacketIn(
             datapath, self.ofproto.OFP_NO_BUFFER, len(data), self.ofproto.OFPR_NO_MATCH, 0, 0,
             self.parser.OFPMatch(in_port=port), data,
         )  # fmt: skip
+        return self._received(message, self.ofproto.OFP_PACKET_IN_SIZE + _FIELD + _PAD + len(data))
 
-    def barrier_reply(self, datapath: Datapath) -> Any:
-        """Return the reply to a barrier request."""
-        return self.parser.OFPBarrierReply(datapath)
+    def barrier_reply(self, datapath: Datapath, xid: int) -> Any:
+        """Return the reply to a barrier request, which has the same number."""
+        message = self.parser.OFPBarrierReply(datapath)
+        return self._received(message, self.ofproto.OFP_HEADER_SIZE, xid)
 
     def flow_removed(self, datapath: Datapath, match: Header, priority: int) -> Any:
         """Return the news that a rule is gone."""
-        return self.parser.OFPFlowRemoved(
+        message = self.parser.OFPFlowRemoved(
             datapath, priority=priority, reason=self.ofproto.OFPRR_DELETE, table_id=0,
             match=self.parser.OFPMatch(**dict(match)),
         )  # fmt: skip
+        length = self.ofproto.OFP_FLOW_REMOVED_SIZE + _FIELD * len(match)
+        return self._received(message, length)
 
     def port_status(self, datapath: Datapath, port: int, is_up: bool) -> Any:
         """Return the news that a port went down or came up."""
@@ -354,7 +364,13 @@ class OpenFlow:
             port, f"02:00:00:00:00:{port:02x}", f"{datapath.name}-eth{port}", 0, state,
             0, 0, 0, 0, 0, 0,
         )  # fmt: skip
-        return self.parser.OFPPortStatus(datapath, self.ofproto.OFPPR_MODIFY, described)
+        message = self.parser.OFPPortStatus(datapath, self.ofproto.OFPPR_MODIFY, described)
+        return self._received(message, self.ofproto.OFP_PORT_STATUS_SIZE)
+
+    def _received(self, message: Any, length: int, xid: int = 0) -> Any:
+        """Return a message with the header that it has when it comes from a switch."""
+        message.set_headers(self.ofproto.OFP_VERSION, message.cls_msg_type, length, xid)
+        return message
 
     def match_of(self, match: Any) -> Header:
         """Return a match as tables hold it."""

@@ -10,7 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treadle.networks.world.matching import Action, Actions, Header, Match, actions_of, match_of
+from treadle.networks.world.matching import (
+    Action,
+    Actions,
+    Header,
+    Match,
+    actions_of,
+    match_of,
+    priority_of,
+)
 from treadle.networks.world.memory import Remembering
 from treadle.networks.world.packets import Copy, Packet
 
@@ -72,10 +80,12 @@ class Barrier:
 
     is_fixed = True
 
-    def __init__(self, switch: str, *, is_answered: bool = False) -> None:
+    def __init__(self, switch: str, *, is_answered: bool = False, xid: int = 0) -> None:
         self.switch = switch
         self.is_answered = is_answered
         """Whether a handler of its own is called with the reply."""
+        self.xid = xid
+        """The number of the request, which its reply has as well."""
         self.earlier: tuple[int, ...] = ()
         """The messages that it comes after: processes by number."""
 
@@ -104,12 +114,12 @@ class Switch:
         what = f"the rule for {self.name}"
         fixed = actions_of(actions, what)
         self._net.check_actions(self.name, fixed)
-        self._tell(FlowMod(self.name, match_of(match, what), priority, fixed))
+        self._tell(FlowMod(self.name, match_of(match, what), priority_of(priority, what), fixed))
 
     def delete(self, match: Match, priority: int = 1) -> None:
         """Tell the switch to delete the rule of this match and priority, if it has one."""
-        wanted = match_of(match, f"the rule to delete at {self.name}")
-        self._tell(FlowMod(self.name, wanted, priority, None))
+        what = f"the rule to delete at {self.name}"
+        self._tell(FlowMod(self.name, match_of(match, what), priority_of(priority, what), None))
 
     def barrier(self) -> Barrier:
         """Ask the switch to finish what it was told before it does anything later.

@@ -156,6 +156,8 @@ def actions_of(given: Action | Sequence[Action] | None, what: str) -> Actions:
             )
     if not actions:
         raise TreadleError(f"{what} has no action: write sdn.drop() if packets are to be dropped")
+    if all(name == "set_field" for name, *_ in actions):
+        raise TreadleError(f"{what} sends the packet nowhere: add sdn.output(port), or sdn.drop()")
     return tuple(tuple(action) for action in actions)
 
 
@@ -164,6 +166,13 @@ def match_of(given: Any, what: str) -> Header:
     if not isinstance(given, Match):
         raise TreadleError(f"{what} has {given!r} for a match: write sdn.match(dst=...)")
     return tuple(given)
+
+
+def priority_of(given: Any, what: str) -> int:
+    """Return a priority; refuse what is none."""
+    if not isinstance(given, int) or given < 0:
+        raise TreadleError(f"{what} has the priority {given!r}: give a number from 0 on")
+    return given
 
 
 def fields_in_words(header: Header) -> str:

@@ -76,10 +76,10 @@ def barrier(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
         s._run.world.finished(switch, number)
 
 
-def reply(s: Any, switch: str, earlier: tuple[int, ...]) -> Process:
+def reply(s: Any, switch: str, earlier: tuple[int, ...], xid: int) -> Process:
     """Tell the controller that a switch has done what it was told before a barrier."""
     yield All.of(s._run, earlier)
-    yield from s._run.world.handled(s._run.world.controller.barrier_reply, switch)
+    yield from s._run.world.handled(s._run.world.controller.barrier_reply, switch, xid)
 
 
 def removed(s: Any, switch: str, match: Header, priority: int) -> Process:

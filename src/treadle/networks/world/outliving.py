@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from treadle.core.words import place_in_words
+from treadle.core.frames import Place
 from treadle.model.fingerprint import freeze
 from treadle.networks.world.controller import Controller
 from treadle.networks.world.places import refuse
@@ -45,13 +44,13 @@ def _attributes(policy: type[Controller]) -> Iterator[tuple[type, str, Any]]:
                 yield kind, name, value
 
 
-def _place(kind: type, name: str) -> str:
-    """Return `file:line` of where a class sets an attribute, or begins."""
+def _place(kind: type, name: str) -> Place | None:
+    """Return where a class sets an attribute, or begins."""
     try:
         lines, first = inspect.getsourcelines(kind)
     except (OSError, TypeError):
-        return kind.__module__
+        return None
     offset = next(
         (at for at, line in enumerate(lines) if line.split("=")[0].split(":")[0].strip() == name), 0
     )
-    return place_in_words((str(Path(inspect.getfile(kind))), first + offset))
+    return inspect.getfile(kind), first + offset

@@ -9,25 +9,24 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.frames import is_of_the_user, place_of_exception
+from treadle.core.frames import Place, is_of_the_user, place_of_exception
 from treadle.core.words import place_in_words
 
 _HAS_PLACE = re.compile(r":\d+\)$")
 
 
-def place_of(code: Any) -> str:
-    """Return `file:line` of where a suspended generator stands, or a function begins."""
+def place_of(code: Any) -> Place | None:
+    """Return where a suspended generator stands, or a function begins."""
     if isinstance(code, types.GeneratorType):
         frame = code.gi_frame
-        place = (code.gi_code.co_filename, frame.f_lineno if frame else code.gi_code.co_firstlineno)
-    else:
-        place = (code.__code__.co_filename, code.__code__.co_firstlineno)
-    return place_in_words(place)
+        return code.gi_code.co_filename, frame.f_lineno if frame else code.gi_code.co_firstlineno
+    inner = getattr(code, "__code__", None)
+    return (inner.co_filename, inner.co_firstlineno) if inner else None
 
 
-def refuse(message: str, place: str) -> NoReturn:
+def refuse(message: str, place: Place | None) -> NoReturn:
     """Raise an error of use, with the line that is meant."""
-    raise TreadleError(f"{message} ({place})" if place else message)
+    raise TreadleError(f"{message} ({place_in_words(place)})" if place else message)
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from treadle.analyses.decisive_reads import EVERYWHERE, Foresight, OpenSteps
 from treadle.core.events import Codes
+from treadle.core.frames import Place, is_machinery, place_of_frame
 from treadle.core.program import Crash, Restart
 from treadle.core.records import Access
 from treadle.model.detail import DetailedRun
@@ -181,6 +183,9 @@ class NetworkRun(ModelRun):
     def say(self, node: str, text: str) -> None:
         """Take note of what happens at a node; only a detailed run does."""
 
+    def stand_at(self, place: Place | None = None) -> None:
+        """Take note of where the controller is, unless that is known; only a detailed run does."""
+
     def close(self) -> None:
         """End the run; begin anew if it has shown something new."""
         self._is_judged = True
@@ -204,6 +209,13 @@ class DetailedNetworkRun(NetworkRun, DetailedRun):
     def say(self, node: str, text: str) -> None:
         """Take note of what happens at a node."""
         self._said.append((node, text))
+
+    def stand_at(self, place: Place | None = None) -> None:
+        """Take note of where the controller is: of the user's line that runs, if none is given."""
+        known = self._log.where
+        if known is None or is_machinery(known[0]):
+            found = place or place_of_frame(sys._getframe(1))
+            self._log.where = found if found and not is_machinery(found[0]) else known
 
     def step(self, process: int) -> Codes:
         """Let a process take one step, and record what the node does."""

@@ -14,6 +14,7 @@ was, so that nobody else has to know.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -60,7 +61,8 @@ class World:
         self.controller.net = self.net
         remember_in(self.state.memory, self.controller)
         self._outbox = []
-        self.controller.__init__()  # type: ignore[misc]
+        with with_line():
+            self.controller.__init__()  # type: ignore[misc]
         self._install_first(self._outbox)
         self._outbox = None
 
@@ -169,7 +171,7 @@ class World:
         refuse(
             f"there are more than {COPIES} copies of packet {copy.packet}: a flood on a cycle "
             f"never ends; give max_hops, or fewer revisits",
-            place_of(handler) if handler else "",
+            place_of(handler),
         )
 
     def _apply(self, actions: Actions, copy: Copy, switch: str, port: int) -> None:
@@ -261,10 +263,10 @@ class World:
         self._touch_switch(switch)
         if message.is_buffered and not self._take(copy, switch):
             self.say(switch, f"{copy.packet} is not there")
+            asked, _ = copy.visits[-1]
+            why = "it was sent out before" if asked == switch else f"{asked} has asked about it"
             self._violated(
-                Violation(
-                    f"packet {copy.packet} is not in the buffer of {switch}: it was sent out before"
-                )
+                Violation(f"packet {copy.packet} is not in the buffer of {switch}: {why}")
             )
         else:
             decided = message.actions
@@ -300,7 +302,7 @@ class World:
         """Run a handler of the controller, up to its end or its next barrier in each step."""
         told: dict[str, list[int]] = {}
         """What it has told each switch, and does not know to be done."""
-        started = self._handler_step(lambda: handler(*args), told)
+        started = self._handler_step(lambda: handler(*args), told, handler)
         if not isinstance(started, GeneratorType):
             self._watch()
             return
@@ -315,18 +317,22 @@ class World:
         self,
         advance: Callable[[], Any],
         told: dict[str, list[int]],
-        generator: GeneratorType[Any, Any, Any] | None = None,
+        handler: Callable[..., Any] | GeneratorType[Any, Any, Any],
     ) -> Any:
-        """Let a handler go on; send what it sends, also if it fails."""
+        """Let a handler begin or go on; send what it sends, also if it fails."""
         memory = self.state.memory
         self._outbox, memory.is_recording = [], True
         waited: Any = None
+        if isinstance(handler, GeneratorType) and _has_begun(handler):
+            self.run.stand_at(place_of(handler))
         try:
             with with_line():
                 waited = advance()
-            return waited if generator is None else _barriers(waited, generator)
+            return _barriers(waited, handler) if isinstance(handler, GeneratorType) else waited
         finally:
             memory.is_recording = False
+            if not isinstance(waited, GeneratorType):  # else its first step comes now
+                self.run.stand_at(place_of(handler))
             memory.touch_objects()
             outbox, self._outbox = self._outbox, None
             self._tell_switches(outbox, told, waited)
@@ -336,6 +342,7 @@ class World:
         """Take a message of the controller to a switch."""
         if self._outbox is None:
             raise TreadleError("switches take messages from the handlers of a controller only")
+        self.run.stand_at()
         self._outbox.append(message)
 
     def _tell_switches(
@@ -349,7 +356,7 @@ class World:
                 if message.is_answered:
                     name = f"{CONTROLLER}: barrier reply of {message.switch}"
                     self.run.start_process(
-                        messages.reply, message.switch, message.earlier, name=name
+                        messages.reply, message.switch, message.earlier, message.xid, name=name
                     )
                 later = any(other.switch == message.switch for other in outbox[at + 1 :])
                 if later or not any(message is one for one in is_waited):
@@ -499,6 +506,10 @@ class World:
     def say(self, node: str, text: str) -> None:
         """Take note of what happens at a node, for reports."""
         self.run.say(node, text)
+
+
+def _has_begun(generator: GeneratorType[Any, Any, Any]) -> bool:
+    return inspect.getgeneratorstate(generator) == inspect.GEN_SUSPENDED
 
 
 def _barriers(waited: Any, generator: GeneratorType[Any, Any, Any]) -> Any:
