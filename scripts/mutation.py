@@ -39,6 +39,11 @@ OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_thre
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
+RULES = ("tests/networks/test_rules.py",)
+ENTRIES = tuple(
+    f"tests/networks/test_{topic}.py"
+    for topic in ("topologies", "barriers", "os_ken", "properties")
+)
 TIMEOUT = 150
 
 
@@ -321,6 +326,26 @@ MUTANTS = [
            "            return False\n", ""),
     Mutant("others may write what a constraint reads", "model/constrained_run.py",
            "if holds and self._stays(read, {first, second}):", "if holds:"),
+    # Networks: what rules of a table depend on
+    Mutant("another value for a key commutes with the first", "model/rules.py",
+           "            self._link(changed, others, self.mode)\n", "", RULES),
+    Mutant("an entry does not depend on look-ups before it", "model/rules.py",
+           "            self._link(changed, asked, Mode.READ)\n", "", RULES),
+    Mutant("a look-up does not depend on entries before it", "model/rules.py",
+           "            self._link(code(location, Mode.READ), answering, self.mode)\n",
+           "            pass\n", RULES),
+    Mutant("equal entries do not commute", "model/rules.py",
+           "mode: ClassVar[Mode] = Mode.ADD", "mode: ClassVar[Mode] = Mode.WRITE", RULES),
+    Mutant("wildcards cover nothing", "networks/world/matching.py",
+           "name in fields and agrees(value, fields[name]) for name, value in wanted",
+           "agrees(dict(wanted).get(name), value) for name, value in fields.items()", ENTRIES),
+    Mutant("a sweep of a table is independent of its rules", "networks/world/tables.py",
+           "        self._touch(Mode.WRITE)\n        return found", "        return found", ENTRIES),
+    Mutant("messages overtake a barrier that nobody waits for", "networks/world/semantics.py",
+           "self.state.epochs[self._switches[message.switch]] += 1", "pass", ENTRIES),
+    Mutant("an arrival is seen by nobody", "networks/world/semantics.py",
+           "        self.state.arrived.put((copy.packet, host), True)",
+           "        self.state.arrived.note((copy.packet, host), True)", ENTRIES),
 ]  # fmt: skip
 
 

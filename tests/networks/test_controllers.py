@@ -522,6 +522,8 @@ def test_options(options: dict[str, Any], message: str) -> None:
 def test_options_of_networks() -> None:
     with pytest.raises(TreadleError, match="a network has no option 'orderd'"):
         sdn.explore(sdn.Network(orderd=True), sdn.Controller, no_packets)
+    with pytest.raises(TreadleError, match="did you mean 'no_black_hole'"):
+        sdn.explore(pair(), sdn.Controller, no_packets, no_black_holes=False)
     with pytest.raises(TreadleError, match="a network has no option 'timeout'"):
         sdn.program(pair(), sdn.Controller, no_packets, timeout=3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -101,4 +102,8 @@ def _apart(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of networks, and the others."""
     taken = NAMES | {"instrument"}
     ours = {name: value for name, value in options.items() if name in taken}
-    return ours, {name: value for name, value in options.items() if name not in taken}
+    others = {name: value for name, value in options.items() if name not in taken}
+    for name in others:
+        if close := difflib.get_close_matches(name, NAMES, 1, cutoff=0.8):
+            raise TreadleError(f"a network has no option {name!r}: did you mean {close[0]!r}?")
+    return ours, others
