@@ -414,6 +414,116 @@ def test_switches_are_connected_before_or_meanwhile() -> None:
     assert (meanwhile.executions, kinds(meanwhile)) == (3, {"delivered"})
 
 
+# Several tables
+
+
+H1, H2, H3 = (f"00:00:00:00:00:0{number}" for number in (1, 2, 3))
+
+
+class Piped(OSKenApp):
+    """Table 0 drops what h3 sends, rewrites h9 to h2, and goes on to table 1, which forwards."""
+
+    OFP_VERSIONS = (ofproto_v1_3.OFP_VERSION,)
+
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
+    def connected(self, ev: Any) -> None:
+        datapath = ev.msg.datapath
+        ofproto, parser = datapath.ofproto, datapath.ofproto_parser
+
+        def rule(table: int, priority: int, actions: Any, goto: Any = (), **fields: Any) -> None:
+            applied = [parser.OFPInstructionActions(ofproto.OFPIT_APPLY_ACTIONS, actions)]
+            then = [parser.OFPInstructionGotoTable(later) for later in goto]
+            match = parser.OFPMatch(**fields)
+            datapath.send_msg(
+                parser.OFPFlowMod(
+                    datapath, table_id=table, priority=priority, match=match,
+                    instructions=[*then, *applied],
+                )
+            )  # fmt: skip
+
+        rule(0, 1, [], [1])
+        rule(0, 5, [], eth_src=H3)
+        rule(0, 4, [parser.OFPActionSetField(eth_dst=H2)], [1], eth_dst="00:00:00:00:00:09")
+        rule(1, 1, [parser.OFPActionOutput(2)], eth_dst=H2)
+        self.extra(datapath, ofproto, parser)
+
+    def extra(self, datapath: Any, ofproto: Any, parser: Any) -> None:
+        """Send more."""
+
+
+def three_hosts() -> sdn.Network:
+    return sdn.Network().switches("s1").hosts("h1 h2 h3").links("h1-s1", "h2-s1", "h3-s1")
+
+
+def test_goto_table() -> None:
+    def packets(net: sdn.Network) -> None:
+        net.send("h1", name="plain", eth_src=H1, eth_dst=H2)
+        net.send("h1", name="rewritten", eth_src=H1, eth_dst="00:00:00:00:00:09")
+        net.send("h3", name="banned", eth_src=H3, eth_dst=H2)
+
+    wanted = [
+        sdn.delivered("plain", "h2"),
+        sdn.delivered("rewritten", "h2"),
+        sdn.never("banned", "h2"),
+        sdn.tables_agree("plain rewritten", "h2"),
+    ]
+    result = sdn.explore(three_hosts(), sdn.os_ken(Piped), packets, properties=wanted)
+    assert (result.ok, result.executions) == (True, 1)
+
+
+def test_no_rule_in_a_later_table() -> None:
+    result = sdn.explore(
+        three_hosts(), sdn.os_ken(Piped), lambda net: net.send("h1", eth_src=H1, eth_dst=H1)
+    )
+    (failure,) = result.failures
+    assert failure.kind == "no_black_hole"
+    assert "dropped at s1: no rule says so, in table 1" in failure.message
+
+
+@pytest.mark.parametrize(("table", "is_gone"), [(0, False), (1, True), ("all", True)])
+def test_rules_are_deleted_in_their_table(table: Any, is_gone: bool) -> None:
+    class Deleting(Piped):
+        def extra(self, datapath: Any, ofproto: Any, parser: Any) -> None:
+            number = ofproto.OFPTT_ALL if table == "all" else table
+            match = parser.OFPMatch(eth_dst=H2)
+            datapath.send_msg(
+                parser.OFPFlowMod(
+                    datapath, table_id=number, command=ofproto.OFPFC_DELETE, match=match
+                )
+            )
+
+    result = sdn.explore(
+        three_hosts(),
+        sdn.os_ken(Deleting, connected=False),
+        _late,
+        properties=[sdn.tables_agree("late", "h2")],
+        ordered=True,
+        no_black_hole=False,
+        stop_on_failure=False,
+    )
+    assert ("tables_agree" in kinds(result)) is is_gone
+
+
+def _late(net: sdn.Network) -> None:
+    net.send("h1", name="late", eth_src=H1, eth_dst=H2)
+
+
+@pytest.mark.parametrize("algorithm", ["exhaustive", "source", "optimal", "eager", "observers"])
+def test_a_later_table_that_fills_while_a_packet_comes(algorithm: str) -> None:
+    """It finds rules in both, only in table 0, or in none: asking before or after `connected`."""
+    result = sdn.explore(
+        three_hosts(),
+        sdn.os_ken(Piped, connected=False),
+        _late,
+        algorithm,
+        stop_on_failure=False,
+    )
+    assert kinds(result) == {"no_black_hole"}
+    assert result.complete
+    if algorithm == "optimal":
+        assert (result.executions, result.blocked) == (4, 0)
+
+
 # What is refused, by name
 
 
@@ -424,14 +534,25 @@ def test_switches_are_connected_before_or_meanwhile() -> None:
         (lambda d, p, o: p.OFPMeterMod(d, o.OFPMC_ADD, 0, 1, []), "OFPMeterMod"),
         (lambda d, p, _: p.OFPFlowStatsRequest(d), "OFPFlowStatsRequest"),
         (
-            lambda d, p, _: p.OFPFlowMod(d, instructions=[p.OFPInstructionGotoTable(1)]),
-            "OFPInstructionGotoTable",
+            lambda d, p, _: p.OFPFlowMod(
+                d, table_id=2, instructions=[p.OFPInstructionGotoTable(2)]
+            ),
+            "goto_table that leads to no later table",
+        ),
+        (
+            lambda d, p, o: p.OFPFlowMod(
+                d,
+                instructions=[
+                    p.OFPInstructionActions(o.OFPIT_WRITE_ACTIONS, [p.OFPActionOutput(2)]),
+                    p.OFPInstructionGotoTable(1),
+                ],
+            ),
+            "goto_table together with actions that are written for later",
         ),
         (
             lambda d, p, _: p.OFPFlowMod(d, instructions=[p.OFPInstructionMeter(1)]),
             "OFPInstructionMeter",
         ),
-        (lambda d, p, _: p.OFPFlowMod(d, table_id=3), "table 3"),
         (
             lambda d, p, o: p.OFPFlowMod(
                 d,

@@ -19,7 +19,7 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.networks.world.controller import Barrier, Controller, Event, FlowMod, PacketOut
 from treadle.networks.world.frames import frame_of, openflow_header
-from treadle.networks.world.matching import Actions, Header
+from treadle.networks.world.matching import ALL_TABLES, TABLE, Actions, Header, in_table
 from treadle.networks.world.memory import Remembering, remember_in
 from treadle.networks.world.network import Network
 from treadle.networks.world.packets import Copy, Sent
@@ -88,6 +88,7 @@ class Application(Controller):
     leaves_buffered = False
     may_tell_first = True
     equal_rules_commute = False
+    has_tables = True
 
     @classmethod
     def prepare(cls, net: Network) -> None:
@@ -200,15 +201,15 @@ class Application(Controller):
 
     def _refuse(self, what: str) -> None:
         raise TreadleError(
-            f"{self.app.__name__} uses {what}, which networks do not have: only flow-mods of one "
-            f"table, packet-outs and barriers are supported"
+            f"{self.app.__name__} uses {what}, which networks do not have: only flow-mods, "
+            f"packet-outs and barriers are supported"
         )
 
     def _tell_rule(self, switch: str, message: Any) -> None:
         ofproto = self.openflow.ofproto
-        if message.table_id not in (0, ofproto.OFPTT_ALL):
-            self._refuse(f"table {message.table_id}")
-        match = self.openflow.match_of(message.match)
+        is_all = message.table_id == ofproto.OFPTT_ALL
+        table = ALL_TABLES if is_all else message.table_id
+        match = in_table(self.openflow.match_of(message.match), table)
         commands = {
             ofproto.OFPFC_ADD: (False, False),
             ofproto.OFPFC_MODIFY: (True, False),
@@ -224,11 +225,22 @@ class Application(Controller):
     def _actions_of_rule(self, switch: str, message: Any) -> Actions:
         """Return what a rule does: drop, if it says nothing."""
         actions: list[tuple[Any, ...]] = []
+        later: list[tuple[Any, ...]] = []
+        writes = False
         for instruction in message.instructions:
             kind = type(instruction).__name__
-            if kind != "OFPInstructionActions":
+            if kind == "OFPInstructionGotoTable":
+                later.append(("goto", instruction.table_id))
+            elif kind != "OFPInstructionActions":
                 self._refuse(kind)
-            actions += self._actions(switch, instruction.actions)
+            else:
+                writes |= instruction.type == self.openflow.ofproto.OFPIT_WRITE_ACTIONS
+                actions += self._actions(switch, instruction.actions)
+        if later and writes:
+            self._refuse("goto_table together with actions that are written for later")
+        if any(table <= message.table_id for _, table in later):
+            self._refuse("goto_table that leads to no later table")
+        actions += later
         if message.flags & self.openflow.ofproto.OFPFF_SEND_FLOW_REM:
             actions.append(NOTIFIES)
         return tuple(actions or [("drop",)])
@@ -330,7 +342,7 @@ class OpenFlow:
     def features(self, datapath: Datapath) -> Any:
         """Return what a switch says about itself."""
         message = self.parser.OFPSwitchFeatures(
-            datapath, datapath_id=datapath.id, n_buffers=0, n_tables=1, auxiliary_id=0,
+            datapath, datapath_id=datapath.id, n_buffers=0, n_tables=254, auxiliary_id=0,
             capabilities=0,
         )  # fmt: skip
         return self._received(message, self.ofproto.OFP_SWITCH_FEATURES_SIZE)
@@ -350,9 +362,10 @@ class OpenFlow:
 
     def flow_removed(self, datapath: Datapath, match: Header, priority: int) -> Any:
         """Return the news that a rule is gone."""
+        fields = dict(match)
         message = self.parser.OFPFlowRemoved(
-            datapath, priority=priority, reason=self.ofproto.OFPRR_DELETE, table_id=0,
-            match=self.parser.OFPMatch(**dict(match)),
+            datapath, priority=priority, reason=self.ofproto.OFPRR_DELETE,
+            table_id=fields.pop(TABLE, 0), match=self.parser.OFPMatch(**fields),
         )  # fmt: skip
         length = self.ofproto.OFP_FLOW_REMOVED_SIZE + _FIELD * len(match)
         return self._received(message, length)

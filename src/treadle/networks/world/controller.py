@@ -39,6 +39,9 @@ class Controller(Remembering):
     may_tell_first = False
     """Whether switches may be told rules while the controller is made."""
 
+    has_tables = False
+    """Whether its switches have several tables, so that one look-up may lead to another."""
+
     equal_rules_commute = True
     """Whether it makes no difference if a switch is told the same rule again."""
 

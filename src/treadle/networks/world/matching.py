@@ -17,6 +17,9 @@ from treadle.core.errors import TreadleError
 
 Header = tuple[tuple[str, Any], ...]
 IN_PORT = "in_port"
+TABLE = "table_id"
+"""In a match: for which table of a switch it is, if not for the first one."""
+ALL_TABLES = "all"
 
 _ADDRESSES = (
     ipaddress.IPv4Address,
@@ -83,6 +86,8 @@ def covers(wanted: Any, question: Any) -> bool:
 @functools.lru_cache(maxsize=100_000)
 def _covers(wanted: Header, port: int, header: Header) -> bool:
     fields = {**dict(header), IN_PORT: port}
+    if TABLE in fields and TABLE not in dict(wanted):
+        return False
     return all(name in fields and agrees(value, fields[name]) for name, value in wanted)
 
 
@@ -113,8 +118,15 @@ def _number_of(mac: str) -> int:
 
 def is_within(inner: Header, outer: Header) -> bool:
     """Tell whether every packet that one match is for is one that the other is for."""
-    narrow = dict(inner)
-    return all(name in narrow and agrees(value, narrow[name]) for name, value in outer)
+    narrow, wide = dict(inner), dict(outer)
+    if wide.pop(TABLE, 0) not in (narrow.get(TABLE, 0), ALL_TABLES):
+        return False
+    return all(name in narrow and agrees(value, narrow[name]) for name, value in wide.items())
+
+
+def in_table(fields: Header, table: int | str) -> Header:
+    """Return a match, or the header that is looked up, for one of a switch's tables."""
+    return tuple(sorted((*fields, (TABLE, table)))) if table else fields
 
 
 # Actions

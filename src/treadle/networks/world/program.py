@@ -74,10 +74,12 @@ class NetworkProgram(Program):
         Those of handlers; and of packets, whose way decides which link or buffer they touch.
         """
         options = self.scenario.options
-        net = self.scenario.net
+        scenario = self.scenario
+        net = scenario.net
         is_by_way = (
             options.ordered_links
             or options.level == "table"
+            or scenario.policy.has_tables
             or not options.no_conflict
             or bool(net.failing or net.watching)
             or not self._has_closed_steps

@@ -24,7 +24,7 @@ from treadle.core.events import Mode, code
 from treadle.core.program import Crash, Violation
 from treadle.networks.world import messages
 from treadle.networks.world.controller import Barrier, Event, FlowMod, Message, PacketOut
-from treadle.networks.world.matching import Actions, Header
+from treadle.networks.world.matching import Actions, Header, in_table
 from treadle.networks.world.memory import remember_in
 from treadle.networks.world.packets import Copy, Sent
 from treadle.networks.world.places import place_of, refuse, with_line
@@ -114,9 +114,10 @@ class World:
             return again > 0
         return again > options.revisits or (switch, port) in copy.visits
 
-    def _look(self, copy: Copy, switch: str, port: int) -> Actions | None:
+    def _look(self, copy: Copy, switch: str, port: int, table: int = 0) -> Actions | None:
         """Return what the table says about a packet; None: no rule. No action: it was handled."""
-        rules: list[tuple[Key, Actions]] = self._table(switch).look((port, copy.header))
+        question = (port, in_table(copy.header, table))
+        rules: list[tuple[Key, Actions]] = self._table(switch).look(question)
         if not rules:
             return None
         highest = max(priority for (priority, _), _ in rules)
@@ -190,6 +191,16 @@ class World:
                 copy = copy._replace(header=header)
             elif name == "controller":
                 self._ask(copy, switch, port)
+            elif name == "goto":
+                self._go_on(args[0], copy, switch, port)
+
+    def _go_on(self, table: int, copy: Copy, switch: str, port: int) -> None:
+        """Look a packet up in a later table."""
+        decided = self._look(copy, switch, port, table)
+        if decided is None:
+            self._drop(copy, switch, f"in table {table}")
+        else:
+            self._apply(decided, copy, switch, port)
 
     def _forward(self, copy: Copy, node: str, out: int) -> None:
         """Put a packet on a link."""
@@ -473,12 +484,26 @@ class World:
         header, seen = sent.header, set[tuple[str, int]]()
         while peer.node in self._switches and (peer.node, peer.port) not in seen:
             seen.add((peer.node, peer.port))
-            rules = self._table(peer.node).answers((peer.port, header))
-            out, header = _way(max(rules, key=lambda rule: rule[0][0], default=None), header)
+            out, header = self._way(peer.node, peer.port, header)
             if out is None:
                 return peer.node, False
             peer = self.net.ports[peer.node][out]
         return peer.node, peer.node not in self._switches
+
+    def _way(self, switch: str, port: int, header: Header) -> tuple[int | None, Header]:
+        """Return the port through which a switch's tables lead, and the header of what leaves."""
+        table: int | None = 0
+        while table is not None:
+            rules = self._table(switch).answers((port, in_table(header, table)))
+            table = None
+            for name, *args in max(rules, key=lambda rule: rule[0][0], default=(0, ()))[1]:
+                if name == "output":
+                    return args[0], header
+                if name == "set_field":
+                    header = tuple(sorted({**dict(header), **dict(args)}.items()))
+                elif name == "goto":
+                    table = args[0]
+        return None, header
 
     # Helpers
 
@@ -524,13 +549,3 @@ def _barriers(waited: Any, generator: GeneratorType[Any, Any, Any]) -> Any:
                 place_of(generator),
             )
     return listed
-
-
-def _way(rule: tuple[Key, Actions] | None, header: Header) -> tuple[int | None, Header]:
-    """Return the port through which a rule leads, and the header that it leaves with."""
-    for name, *args in rule[1] if rule is not None else ():
-        if name == "output":
-            return args[0], header
-        if name == "set_field":
-            header = tuple(sorted({**dict(header), **dict(args)}.items()))
-    return None, header

@@ -29,6 +29,8 @@ def actions_in_words(net: Topology, switch: str, actions: Actions | None) -> str
             words.append(net.ports[switch][args[0]].node)
         elif name == "set_field":
             words.append(fields_in_words(tuple(args)))
+        elif name == "goto":
+            words.append(f"table {args[0]}")
         elif name != "notify":
             words.append(name)
     return ", ".join(words)
