@@ -10,6 +10,7 @@ and gets something published is taken to write all of it (the safe default).
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import operator
@@ -52,6 +53,7 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
+from treadle.python.accesses.outside_modules import look_outside, meet_extension, why_outside
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -213,6 +215,7 @@ def _chain(iterables: Any) -> Any:
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     """Return what to call instead of a function of a module in C."""
+    look_outside(module.__name__, function.__name__)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -222,13 +225,16 @@ def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
         return kind
+    if not issubclass(kind, BaseException | enum.Enum):
+        look_outside(kind.__module__, kind.__qualname__)
     stand_in = CLASSES.get(kind)
     if stand_in is None:
         if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
             stand_in = kind
         else:
             stand_in = functools.partial(_call_unknown, kind)
-    if "<locals>" not in kind.__qualname__:  # else it may be one of this execution only
+    if "<locals>" not in kind.__qualname__ and not why_outside(kind.__module__):
+        # Else it may be one of this execution only, or has to be looked at each time.
         _resolved[kind] = stand_in
     return stand_in
 
@@ -249,6 +255,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if stand_in is not None:
         return functools.partial(stand_in, function)
     module = module_of(inner)
+    look_outside(module, inner.__qualname__)
     if is_silent(module):
         wrapped = getattr(inner, "__wrapped__", None)
         if not isinstance(wrapped, FunctionType):
@@ -360,6 +367,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
+    look_outside(type(owner).__module__, f"{type(owner).__qualname__}.{name}")
     if is_foreign(type(owner)):
         hooks.run_foreign(PLAIN, owner, args)
     else:
@@ -465,6 +473,8 @@ def _call_announced(
     if not mutable:
         return _at_home(function(*args, **kwargs))
     _hand_out_all(values, published[id(mutable[0])].label)
+    if not name:
+        meet_extension(function)
 
     def find() -> Reach:
         reach = Reach(published)

@@ -28,6 +28,7 @@ from treadle.python.accesses.access_deeds import (
     STORED,
     WHOLE,
 )
+from treadle.python.accesses.outside_modules import meet_extension
 from treadle.python.accesses.uninstrumented import (
     OWN,
     Behind,
@@ -119,6 +120,8 @@ def run_foreign(
 ) -> None:
     """Before code that is not instrumented does something with an object, by an operator."""
     label = published[id(obj)].label
+    if not found.name:
+        meet_extension(type(obj))
     for other in others:
         if type(other) not in ATOMS:
             slots.hand_out(other, f"{label}[...]")

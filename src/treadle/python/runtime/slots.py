@@ -27,6 +27,9 @@ class Knowledge(Protocol):
     def happens(self, sort: str, what: Hashable) -> bool:
         """Tell whether something happens to published objects of a sort."""
 
+    def write(self, sort: str, what: Hashable) -> bool:
+        """Note that data is written; tell whether that was known before this execution."""
+
     def note(self, sort: str, what: Hashable) -> bool:
         """Note that something happens; tell whether that was known before this execution."""
 

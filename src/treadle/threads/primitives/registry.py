@@ -20,6 +20,7 @@ from treadle.threads.primitives import (
     raw_thread,
     thread,
 )
+from treadle.threads.primitives.outside import surroundings
 from treadle.threads.primitives.patches import Patches
 
 PATCHES: list[Patches] = [
@@ -37,6 +38,7 @@ PATCHES: list[Patches] = [
     futures.PATCHES,
     pools.PATCHES,
     cached_property.PATCHES,
+    surroundings.PATCHES,
 ]
 
 
