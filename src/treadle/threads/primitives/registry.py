@@ -20,7 +20,7 @@ from treadle.threads.primitives import (
     raw_thread,
     thread,
 )
-from treadle.threads.primitives.outside import surroundings
+from treadle.threads.primitives.outside import file_objects, os_functions, surroundings
 from treadle.threads.primitives.patches import Patches
 
 PATCHES: list[Patches] = [
@@ -39,6 +39,8 @@ PATCHES: list[Patches] = [
     pools.PATCHES,
     cached_property.PATCHES,
     surroundings.PATCHES,
+    os_functions.PATCHES,
+    file_objects.PATCHES,
 ]
 
 

@@ -20,6 +20,9 @@ from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
 
 _CHANGED = "changed"
+_ANYWHERE = "anything outside"
+_MOST_PLACES = 1000
+"""What may be known to change, one by one: names of files may be others in each execution."""
 
 
 _BETWEEN = ("python/accesses/", "python/runtime/scheduler.py", "python/runtime/fibers.py",
@@ -74,7 +77,10 @@ def has_threads() -> bool:
 def reading(*places: str) -> Codes:
     """Return the codes of looking at places; none for those that never change."""
     shared = control.the_program().shared
-    return tuple(_at(place, Mode.READ) for place in places if shared.happens(place, _CHANGED))
+    anywhere = shared.happens(_ANYWHERE, _CHANGED)
+    return tuple(
+        _at(place, Mode.READ) for place in places if anywhere or shared.happens(place, _CHANGED)
+    )
 
 
 def writing(*places: str) -> Codes:
@@ -90,10 +96,13 @@ def adding(*places: str) -> Codes:
 def _changing(places: Iterable[str], mode: Mode) -> Codes:
     effects[0] = True
     shared = control.the_program().shared
-    known = [shared.write(place, _CHANGED) for place in places]
-    return tuple(
-        _at(place, mode) for place, is_known in zip(places, known, strict=True) if is_known
-    )
+    if shared.happens(_ANYWHERE, _CHANGED):
+        return tuple(_at(place, mode) for place in places)
+    if len(shared.features) + len(shared.learned) > _MOST_PLACES:
+        shared.write(_ANYWHERE, _CHANGED)
+        return ()
+    known = [place for place in places if shared.write(place, _CHANGED)]
+    return tuple(_at(place, mode) for place in known)
 
 
 def _at(place: str, mode: Mode) -> int:
