@@ -19,7 +19,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.core.events import Codes
+from treadle.core.events import Codes, Mode
 from treadle.core.frames import is_of_the_user
 from treadle.python.accesses import calls, lru_caches
 from treadle.python.accesses import instruction_hooks as hooks
@@ -31,12 +31,12 @@ from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.children import Children
+from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
-from treadle.python.sharing.tables import CellTable, Table
+from treadle.python.sharing.tables import CellTable, ClassTable, Table
 from treadle.python.sharing.variable import Variable
-from treadle.python.sharing.walks import register
+from treadle.python.sharing.walks import WALKS, register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
@@ -45,6 +45,9 @@ _CALLED_AS_METHODS = ("copy", "operator")
 
 _CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
+
+_HELD = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
+"""Classes of what libraries keep in modules and code under test may change."""
 
 _variables: dict[tuple[str, str], Variable] = {}
 
@@ -73,7 +76,10 @@ class VariableTable(CellTable):
 
 
 class ModuleTable(Table):
-    """A module: its attributes are the global variables of its functions."""
+    """A module: its attributes are the global variables of its functions.
+
+    Those of a library are locations, too, as far as code under test changes them.
+    """
 
     __slots__ = ()
 
@@ -84,16 +90,63 @@ class ModuleTable(Table):
     def read(self, what: Any) -> Codes:
         """Return the codes of reading a global variable, if it is assigned."""
         table = self._variable(what)
-        return () if table is None else table["cell"]
+        if table is not None:
+            return table["cell"]
+        enter_attribute(self.shared, sys.modules.get(self.label), what)
+        if not self.shared.happens(self.sort, what):
+            return ()
+        return (self.at(what, Mode.READ, f".{what}"),)
 
     def write(self, what: Any) -> Codes:
         """Return the codes of assigning a global variable."""
         table = self._variable(what)
-        return () if table is None else table.writes["cell"]
+        if table is not None:
+            return table.writes["cell"]
+        if not self.shared.write(self.sort, what):
+            return ()
+        return (self.at(what, Mode.WRITE, f".{what}"),)
 
     def _variable(self, name: str) -> Table | None:
         variable = _variables.get((self.label, name))
         return None if variable is None else self.shared.published.get(id(variable))
+
+
+def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) -> None:
+    """Enter what a module of a library has under a name: a class, a container, a module.
+
+    It is the same in every execution, and what it holds is no business of the test's until that
+    puts something there.
+    """
+    value: Any = attributes_of(module).get(name)
+    kind = type(value)
+    key = ("attribute", getattr(module, "__name__", ""), name)
+    if kind is types.ModuleType:
+        enter_module(shared, value)
+    elif issubclass(kind, type) and not shared.follows(value):
+        enter_class(shared, value)
+    elif kind in _HELD and id(value) not in shared.published:
+        walk = WALKS[kind]
+        assert walk.table is not None
+        table = shared.new_table(walk.table, key, value, f"{key[1]}.{name}")
+        table.begin(value)
+        shared.enter_for_good(value, table)
+
+
+def enter_class(shared: Shared, kind: Any) -> None:
+    """Enter a class of a library: its attributes are looked at when they are assigned."""
+    if id(kind) not in shared.published:
+        key = ("class", kind.__module__, kind.__qualname__)
+        table = shared.new_table(ClassTable, key, kind, kind.__qualname__)
+        table.begin(kind)
+        shared.enter_for_good(kind, table)
+
+
+def enter_module(shared: Shared, module: Any) -> None:
+    """Enter a module: its attributes are variables, its functions are looked at when called."""
+    if isinstance(module, types.ModuleType) and id(module) not in shared.published:
+        name = module.__name__
+        table = ModuleTable(shared, ("module", name), name, f"module {name}")
+        shared.published[id(module)] = shared._tables["module", name] = table
 
 
 def _content(variable: Any, label: str) -> Children:
@@ -340,7 +393,19 @@ class Instrumentation:
                         for name, item in vars(value).items()
                         if not hasattr(type(item), "__get__")
                     )
+                elif isinstance(value, type):
+                    names.update(vars(value))
+                elif isinstance(value, types.ModuleType):
+                    names.update(self._names_of_classes(value))
         return names
+
+    def _names_of_classes(self, module: types.ModuleType) -> Iterator[str]:
+        """Yield the names that classes of a library have which the code under test refers to."""
+        used = {name for facts in self._facts for name in facts.names}
+        for name in used.intersection(vars(module)):
+            found = vars(module)[name]
+            if isinstance(found, type) and not self._is_under_test(found):
+                yield from vars(found)
 
     # Publication
 
@@ -365,26 +430,19 @@ class Instrumentation:
             found.publish(variable, name, ("variable", module, name))
         for name, value in list(namespace.items()):
             if isinstance(value, types.ModuleType):
-                self._enter_module(value)
+                enter_module(found, value)
+            elif isinstance(value, type) and not self._is_under_test(value):
+                enter_class(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
         here = sys.modules.get(module)
         if here is not None and vars(here) is namespace:
-            self._enter_module(here)
-        for name in _CALLED_AS_METHODS:
-            self._enter_module(sys.modules.get(name))
+            enter_module(found, here)
+        for name in {*_CALLED_AS_METHODS, *used.intersection(sys.modules)}:
+            enter_module(found, sys.modules[name])
         for kind in _CONTAINERS:
             table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
             found.published.setdefault(id(kind), table)
-
-    def _enter_module(self, module: types.ModuleType | None) -> None:
-        """Enter a module: its attributes are variables, its functions are looked at when called."""
-        found = self._shared
-        assert found is not None
-        if module is not None and id(module) not in found.published:
-            name = module.__name__
-            table = ModuleTable(found, ("module", name), name, f"module {name}")
-            found.published[id(module)] = found._tables["module", name] = table
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""
@@ -428,8 +486,9 @@ class Instrumentation:
         if self._importing:  # by a module that is not complete yet
             return module
         added = self._add_modules()
-        for name, _ in added:
-            if self._shared is not None:
+        if self._shared is not None:
+            enter_module(self._shared, module)
+            for name, _ in added:
                 self._shared.note("import", name)
         return module
 

@@ -138,6 +138,11 @@ class Shared:
             self.published[id(value)] = table
             self._kept.append(value)
 
+    def enter_for_good(self, value: Any, table: Table) -> None:
+        """Enter one object under a given table, for all executions."""
+        self.published[id(value)] = table
+        self._static_kept.append(value)
+
     def _withdraw(self, length: int) -> None:
         """Forget the objects that were published last, up to so many."""
         for value in self._kept[length:]:

@@ -26,12 +26,11 @@ from treadle.threads.primitives.outside.os_functions import (
     Use,
     Uses,
     entering,
-    is_regular,
     opened,
     taken,
     used,
 )
-from treadle.threads.primitives.outside.paths import Place
+from treadle.threads.primitives.outside.paths import Place, is_regular
 from treadle.threads.primitives.patches import Patches
 
 _READS = ("read", "read1", "readinto", "readinto1", "readall", "readline", "readlines", "peek",
@@ -42,7 +41,7 @@ _MOVES = ("seek", "tell", "flush", "close", "detach")
 
 
 def _codes(file: Any, writes: bool, place: Place | None) -> Codes:
-    """Return what a method of a file touches: the content, and the object itself if it is shared."""
+    """Return what a method touches: the content, and the object itself if it is shared."""
     table = published.get(id(file))
     own = () if table is None else (state_of(table),)
     if place is None:
@@ -139,8 +138,9 @@ def _open(
 
     def act() -> Any:
         made = make()
-        if not isinstance(file, int):
-            opened(Place.of(made.fileno()) or Place.of(file), made.fileno())
+        place = Place.of(made.fileno())
+        if place is not None and not isinstance(file, int):
+            opened(place, made.fileno())
         return made
 
     if opener is not None:  # it takes the steps, and what comes from it is a descriptor

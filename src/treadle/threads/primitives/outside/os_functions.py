@@ -31,7 +31,7 @@ from treadle.threads.primitives.patches import Patches
 try:
     import posix as _system
 except ImportError:
-    import nt as _system  # type: ignore[import-not-found, no-redef]
+    import nt as _system  # type: ignore[no-redef]
 
 BUSY = "outside"
 """Under which a task remembers that it is in the middle of an operation."""
@@ -79,7 +79,7 @@ _PATH = {
     "stat": READ, "lstat": READ,
 }  # fmt: skip
 _NOT_FOLLOWING = frozenset({"mkdir", "unlink", "remove", "rmdir", "readlink", "lstat", "lchown"})
-_TWO_PATHS = {
+_TWO_PATHS: dict[str, tuple[Argument, ...]] = {
     name: (
         Argument(0, "src", MAKE, "src_dir_fd", follows=False),
         Argument(1, "dst", REPLACE, "dst_dir_fd", follows=False),
@@ -111,8 +111,7 @@ _ASKING = frozenset(
      "is_symlink", "realpath", "_joinrealpath", "resolve"}
 )  # fmt: skip
 """Functions that ask for the status of a path only to know whether it is there."""
-_HARMLESS = frozenset(
-    """
+_NAMES = """
     WCOREDUMP WEXITSTATUS WIFCONTINUED WIFEXITED WIFSIGNALED WIFSTOPPED WSTOPSIG WTERMSIG _exit
     abort confstr cpu_count ctermid device_encoding fdatasync fpathconf fspath fstatvfs fsync
     get_blocking get_inheritable set_inheritable get_terminal_size getcwd getcwdb getegid geteuid
@@ -122,13 +121,11 @@ _HARMLESS = frozenset(
     sched_getparam sched_getscheduler sched_rr_get_interval sched_yield statvfs strerror sync
     sysconf times ttyname umask uname urandom waitstatus_to_exitcode chdir fchdir putenv unsetenv
     close closerange dup dup2 open scandir execv execve fork forkpty posix_spawn posix_spawnp system
-    add_dll_directory getppid getlogin get_handle_inheritable set_handle_inheritable listdrives
-    listvolumes listmounts _supports_virtual_terminal _getdiskusage _getfullpathname
-    _getvolumepathname _add_dll_directory _remove_dll_directory unshare setns process_cpu_count
-    _is_inputhook_installed _inputhook _get_tzname _emscripten_debugger reload_environ _create_environ
-    grantpt unlockpt ptsname posix_openpt timerfd_create
-    """.split()
-)
+    process_cpu_count get_handle_inheritable set_handle_inheritable listdrives listvolumes
+    listmounts _supports_virtual_terminal _getdiskusage _getfullpathname _getvolumepathname
+    _create_environ _is_inputhook_installed _inputhook
+"""
+_HARMLESS = frozenset(_NAMES.split())
 """Functions that say something that never changes, touch nothing shared, or are modelled apart."""
 _PRINTED = (1, 2)
 """Descriptors of what is printed: nobody reads that again."""
