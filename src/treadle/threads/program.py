@@ -31,6 +31,7 @@ from treadle.threads.primitives.local import Locals
 from treadle.threads.primitives.main_thread import MainThread
 from treadle.threads.primitives.outside.audit import listen
 from treadle.threads.primitives.outside.paths import files
+from treadle.threads.primitives.outside.printing import output
 from treadle.threads.primitives.outside.surroundings import Surroundings
 from treadle.threads.primitives.patches import Installer
 from treadle.threads.primitives.registry import patches
@@ -79,7 +80,7 @@ class ThreadProgram(Program):
         self._run: ThreadRun | None = None
         self._installer = Installer()
         self._interrupts = Interrupts()
-        keepers = (MainThread(), Locals(self.scheduler), Surroundings(), files)
+        keepers = (MainThread(), Locals(self.scheduler), Surroundings(), files, output)
         self._host = Host(self, watchdog, keepers)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions

@@ -53,6 +53,7 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
+from treadle.python.accesses.library_state import SettingManager, sets_something
 from treadle.python.accesses.outside_modules import look_outside, meet_extension, why_outside
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
@@ -136,6 +137,8 @@ def enter(manager: Any) -> Any:
     """Return what to enter instead of a context manager: locks made before have a model."""
     if stand_ins.has_stand_in(manager):
         return stand_ins.stand_in_for(manager)
+    if sets_something(manager):
+        return SettingManager(manager)
     if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
         return _Manager(manager)
     return manager
@@ -256,13 +259,13 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
         return functools.partial(stand_in, function)
     module = module_of(inner)
     look_outside(module, inner.__qualname__)
-    if is_silent(module):
+    owner = getattr(function, "__self__", None)
+    if is_silent(module) and not (module == "contextlib" and id(owner) in published):
         wrapped = getattr(inner, "__wrapped__", None)
         if not isinstance(wrapped, FunctionType):
             return function
         found = resolve(wrapped)  # a decorator calls what it was given
         return function if found is wrapped else functools.partial(_call_unobserved, function)
-    owner = getattr(function, "__self__", None)
     if is_reader(module):
         return functools.partial(_read_all, function)
     if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
@@ -429,7 +432,8 @@ def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
 
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
-    hooks.read_deeply((*args, *kwargs.values()), ())
+    name = known_functions.name_in_python(function)
+    hooks.read_deeply((*args, *kwargs.values()), (), name=name)
     return _at_home(function(*args, **kwargs))
 
 

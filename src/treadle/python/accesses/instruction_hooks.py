@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -380,7 +380,9 @@ def read_both(left: Any, right: Any, method: str) -> None:
                 run_foreign(found, obj, (other,))
                 return
     is_format = method == "__mod__" and isinstance(left, str)
-    read_deeply((left, right), ("__format__",) if is_format else ())
+    is_counted = isinstance(left, Counter) and isinstance(right, Counter)
+    name = f"collections.Counter.{method}" if is_counted else ""
+    read_deeply((left, right), ("__format__",) if is_format else (), name=name)
 
 
 def read_one(obj: Any, method: str) -> None:
@@ -436,15 +438,18 @@ def read_deeply(
     methods: tuple[str, ...] | None,
     deeply: bool = False,
     deed: Deed = PLAIN_ACCESS,
+    name: str = "",
 ) -> None:
     """Announce that things are read with the containers in them, by means of some methods.
 
-    If there is a deed, it is about the first of them.
+    If there is a deed, it is about the first of them. `name` is what does it, if that is not
+    instrumented.
     """
 
     def find() -> Reach:
         reach = Reach(published)
         reach.read(roots, methods, deeply)
+        reach.notes += [name] if name else []
         return reach
 
     perform(find, deed, roots[0] if roots else None)

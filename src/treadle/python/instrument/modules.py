@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import logging
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
@@ -21,7 +22,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, lru_caches
+from treadle.python.accesses import calls, library_state, lru_caches
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
@@ -36,7 +37,7 @@ from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import CellTable, ClassTable, Table
 from treadle.python.sharing.variable import Variable
-from treadle.python.sharing.walks import WALKS, register
+from treadle.python.sharing.walks import register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
@@ -124,12 +125,8 @@ def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) 
         enter_module(shared, value)
     elif issubclass(kind, type) and not shared.follows(value):
         enter_class(shared, value)
-    elif kind in _HELD and id(value) not in shared.published:
-        walk = WALKS[kind]
-        assert walk.table is not None
-        table = shared.new_table(walk.table, key, value, f"{key[1]}.{name}")
-        table.begin(value)
-        shared.enter_for_good(value, table)
+    elif kind in _HELD:
+        shared.enter_container(value, key, f"{key[1]}.{name}")
 
 
 def enter_class(shared: Shared, kind: Any) -> None:
@@ -433,6 +430,8 @@ class Instrumentation:
                 enter_module(found, value)
             elif isinstance(value, type) and not self._is_under_test(value):
                 enter_class(found, value)
+            elif isinstance(value, logging.Logger):
+                library_state.enter_logger(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
         here = sys.modules.get(module)

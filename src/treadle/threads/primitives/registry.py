@@ -21,7 +21,7 @@ from treadle.threads.primitives import (
     raw_thread,
     thread,
 )
-from treadle.threads.primitives.outside import file_objects, os_functions, surroundings
+from treadle.threads.primitives.outside import file_objects, os_functions, printing, surroundings
 from treadle.threads.primitives.patches import Patches
 
 PATCHES: list[Patches] = [
@@ -43,6 +43,7 @@ PATCHES: list[Patches] = [
     surroundings.PATCHES,
     os_functions.PATCHES,
     file_objects.PATCHES,
+    printing.PATCHES,
 ]
 
 
