@@ -182,6 +182,7 @@ class ThreadProgram(Program):
             f"add its package to `instrument` to look inside"
             for name, where in hooks.unobserved
         ]
+        found += hooks.remarks.values()
         return found
 
     def escapes(self) -> list[str]:

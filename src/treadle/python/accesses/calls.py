@@ -96,6 +96,7 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_WEAK_MODULES = frozenset({"weakref", "_weakrefset"})
 _VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
 """Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
@@ -258,6 +259,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if stand_in is not None:
         return functools.partial(stand_in, function)
     module = module_of(inner)
+    if module in _WEAK_MODULES:
+        _of_weak(f"{module}.{inner.__qualname__}", function)
     look_outside(module, inner.__qualname__)
     owner = getattr(function, "__self__", None)
     if is_silent(module) and not (module == "contextlib" and id(owner) in published):
@@ -302,6 +305,17 @@ def _of_cache(function: Any) -> Any:
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
+def _of_weak(name: str, function: Any) -> Any:
+    """What is weakly referred to, and shared, lives as long as the execution: say so."""
+    hooks.remark(
+        "weak references",
+        name,
+        "what is shared does not die while threads run, so weak references to it do not either "
+        "({}): what happens when they do is not explored",
+    )
+    return function
+
+
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
     functools.partial: _of_partial,
     types.MethodDescriptorType: _of_descriptor,
@@ -309,7 +323,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
-    weakref.ref: lambda function: function,
+    weakref.ref: lambda function: _of_weak("weakref.ref", function),
     operator.itemgetter: _of_reader,
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),

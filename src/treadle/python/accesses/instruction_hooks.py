@@ -40,6 +40,7 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
+from treadle.python.runtime.escapes import called_by_user
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, holds
@@ -57,6 +58,8 @@ class Unobserved(NamedTuple):
 
 unobserved: list[Unobserved] = []
 """What ran unobserved in this exploration."""
+remarks: dict[str, str] = {}
+"""What else is not seen in this exploration: a sentence for each subject."""
 
 
 _PLAIN = instrumented.plain_classes
@@ -108,6 +111,17 @@ def note(function: str) -> None:
         place = place_of_frame(sys._getframe(), is_own)
         where = f"at {place_in_words(place)}" if place else "as a thread's function"
         unobserved.append(Unobserved(function, where))
+
+
+def remark(subject: str, name: str, sentence: str) -> None:
+    """Remember something that is not seen, once; `{}` in the sentence is what does it, and where."""
+    if subject not in remarks and slots.announce is not slots.nothing:
+        found = called_by_user(name)
+        if found is not None:
+            called, frame = found
+            line = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+            where = f"{called} at {place_in_words(line)}" if line else called
+            remarks[subject] = sentence.format(where)
 
 
 def run_foreign(

@@ -216,6 +216,7 @@ class Instrumentation:
         """Rewrite every function of the modules that are instrumented."""
         self._shared = shared
         hooks.unobserved.clear()
+        hooks.remarks.clear()
         effects[0] = False
         shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
         try:

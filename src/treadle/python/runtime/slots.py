@@ -58,6 +58,8 @@ class Controlled(Protocol):
     """Whether some execution had more than one task, or a choice."""
     is_cut: bool
     """Whether `treadle.assume` did not hold in this execution."""
+    has_shared_clock: bool
+    """Whether all tasks look at one clock, and each look is a step."""
 
     @property
     def shared(self) -> Knowledge:
