@@ -509,8 +509,11 @@ def _call_announced(
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
-    return id(value) in published and not issubclass(
-        type(value), type | FunctionType | types.CellType | types.ModuleType
+    kind = type(value)
+    return (
+        id(value) in published
+        and not issubclass(kind, type | FunctionType | types.CellType | types.ModuleType)
+        and not is_immutable(kind)
     )
 
 

@@ -114,7 +114,7 @@ def note(function: str) -> None:
 
 
 def remark(subject: str, name: str, sentence: str) -> None:
-    """Remember something that is not seen, once; `{}` in the sentence is what does it, and where."""
+    """Remember something that is not seen, once; `{}` in the sentence is what does it, where."""
     if subject not in remarks and slots.announce is not slots.nothing:
         found = called_by_user(name)
         if found is not None:

@@ -15,6 +15,7 @@ import ctypes
 import datetime
 import gc
 import operator
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -119,7 +120,12 @@ def _share(me: Task) -> None:
 
 
 def _note_readers(me: Task) -> None:
-    """Say what is not seen if several tasks look at the clock, each at its own."""
+    """Say what is not seen if several tasks look at the clock, each at its own.
+
+    The times of log records are not meant: nobody compares them.
+    """
+    if str(sys._getframe(3).f_globals.get("__name__")).startswith("logging"):
+        return
     readers = control.the_program().scheduler.scratch.setdefault("clock readers", set())
     readers.add(me.number)
     if len(readers) > 1:

@@ -48,9 +48,14 @@ PATCHES: list[Patches] = [
 
 
 def patches() -> list[Patches]:
-    """Return what is replaced; mocks only if somebody uses them, as importing them takes long."""
-    if "unittest.mock" not in sys.modules:
-        return PATCHES
-    from treadle.threads.primitives import mocks
+    """Return what is replaced; some only if it is used, as importing it takes long."""
+    found = [*PATCHES]
+    if "unittest.mock" in sys.modules:
+        from treadle.threads.primitives import mocks
 
-    return [*PATCHES, mocks.PATCHES]
+        found.append(mocks.PATCHES)
+    if "tempfile" in sys.modules:
+        from treadle.threads.primitives.outside import temporary_names
+
+        found.append(temporary_names.PATCHES)
+    return found

@@ -188,12 +188,13 @@ def _layered(raw: Any, mode: str, options: tuple[Any, ...]) -> Any:
 
 def _size_of_buffer(raw: Any) -> int:
     try:
-        size = os.fstat(raw.fileno()).st_blksize
+        size = _fstat(raw.fileno()).st_blksize
     except (OSError, AttributeError):
         return io.DEFAULT_BUFFER_SIZE
     return size if size > 1 else io.DEFAULT_BUFFER_SIZE
 
 
 _original: Any = io.open
+_fstat = os.fstat
 
 PATCHES: Patches = Patches(references=[(_original, _open)])

@@ -48,6 +48,7 @@ class Use(NamedTuple):
 
 LOOK = Use(Place.exists)
 READ = Use(Place.read)
+READ_ON = Use(Place.read_on)
 LIST = Use(Place.listed)
 WRITE = Use(Place.written, changes=True)
 MAKE = Use(Place.made, changes=True, anew=True)
@@ -99,9 +100,10 @@ _ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     **_TWO_PATHS,
 }
 _DESCRIPTORS = {
-    "read": READ, "readv": READ, "pread": READ, "preadv": READ, "write": WRITE, "writev": WRITE,
+    "read": READ_ON, "readv": READ_ON, "pread": READ, "preadv": READ,
+    "write": WRITE, "writev": WRITE,
     "pwrite": WRITE, "pwritev": WRITE, "ftruncate": WRITE, "posix_fallocate": WRITE,
-    "fchmod": WRITE, "fchown": WRITE, "fstat": READ, "lseek": READ,
+    "fchmod": WRITE, "fchown": WRITE, "fstat": READ, "lseek": READ_ON,
 }  # fmt: skip
 """Functions whose first argument is a descriptor."""
 _MOVING = {"sendfile": (1, 0), "copy_file_range": (0, 1), "splice": (0, 1)}
@@ -146,7 +148,7 @@ def taken(me: Task, find: Callable[[], Codes], act: Callable[[], Any]) -> Any:
     """Take a step outside: find out what it touches, announce that, and act."""
     me.scratch[BUSY] = True
     try:
-        if has_threads():
+        if has_threads() and not control.the_program().scheduler.aborting:
             step(find)
         return act()
     finally:
@@ -158,9 +160,7 @@ def used(me: Task, find_uses: Callable[[], Uses], act: Callable[[], Any]) -> Any
     me.scratch[BUSY] = True  # to resolve a path, one looks at files
     try:
         uses = find_uses()
-        for place, use in uses:
-            if use.changes:
-                files.remember(place.path)
+        before = {place.path: files.remember(place.path) for place, use in uses if use.changes}
     finally:
         me.scratch.pop(BUSY, None)
 
@@ -170,14 +170,17 @@ def used(me: Task, find_uses: Callable[[], Uses], act: Callable[[], Any]) -> Any
 
     named = [place.path for place, use in uses if use.anew and files.making(place.path)]
     try:
-        result = taken(me, find, act)
+        # That an earlier execution left such a path is no business of this one: it takes another.
+        is_taken = any(before[path] is not None for path in named)
+        result = act() if is_taken else taken(me, find, act)
     except FileExistsError:
         for path in named:
             files.not_made(path)
         raise
     for place, use in uses:
         if use.changes:
-            files.changed(place.path, anew=use.anew)
+            files.changed(place.path, anew=use.anew or before[place.path] is None)
+    files.moved([found for found in before.values() if found is not None], before)
     return result
 
 

@@ -11,10 +11,11 @@ they are others in each execution.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -109,17 +110,32 @@ class Files:
         names[self.name(path)] = None
         return list(names)
 
-    def forget_file(self, found: os.stat_result) -> None:
-        """Forget a file that is removed: another one may get its number."""
-        if found.st_nlink <= 1:
-            self._now.files.pop((found.st_dev, found.st_ino), None)
+    def moved(self, before: Iterable[os.stat_result], paths: Iterable[str]) -> None:
+        """Take note of what became of files whose paths were changed, removed or renamed.
+
+        They have one more name, or are gone: then another file may get their number.
+        """
+        there = {}
+        for path in paths:
+            with contextlib.suppress(OSError):
+                there[path] = _lstat(path)
+        alive = {(found.st_dev, found.st_ino) for found in there.values()}
+        for found in before:
+            is_last = found.st_nlink <= 1 or stat.S_ISDIR(found.st_mode)
+            if is_last and (found.st_dev, found.st_ino) not in alive:
+                self._now.files.pop((found.st_dev, found.st_ino), None)
+        for path, found in there.items():
+            self.file(found, path)
 
     # What outlives an execution
 
-    def remember(self, path: str) -> None:
-        """Take note whether a path is there that the program is about to change."""
-        if path not in self._existed:
-            self._existed[path] = os.path.lexists(path)
+    def remember(self, path: str) -> os.stat_result | None:
+        """Return what is there that the program is about to change, if anything; remember that."""
+        found = None
+        with contextlib.suppress(OSError, ValueError):
+            found = _lstat(path)
+        self._existed.setdefault(path, found is not None)
+        return found
 
     def changed(self, path: str, *, anew: bool) -> None:
         """Take note that the program changed what a path leads to, or made it anew."""
@@ -130,7 +146,9 @@ class Files:
     def looks(self, path: str) -> None:
         """Report it if a thread depends on what an earlier execution left behind."""
         now = self._now
-        if path not in self._changed_before or path in now.made_anew or path in now.told:
+        if path not in self._changed_before or path in now.told:
+            return
+        if not now.made_anew.isdisjoint([path, *_above(path)]):
             return
         if not os.path.lexists(path) and not self._existed[path]:
             return  # it was removed again
@@ -167,7 +185,7 @@ def _maker() -> str:
 def path_of_descriptor(descriptor: int) -> str:
     """Return the path that a file was opened by."""
     try:
-        return _readlink(f"/proc/self/fd/{descriptor}")
+        return _readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")
     except OSError:
         return _by_control(descriptor)
 
@@ -235,20 +253,24 @@ class Place:
     def exists(self) -> Codes:
         """Return the codes of asking whether it is there."""
         files.looks(self.path)
-        return (*self.reached(), *reading(_existence(self.name())))
+        return (*reading(_existence(self.name())), *self.reached())
 
     def read(self) -> Codes:
         """Return the codes of looking at its content, size, times or mode."""
-        return (*self.exists(), *reading(*map(content, self._names())), *self._if_renamed())
+        return (*reading(*map(content, self._names())), *self.exists(), *self._if_renamed())
 
     def written(self) -> Codes:
         """Return the codes of changing its content or mode."""
-        return (*self.exists(), *writing(*map(content, self._names())), *self._if_renamed())
+        return (*writing(*map(content, self._names())), *self.exists(), *self._if_renamed())
 
     def content_read(self) -> Codes:
         """Return the codes of reading it, once it is open."""
         files.looks(self.path)
         return (*reading(*map(content, self._names())), *self._if_renamed())
+
+    def read_on(self) -> Codes:
+        """Return the codes of reading it by a descriptor, which goes on where it stood."""
+        return (*self.read(), *writing(f"position in {self.name()}"))
 
     def content_written(self) -> Codes:
         """Return the codes of writing it, once it is open."""
@@ -256,7 +278,7 @@ class Place:
 
     def listed(self) -> Codes:
         """Return the codes of looking at the entries of a directory."""
-        return (*self.exists(), *reading(_entries(self.name())))
+        return (*reading(_entries(self.name())), *self.exists())
 
     def made(self) -> Codes:
         """Return the codes of making or removing it, which depends on whether it is there."""
@@ -267,7 +289,7 @@ class Place:
         """Return the codes of putting something in its place, whatever is there."""
         parent = files.name(os.path.dirname(self.path))
         codes = (*writing(_existence(self.name())), *adding(_entries(parent)))
-        return (*self.reached(), *codes)
+        return (*codes, *self.reached())
 
     def overwritten(self) -> Codes:
         """Return the codes of making it anew with another content."""
