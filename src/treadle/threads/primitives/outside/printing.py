@@ -7,6 +7,7 @@ it: then each call is a step on one location. What goes to a terminal or a log, 
 from __future__ import annotations
 
 import builtins
+import io
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -32,12 +33,13 @@ class Output:
         self.usual: Any = None
 
     def take(self) -> Callable[[], None]:
-        """Remember where it goes; there is nothing to put back."""
-        self.usual = sys.stdout
+        """Have nothing to put back: a test does that itself."""
         return lambda: None
 
     def begin(self, main: Task) -> None:
-        """Have nothing to do: a test puts back itself what it redirects."""
+        """Remember where text goes as an execution begins."""
+        del main
+        self.usual = sys.stdout
 
 
 output = Output()
@@ -47,7 +49,7 @@ def _codes(file: Any) -> Codes:
     if file is not None:
         table = published.get(id(file))
         return () if table is None or hasattr(file, "buffer") else (state_of(table),)
-    is_redirected = sys.stdout is not output.usual
+    is_redirected = sys.stdout is not output.usual and isinstance(sys.stdout, io.StringIO)
     is_read = is_redirected or control.the_program().shared.happens(_TEXT, _ASKED)
     return (*looking("sys.stdout"), *(changing(_TEXT) if is_read else ()))
 
