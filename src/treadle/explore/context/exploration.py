@@ -21,7 +21,7 @@ from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep, lowest
 from treadle.core.program import CannotStepError, Run
 from treadle.core.result import Result
-from treadle.core.steps import Step
+from treadle.core.steps import Step, Steps
 from treadle.explore.context.done import Depends, DoneSets, depends_on_any
 from treadle.explore.context.dontdo import DontDoSets, Inherit, inherited
 from treadle.explore.context.planned_order import Imagined
@@ -143,13 +143,15 @@ class Exploration(Algorithm):
     def analyse(self, run: Run, outcome: int) -> None:
         """Detect races at the end of an execution, or behind each forbidden step.
 
-        Who is blocked when a run stops may have to come before the forbidden steps, so the races
-        without them are looked at, too.
+        Who is blocked when a run stops may have to come before the forbidden steps. So may a step
+        that, in another order, turns out to be dependent with one of them: a plan that has both
+        would stop again. So the races without forbidden steps are looked at, too.
         """
-        self.reversing.begin(run, outcome)
-        if outcome != BLOCKED or run.blocked():
-            self.reversing.detect(run)
         trace, stopped = self.search.trace, self.dnd.stopped
+        self.reversing.begin(run, outcome)
+        may_differ = any(step.guarded for step in trace.footprints)
+        if outcome != BLOCKED or may_differ or run.blocked():
+            self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1
             for e, plan in self._reliance.lose(trace.processes + list(stopped)):
@@ -169,8 +171,9 @@ class Exploration(Algorithm):
         """
         trace = self.search.trace
         yield from altered_reversals(trace, list(trace.altered), after)
-        if trace.undecided or run.blocked():  # only a run can tell what a step would do
-            yield from self.search.probes.reversals(trace, run, after)
+        blocked = run.blocked()
+        if trace.undecided or blocked:  # only a run can tell what a step would do
+            yield from self.search.probes.reversals(trace, blocked, after)
 
     def steps(self, events: Iterable[int]) -> list[Step]:
         """Return events of the execution as steps."""
@@ -211,6 +214,7 @@ class Exploration(Algorithm):
             ways = set(relied_on(self.wut.trees[e] or [], self.order, mask))
             self._reliance.add(e, Plan(v, keep, is_end_possible), ways)
         self.wut.insert(e, planned)
+        self._validate(e)
 
     def _keep_what_wakes(self, planned: PlannedInPart, start: int, e: int) -> None:
         """Keep what makes each process that is done no weak initial, unless it was taken before."""
@@ -253,11 +257,24 @@ class Exploration(Algorithm):
         yield from wrong_lengths(
             trace, stopped=stopped, wut=trees, done=self.done.sets, dnd=self.dnd.sets
         )
-        yield from self.dnd.violations()
-        for depth, tree in enumerate(trees):
-            for branch in tree or []:
-                if not branch.processes:
-                    yield f"an empty branch after {depth} steps"
+        for depth in range(len(trees)):
+            yield from self._violations_after(depth)
+
+    def forbid(self, e: int, sequence: Steps) -> None:
+        """Add a sequence to `dnd(pre(E, e))` (line 32)."""
+        self.dnd.forbid(e, sequence)
+        self._validate(e)
+
+    def _validate(self, e: int) -> None:
+        if self.search.is_validating:
+            self.search.validate(self._violations_after(e))
+
+    def _violations_after(self, depth: int) -> Iterator[str]:
+        """Yield what is wrong with what is kept for one prefix."""
+        yield from self.dnd.violations_after(depth)
+        for branch in self.wut.trees[depth] or []:
+            if not branch.processes:
+                yield f"an empty branch after {depth} steps"
 
     def report(self, result: Result) -> None:
         """Say how large the wakeup trees were."""

@@ -11,6 +11,8 @@ care: a `STORE` of a location that the same step has not read before, in a step 
 same locations whatever it reads.
 
 A process that waits for a condition at the end of an execution looks at what the condition reads.
+Where a run stops before its end, nobody knows who would look at what: it is taken as if somebody
+looked at everything.
 
 A later read orders earlier writes. So what is kept of the order from one execution to the next is
 only what comes before the first event, or the first write, that is looked at now and was not then,
@@ -31,7 +33,7 @@ from treadle.core.events import (
     reader_key,
     writer_key,
 )
-from treadle.core.happens_before import Race, Trace, bits
+from treadle.core.happens_before import SOMEBODY, Race, Trace, bits
 from treadle.core.steps import Step
 
 Keys = tuple[int, ...]
@@ -55,37 +57,47 @@ class ObservedTrace(Trace):
     def _dependent_with(self, step: Footprint) -> int:
         return dependent_events(step, self.touched, self._overwriting)
 
-    def observers(self, e: int, last: int) -> list[int]:
+    def observers(self, race: Race) -> list[int]:
         """Return `observers(e, e', E)`: who looks at what both write; none if that does not matter.
 
         Of those that happen after another observer nothing more is to be learned.
         """
-        keys = self._observed.get(Race(e, last))
+        keys = self._observed.get(race)
         if keys is None:
             return []
         looking = 0
         for key in keys:
-            looking |= self._looking(key, last)
+            looking |= self._looking(key, race.second)
         return [event for event in bits(looking) if self.before[event] & looking == 1 << event]
 
-    def waiting(self, e: int, last: int) -> Step | None:
+    def waiting(self, race: Race) -> Step | None:
         """Return a process that waits and looks at what both write, as a step that reads it."""
-        keys = self._observed.get(Race(e, last), ())
+        if not self._waiting:
+            return None
+        keys = self._observed.get(race, ())
         return next((self._waiting[key] for key in keys if key in self._waiting), None)
 
-    def await_end(self, blocked: Iterable[tuple[int, Codes]]) -> None:
-        """Take note of who waits at the end of the execution: that is a way of looking, too."""
+    def await_end(self, blocked: Iterable[tuple[int, Codes]], *, is_stopped: bool) -> None:
+        """Take note of who waits at the end of the execution: that is a way of looking, too.
+
+        If the run was stopped, anybody may look at anything later.
+        """
         self._waiting.clear()
+        if is_stopped:
+            keys = {key for footprint in self.footprints for key in footprint.overwrites}
+            look = SOMEBODY, self._reads(set(map(location_of_key, keys)))
+            self._waiting.update(dict.fromkeys(keys, look))
+            return
         for process, codes in blocked:
             footprint = self.vocabulary.footprint(codes)
             locations = self.vocabulary.awaited_locations(footprint)
             step = process, self._reads(locations)
             self._waiting.update((writer_key(location), step) for location in locations)
 
-    def look_in_vain(self, e: int, last: int, o: int) -> Step:
+    def look_in_vain(self, race: Race, o: int) -> Step:
         """Return an observer as a step that looks at what both write, and goes on waiting."""
         locations = self.vocabulary.awaited_locations(self.footprints[o])
-        locations.update(map(location_of_key, self._observed[Race(e, last)]))
+        locations.update(map(location_of_key, self._observed[race]))
         return self.processes[o], self._reads(locations)
 
     def _reads(self, locations: set[int]) -> Footprint:
@@ -160,9 +172,10 @@ class ObservedTrace(Trace):
         found: list[Race] = []
         while dependent:
             event = dependent.bit_length() - 1
-            found.append(Race(event, index))
+            race = Race(event, index)
+            found.append(race)
             if looked_at and not certain >> event & 1:
-                self._observed[Race(event, index)] = tuple(
+                self._observed[race] = tuple(
                     [key for key in looked_at if overwriting[key] >> event & 1]
                 )
             known |= before[event]
