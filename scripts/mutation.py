@@ -1,7 +1,7 @@
 """Break each line that carries soundness or optimality, one at a time: some test must fail.
 
-Each mutant is a copy of `src/` with one piece of code replaced. The tests that are named by
-`TESTS` run against it and stop at the first failure; a mutant that survives them is listed, and
+Each mutant is a copy of `src/` with one piece of code replaced. Its own tests, or those that are
+named by `TESTS`, run against it and stop at the first failure; a mutant that survives them is listed, and
 the script ends with status 1. `python scripts/mutation.py --table` prints the list for
 docs/testing.md, `--only WORD` runs the mutants whose name contains the word.
 """
@@ -34,6 +34,8 @@ TESTS = [
     "tests/test_conditional.py",
     "tests/test_properties.py",
 ]
+OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
+LIBRARIES = ("tests/threads/test_library_state.py",)
 TIMEOUT = 150
 
 
@@ -45,6 +47,8 @@ class Mutant:
     file: str
     old: str
     new: str
+    tests: tuple[str, ...] = ()
+    """What has to notice it, if not the tests of the core."""
 
     def apply(self, source: Path) -> None:
         """Make the change in a copy of `src`."""
@@ -221,6 +225,46 @@ MUTANTS = [
            "if outcome != BLOCKED or run.blocked():"),
     Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
            "        if is_stopped:\n", "        if is_stopped and not self.footprints:\n"),
+    # Threads: the world outside
+    Mutant("directories above a path are not looked at", "threads/primitives/outside/paths.py",
+           "        above = reading(*(_existence(files.name(path)) for path in self.passed))\n",
+           "        above: Codes = ()\n", OUTSIDE),
+    Mutant("relative paths do not depend on the directory", "threads/primitives/outside/paths.py",
+           "        return (*above, *reading(DIRECTORY)) if self.is_relative else above\n",
+           "        return above\n", OUTSIDE),
+    Mutant("a file has the name it was opened by", "threads/primitives/outside/paths.py",
+           "        return list(names)\n", "        return [self.name(path)]\n", OUTSIDE),
+    Mutant("links are not followed", "threads/primitives/outside/paths.py",
+           "            real = os.path.realpath(path)\n", "            real = os.path.abspath(path)\n", OUTSIDE),
+    Mutant("making a file does not change the directory", "threads/primitives/outside/paths.py",
+           ", *adding(_entries(parent)))", ",)", OUTSIDE),
+    Mutant("new files do not depend on the mask", "threads/primitives/outside/os_functions.py",
+           "reading(MASK) if any(use.anew for _, use in uses) else ()", "()", OUTSIDE),
+    Mutant("descriptors have no position", "threads/primitives/outside/paths.py",
+           'return (*self.read(), *writing(f"position in {self.name()}"))', "return self.read()", OUTSIDE),
+    Mutant("a file object that is shared has no state", "threads/primitives/outside/file_objects.py",
+           "() if table is None else (state_of(table),)", "()", OUTSIDE),
+    Mutant("what earlier executions left is not noticed", "threads/primitives/outside/paths.py",
+           "        now.told.add(path)\n", "        return\n", OUTSIDE),
+    Mutant("surroundings are not put back", "threads/primitives/outside/surroundings.py",
+           "        if _changed:\n", "        if False:\n", OUTSIDE),
+    Mutant("audit events are not heard", "threads/primitives/outside/audit.py",
+           "        sys.addaudithook(_hear)\n", "        pass\n", OUTSIDE),
+    Mutant("calls that lead outside are not named", "python/accesses/outside_modules.py",
+           "        if why:\n            escapes", "        if False:\n            escapes", OUTSIDE),
+    Mutant("attributes of modules of libraries are not shared", "python/instrument/modules.py",
+           '        return (self.at(what, Mode.READ, f".{what}"),)\n', "        return ()\n", LIBRARIES),
+    Mutant("what libraries keep in modules is not shared", "python/instrument/modules.py",
+           "    elif kind in _HELD:\n", "    elif False:\n", LIBRARIES),
+    Mutant("classes of libraries are not entered", "python/instrument/modules.py",
+           "        shared.enter_for_good(kind, table)\n", "        pass\n", LIBRARIES),
+    Mutant("imports do not look into sys.modules", "threads/primitives/imports.py",
+           "        hooks.say(table.membership(name))\n", "        pass\n", LIBRARIES),
+    Mutant("a seeded generator is each thread's own", "threads/primitives/randomness.py",
+           "    if name in _SEEDING:\n", "    if False:\n", LIBRARIES),
+    Mutant("looks at a shared clock are no steps", "threads/primitives/clock.py",
+           "    control.announce((code(running.shared.location(_CLOCK, _CLOCK), Mode.WRITE),))\n", "",
+           LIBRARIES),
 ]  # fmt: skip
 
 
@@ -233,7 +277,7 @@ def is_killed(mutant: Mutant) -> tuple[bool, str, float]:
         mutant.apply(source)
         environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider",
-                   "-m", "not slow", *TESTS]  # fmt: skip
+                   "-m", "not slow", *(mutant.tests or TESTS)]  # fmt: skip
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT
