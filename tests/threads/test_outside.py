@@ -26,6 +26,8 @@ from treadle.threads.primitives.outside import os_functions
 
 Body = Callable[[], Any]
 PROGRAMS: dict[str, tuple[Body, int | str]] = {}
+FAIL_ANYWAY = ("what_is_buffered_is_written_late",)
+"""Programs that fail in every interleaving, as they do with real threads."""
 
 
 def program(expected: int | str) -> Callable[[Callable[[Path], Any]], None]:
@@ -80,6 +82,20 @@ def check_then_create(folder: Path) -> None:
             made.append((folder / "x").write_text("x"))
 
     together(create, create)
+    assert len(made) == 1
+
+
+@program("assertion")
+def check_then_create_by_two_names(folder: Path) -> None:
+    (folder / "d").mkdir()
+    (folder / "link").symlink_to(folder / "d")
+    made = []
+
+    def create(name: str) -> None:
+        if not (folder / name / "x").exists():
+            made.append((folder / name / "x").mkdir(exist_ok=True))
+
+    together(lambda: create("d"), lambda: create("link"))
     assert len(made) == 1
 
 
@@ -217,7 +233,7 @@ def a_hard_link(folder: Path) -> None:
     together(
         lambda: (folder / "x").write_text("1"), lambda: seen.append((folder / "y").read_text())
     )
-    assert seen == ["0"]
+    assert seen == ["1"]
 
 
 @program("assertion")
@@ -227,20 +243,20 @@ def a_relative_path(folder: Path) -> None:
     seen: list[str] = []
     together(lambda: Path("x").write_text("1"), lambda: seen.append((folder / "x").read_text()))
     os.chdir("/")
-    assert seen == ["0"]
+    assert seen == ["1"]
 
 
 @program("exception")
 def a_directory_that_is_renamed(folder: Path) -> None:
     (folder / "d").mkdir()
     (folder / "d" / "x").write_text("")
-    together(lambda: (folder / "d").rename(folder / "e"), (folder / "d" / "x").read_text)
+    together((folder / "d" / "x").read_text, lambda: (folder / "d").rename(folder / "e"))
 
 
 @program("exception")
 def a_tree_that_is_removed(folder: Path) -> None:
     (folder / "d").mkdir()
-    together(lambda: shutil.rmtree(folder / "d"), lambda: (folder / "d" / "x").write_text("x"))
+    together(lambda: (folder / "d" / "x").write_text("x"), lambda: shutil.rmtree(folder / "d"))
 
 
 @program("assertion")
@@ -299,7 +315,7 @@ def copied_while_it_is_written(folder: Path) -> None:
     together(
         lambda: (folder / "x").write_text("1"), lambda: shutil.copy(folder / "x", folder / "y")
     )
-    assert (folder / "y").read_text() == "0"
+    assert (folder / "y").read_text() == "1"
 
 
 @program("assertion")
@@ -396,7 +412,7 @@ def default_of_the_environment(_: Path) -> None:
 def which_variables_there_are(_: Path) -> None:
     before, seen = len(os.environ), []
     together(lambda: os.environ.update(T_D="1"), lambda: seen.append(len(os.environ)))
-    assert seen == [before]
+    assert seen == [before + 1]
 
 
 @program("assertion")
@@ -415,7 +431,7 @@ def the_current_directory(folder: Path) -> None:
 def a_relative_path_while_the_directory_changes(folder: Path) -> None:
     (folder / "here").write_text("")
     os.chdir(folder)
-    together(lambda: os.chdir("/"), lambda: Path("here").read_text())
+    together(lambda: Path("here").read_text(), lambda: os.chdir("/"))
 
 
 @program("assertion")
@@ -458,6 +474,7 @@ def test_programs_that_share_the_world(name: str) -> None:
         assert (result.ok, result.executions) == (True, expected), [str(f) for f in result.failures]
     else:
         assert expected in result.failure_kinds
+        assert result.executions > 1 or name in FAIL_ANYWAY
         assert treadle.replay(test, result.failures[0].token) is not None
     assert result.escapes == []
 

@@ -107,7 +107,9 @@ def is_of_the_standard_library(file: str) -> bool:
 
 def runs_tests(frame: FrameType) -> bool:
     """Tell whether a frame is of what runs tests, whose variables nobody wants to see."""
-    return _package_of(frame) in _TEST_RUNNERS
+    return (
+        _package_of(frame) in _TEST_RUNNERS and frame.f_globals.get("__name__") != "unittest.mock"
+    )
 
 
 def _package_of(frame: FrameType) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import logging
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -99,7 +100,7 @@ def _loggers(logger: Any) -> Iterator[Any]:
         logger = logger.parent if logger.propagate else None
 
 
-def _settings_of(logger: logging.Logger) -> str:
+def _settings_of(logger: Any) -> str:
     return f"logger {logger.name}"
 
 
@@ -124,13 +125,33 @@ def _get_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def set_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a logger that changes its handlers, filters or level: one step."""
-    owner = function.__self__
+    for value in args:
+        slots.hand_out(value, f"{_settings_of(function.__self__)}.handlers[...]")
+    _change_logger(function.__self__)
+    return function(*args, **kwargs)
+
+
+def _set_root(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that changes the handlers and level of the root logger."""
+    if control.current() is not None:
+        enter_logger(control.the_program().shared, logging.root)
+    _change_logger(logging.root)
+    return function(*args, **kwargs)
+
+
+def _ask_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method that looks at the level or the handlers of a logger."""
+    look_at_logger(function.__self__, logs=False)
+    return function(*args, **kwargs)
+
+
+def _change_logger(owner: Any) -> None:
+    """Announce that handlers, filters or the level of a logger are changed."""
     if has_threads() and isinstance(owner, logging.Logger):
         listed = [one for table in _lists_of(owner) for one in table.whole_write()]
         own = published.get(id(owner))
         level = own.stored("level") if isinstance(own, ObjectTable) else ()
         hooks.say(tuple(dict.fromkeys((*level, *listed))))
-    return function(*args, **kwargs)
 
 
 def _lists_of(logger: logging.Logger) -> list[ContainerTable]:
@@ -143,7 +164,7 @@ _QUIET = frozenset({"StreamHandler", "_StderrHandler", "NullHandler", "FileHandl
 """Handlers of `logging` that keep nothing: what they write to is somebody else's."""
 
 
-def look_at_logger(logger: Any) -> None:
+def look_at_logger(logger: Any, logs: bool = True) -> None:
     """Announce that something is logged; note handlers that keep it, unobserved."""
     if not has_threads():
         return
@@ -154,6 +175,8 @@ def look_at_logger(logger: Any) -> None:
         for table in _lists_of(each):
             codes.update(dict.fromkeys(table.whole_read()))
     hooks.say(tuple(codes))
+    if not logs:
+        return
     for each in _loggers(logger):
         for handler in each.handlers:
             kind = type(handler)
@@ -189,6 +212,15 @@ LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
         name: _announcing(functools.partial(changing, place)) for name, place in _CHANGING.items()
     },
     ("logging", "getLogger"): _get_logger,
+    ("logging", "basicConfig"): _set_root,
+    **dict.fromkeys(
+        [
+            ("logging", "Logger.isEnabledFor"), ("logging", "Logger.getEffectiveLevel"),
+            ("logging", "Logger.hasHandlers"),
+        ],
+        _ask_logger,
+    ),
+    ("logging", "disable"): _noting,
     ("abc", "ABCMeta.register"): _noting,
     ("functools", "singledispatch.<locals>.register"): _noting,
     **dict.fromkeys(
@@ -200,5 +232,13 @@ LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
         set_logger,
     ),
 }  # fmt: skip
-warn: Callable[..., Any] = functools.partial(_announcing(lambda: looking(FILTERS)), warnings.warn)
+
+
+def _warning() -> Codes:
+    """Return the codes of a warning: the filters decide, and somebody may keep it."""
+    is_kept = not isinstance(getattr(warnings, "_showwarnmsg_impl", None), types.FunctionType)
+    return (*looking(FILTERS), *(changing("recorded warnings") if is_kept else ()))
+
+
+warn: Callable[..., Any] = functools.partial(_announcing(_warning), warnings.warn)
 """Stands for `warnings.warn`."""

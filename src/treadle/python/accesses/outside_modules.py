@@ -44,12 +44,25 @@ def why_outside(module: str) -> str:
 
 def look_outside(module: str | None, name: str) -> None:
     """Say so if a function of a module is about to leave what is seen."""
-    if module is not None and module.partition(".")[0] in _FIRST:
+    if (module, name) in _SETTINGS:
+        escapes.add("settings of the whole process are not modelled", f"{module}.{name}")
+    elif module is not None and module.partition(".")[0] in _FIRST:
         why = why_outside(module)
         if why:
             escapes.add(why, f"{module}.{name}")
 
 
+_SETTINGS = frozenset(
+    {
+        *(("sys", f"set{name}") for name in ("recursionlimit", "switchinterval", "dlopenflags")),
+        *(("gc", name) for name in ("enable", "disable", "set_threshold", "set_debug")),
+        *(("atexit", name) for name in ("register", "unregister")),
+        *(("_codecs", name) for name in ("register", "unregister", "register_error")),
+        ("time", "tzset"), ("locale", "setlocale"), ("_locale", "setlocale"),
+        ("faulthandler", "enable"), ("tracemalloc", "start"),
+    }
+)  # fmt: skip
+"""Functions that change something which belongs to the whole process."""
 _FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
 
 

@@ -10,13 +10,16 @@ import sys
 from typing import Any
 
 from treadle.python.accesses.outside_modules import NOT_SEEN, why_outside
-from treadle.python.runtime import slots
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.escapes import escapes
+from treadle.threads.primitives.outside.os_functions import BUSY, OPENING
 from treadle.threads.primitives.outside.world import concerns_program
 
 _PROCESS = "settings of the whole process are not modelled"
 _CONNECT = "sqlite3.connect"
+_OPEN = "open"
 _EVENTS = {
+    _OPEN: NOT_SEEN.format("a file that is opened like this"),
     _CONNECT: NOT_SEEN.format("a database"),
     "builtins.input": NOT_SEEN.format("standard input"),
     "os.kill": NOT_SEEN.format("signals"),
@@ -50,8 +53,16 @@ def _hear(event: str, args: tuple[Any, ...]) -> None:
     why = _why_of(event)
     if not why or (event == _CONNECT and args[0] in _IN_MEMORY):
         return
+    if event == _OPEN and _is_modelled():
+        return
     if concerns_program():
         escapes.add(why, event)
+
+
+def _is_modelled() -> bool:
+    """Tell whether it is the model of files that opens one."""
+    me = control.current()
+    return me is None or BUSY in me.scratch or OPENING in me.scratch
 
 
 _is_listening = False

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.accesses.known_functions import FUNCTIONS
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.published import published
@@ -22,6 +23,7 @@ from treadle.threads.primitives.outside.os_functions import (
     BUSY,
     LOOK,
     MAKE,
+    OPENING,
     REPLACE,
     Use,
     Uses,
@@ -144,7 +146,11 @@ def _open(
         return made
 
     if opener is not None:  # it takes the steps, and what comes from it is a descriptor
-        return make()
+        me.scratch[OPENING] = True
+        try:
+            return make()
+        finally:
+            me.scratch.pop(OPENING, None)
     return used(me, find_uses, act)
 
 
@@ -198,3 +204,4 @@ _original: Any = io.open
 _fstat = os.fstat
 
 PATCHES: Patches = Patches(references=[(_original, _open)])
+FUNCTIONS.update(PATCHES.references)  # somebody may have kept an original

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
+from treadle.python.accesses.known_functions import FUNCTIONS
 from treadle.python.accesses.outside_modules import NOT_SEEN
 from treadle.python.runtime import control
 from treadle.python.runtime.escapes import escapes
@@ -33,6 +34,8 @@ try:
 except ImportError:
     import nt as _system  # type: ignore[no-redef]
 
+OPENING = "opening"
+"""Under which a task remembers that it is opening a file by a function of the user's."""
 BUSY = "outside"
 """Under which a task remembers that it is in the middle of an operation."""
 
@@ -403,3 +406,4 @@ def _abilities(replaced: list[tuple[Any, Any]]) -> list[tuple[Any, str, Any]]:
 
 _replaced = _references()
 PATCHES: Patches = Patches(attributes=_abilities(_replaced), references=_replaced)
+FUNCTIONS.update(PATCHES.references)  # somebody may have kept an original

@@ -104,6 +104,12 @@ class Files:
         del self._now.names[path]
         control.task().scratch[_maker()] -= 1
 
+    def in_words(self, text: str) -> str:
+        """Return a text with the names of paths that nobody could foresee in their place."""
+        for path, name in self._now.names.items():
+            text = text.replace(path, name)
+        return text
+
     def file(self, found: os.stat_result, path: str) -> list[str]:
         """Return the names of a file that is there, this one included."""
         names = self._now.files.setdefault((found.st_dev, found.st_ino), {})
