@@ -29,7 +29,6 @@ from treadle.threads.labels import label_of_thread
 from treadle.threads.options import ESCAPE
 from treadle.threads.primitives.local import Locals
 from treadle.threads.primitives.main_thread import MainThread
-from treadle.threads.primitives.outside.audit import listen
 from treadle.threads.primitives.outside.paths import files
 from treadle.threads.primitives.outside.printing import output
 from treadle.threads.primitives.outside.surroundings import Surroundings
@@ -126,7 +125,6 @@ class ThreadProgram(Program):
         slots.program = self
         slots.hand_out = self.hand_out
         escapes.begin(ESCAPE if self._escapes_fail else "")
-        listen()
         try:
             self._instrumentation.install(self.shared)
             self._installer.install(patches(), self._instrumentation.covers)

@@ -13,7 +13,7 @@ _WHAT = {
     "sockets": "socket _socket socketserver ssl _ssl http.client http.server urllib.request "
     "smtplib ftplib imaplib poplib nntplib telnetlib xmlrpc select selectors urllib http",
     "an event loop": "asyncio _asyncio",
-    "a database": "dbm _dbm _gdbm shelve",
+    "a database": "_sqlite3 dbm _dbm _gdbm shelve",
     "mapped memory": "mmap",
     "other processes": "multiprocessing _multiprocessing _posixshmem subprocess pty",
     "signals": "signal _signal",
@@ -46,6 +46,8 @@ def look_outside(module: str | None, name: str) -> None:
     """Say so if a function of a module is about to leave what is seen."""
     if (module, name) in _SETTINGS:
         escapes.add("settings of the whole process are not modelled", f"{module}.{name}")
+    elif (module, name) in _FILES:
+        escapes.add(NOT_SEEN.format("a file that is opened like this"), f"{module}.{name}")
     elif module is not None and module.partition(".")[0] in _FIRST:
         why = why_outside(module)
         if why:
@@ -58,11 +60,13 @@ _SETTINGS = frozenset(
         *(("gc", name) for name in ("enable", "disable", "set_threshold", "set_debug")),
         *(("atexit", name) for name in ("register", "unregister")),
         *(("_codecs", name) for name in ("register", "unregister", "register_error")),
-        ("time", "tzset"), ("locale", "setlocale"), ("_locale", "setlocale"),
+        ("sys", "settrace"), ("sys", "setprofile"), ("time", "tzset"), ("locale", "setlocale"),
+        ("_locale", "setlocale"),
         ("faulthandler", "enable"), ("tracemalloc", "start"),
     }
 )  # fmt: skip
 """Functions that change something which belongs to the whole process."""
+_FILES = frozenset({("_io", "FileIO"), ("io", "FileIO"), ("_io", "open_code"), ("io", "open_code")})
 _FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
 
 

@@ -1,6 +1,6 @@
 """What leaves Treadle's sight: neither modelled nor seen, so the verdict has to name it.
 
-Whoever meets such a thing (an audit event, a call, a primitive) says so by `escapes.add`, with what
+Whoever meets such a thing (a call, a primitive) says so by `escapes.add`, with what
 is not seen. It is told once for each line of the user's that does it. A test may want it to be a
 failure instead (`escapes="fail"`): then it is one of the execution that does it.
 """

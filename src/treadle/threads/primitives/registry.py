@@ -21,7 +21,13 @@ from treadle.threads.primitives import (
     raw_thread,
     thread,
 )
-from treadle.threads.primitives.outside import file_objects, os_functions, printing, surroundings
+from treadle.threads.primitives.outside import (
+    file_objects,
+    handles,
+    os_functions,
+    printing,
+    surroundings,
+)
 from treadle.threads.primitives.patches import Patches
 
 PATCHES: list[Patches] = [
@@ -49,7 +55,7 @@ PATCHES: list[Patches] = [
 
 def patches() -> list[Patches]:
     """Return what is replaced; some only if it is used, as importing it takes long."""
-    found = [*PATCHES]
+    found = [*PATCHES, handles.patches()]
     if "unittest.mock" in sys.modules:
         from treadle.threads.primitives import mocks
 

@@ -23,7 +23,6 @@ from treadle.threads.primitives.outside.os_functions import (
     BUSY,
     LOOK,
     MAKE,
-    OPENING,
     REPLACE,
     Use,
     Uses,
@@ -146,11 +145,7 @@ def _open(
         return made
 
     if opener is not None:  # it takes the steps, and what comes from it is a descriptor
-        me.scratch[OPENING] = True
-        try:
-            return make()
-        finally:
-            me.scratch.pop(OPENING, None)
+        return make()
     return used(me, find_uses, act)
 
 

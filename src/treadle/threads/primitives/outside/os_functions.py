@@ -34,8 +34,6 @@ try:
 except ImportError:
     import nt as _system  # type: ignore[no-redef]
 
-OPENING = "opening"
-"""Under which a task remembers that it is opening a file by a function of the user's."""
 BUSY = "outside"
 """Under which a task remembers that it is in the middle of an operation."""
 
