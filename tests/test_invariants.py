@@ -120,7 +120,7 @@ def test_an_empty_dont_do_sequence_is_noticed() -> None:
 class InsertsWhatIsDone(Optimal):
     """Does not look at sleep sets."""
 
-    def _reverse_at_once(self, e: int, last: int) -> bool:
+    def _try_at_once(self, e: int, last: int) -> bool:
         return False
 
     def _reverse(self, e: int, v: int, last: int) -> Planned:
@@ -133,7 +133,7 @@ class InsertsWhatIsDone(Optimal):
 class KeepsTooLittle(Optimal):
     """Plans the second event and nothing else: not what tells it from what sleeps."""
 
-    def _reverse_at_once(self, e: int, last: int) -> bool:
+    def _try_at_once(self, e: int, last: int) -> bool:
         return False
 
     def _reverse(self, e: int, v: int, last: int) -> Planned:

@@ -121,7 +121,9 @@ def _located(message: str, error: BaseException, path: Path) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename) == path.resolve()
     ]
-    return f"{message} ({path}:{lines[-1]})" if lines else message
+    if not lines or message.endswith(f":{lines[-1]})"):  # which some errors say themselves
+        return message
+    return f"{message} ({path}:{lines[-1]})"
 
 
 def _load(path: Path, name: str) -> Found:

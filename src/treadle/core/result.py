@@ -53,6 +53,8 @@ class Result:
     """What left Treadle's sight, a sentence each with `file:line`: a proof does not cover it."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
+    scope: str = ""
+    """What the verdict is limited to, in words: `for these packets`."""
     states: int | None = None
     """Distinct states that were seen, if somebody counted them."""
 

@@ -47,7 +47,7 @@ class Optimal(Algorithm):
         """Reverse each race `(e, e')` of the execution that has just ended."""
         del outcome
         since, self._unsettled = min(self._unsettled, self.search.shared), NEVER
-        for race in reversals(self.search, run, since=since, is_planned=self._reverse_at_once):
+        for race in reversals(self.search, run, since=since, is_handled=self._try_at_once):
             for last in race.lasts:
                 planned = self._reverse(race.e, race.w | 1 << last, last)
                 self._settle(planned, race.seen & (1 << last) - 1)
@@ -62,7 +62,7 @@ class Optimal(Algorithm):
             self.search.on_left_out(e, trace.processes[last], ASLEEP)
         return planned
 
-    def _reverse_at_once(self, e: int, last: int) -> bool:
+    def _try_at_once(self, e: int, last: int) -> bool:
         """Reverse a race if it takes no `notdep(e, E)` to do it; tell whether that was so.
 
         Nothing happens between the two events of a race. So what has to come before `e'` is all

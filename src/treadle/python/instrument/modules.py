@@ -16,143 +16,61 @@ import importlib
 import logging
 import sys
 import types
+from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from treadle.core.events import Codes, Mode
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, library_state, lru_caches
+from treadle.python.accesses import calls, library_state, lru_caches, uninstrumented
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
+from treadle.python.instrument.module_tables import (
+    GLOBAL,
+    ModuleTable,
+    enter_class,
+    enter_module,
+    variable_of,
+)
 from treadle.python.instrument.rewritten_code import RewrittenCode
-from treadle.python.instrument.scan import Facts, facts_of
+from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.children import Children, attributes_of
-from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.shared import Shared
-from treadle.python.sharing.tables import CellTable, ClassTable, Table
-from treadle.python.sharing.variable import Variable
-from treadle.python.sharing.walks import register
+from treadle.python.sharing.namespaces import executed, instrumented
+from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
 _CALLED_AS_METHODS = ("copy", "operator")
 """Modules with functions that are called like methods of containers."""
 
-_CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
+_CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
-_HELD = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
-"""Classes of what libraries keep in modules and code under test may change."""
-
-_variables: dict[tuple[str, str], Variable] = {}
+_PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__"})
+"""Special methods that are called where it shows."""
 
 
-def variable_of(module: str, name: str) -> Variable:
-    """Return what stands for a global variable."""
-    found = _variables.get((module, name))
-    if found is None:
-        found = _variables[module, name] = Variable(module, name)
-    return found
+_CLASS = "class "
+_OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+"""Attributes of functions that decide what calling them does."""
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _is_followed(kind: type) -> bool:
+    """Tell whether a class is of code under test; that of `exec` may have no module."""
+    module = kind.__module__
+    is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
+    return is_executed or module in calls.modules_under_test
 
 
 _rewritten = RewrittenCode(variable_of)
-
-
-class VariableTable(CellTable):
-    """A global variable."""
-
-    __slots__ = ()
-
-    @classmethod
-    def sort_of(cls, value: Any, label: str) -> str:
-        """Variables are told apart by module and name."""
-        del label
-        return f"global {value.module}.{value.name}"
-
-
-class ModuleTable(Table):
-    """A module: its attributes are the global variables of its functions.
-
-    Those of a library are locations, too, as far as code under test changes them.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.kind = types.ModuleType
-
-    def read(self, what: Any) -> Codes:
-        """Return the codes of reading a global variable, if it is assigned."""
-        table = self._variable(what)
-        if table is not None:
-            return table["cell"]
-        enter_attribute(self.shared, sys.modules.get(self.label), what)
-        if not self.shared.happens(self.sort, what):
-            return ()
-        return (self.at(what, Mode.READ, f".{what}"),)
-
-    def write(self, what: Any) -> Codes:
-        """Return the codes of assigning a global variable."""
-        table = self._variable(what)
-        if table is not None:
-            return table.writes["cell"]
-        if not self.shared.write(self.sort, what):
-            return ()
-        return (self.at(what, Mode.WRITE, f".{what}"),)
-
-    def _variable(self, name: str) -> Table | None:
-        variable = _variables.get((self.label, name))
-        return None if variable is None else self.shared.published.get(id(variable))
-
-
-def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) -> None:
-    """Enter what a module of a library has under a name: a class, a container, a module.
-
-    It is the same in every execution, and what it holds is no business of the test's until that
-    puts something there.
-    """
-    value: Any = attributes_of(module).get(name)
-    kind = type(value)
-    key = ("attribute", getattr(module, "__name__", ""), name)
-    if kind is types.ModuleType:
-        enter_module(shared, value)
-    elif issubclass(kind, type) and not shared.follows(value):
-        enter_class(shared, value)
-    elif kind in _HELD:
-        shared.enter_container(value, key, f"{key[1]}.{name}")
-
-
-def enter_class(shared: Shared, kind: Any) -> None:
-    """Enter a class of a library: its attributes are looked at when they are assigned."""
-    if id(kind) not in shared.published:
-        key = ("class", kind.__module__, kind.__qualname__)
-        table = shared.new_table(ClassTable, key, kind, kind.__qualname__)
-        table.begin(kind)
-        shared.enter_for_good(kind, table)
-
-
-def enter_module(shared: Shared, module: Any) -> None:
-    """Enter a module: its attributes are variables, its functions are looked at when called."""
-    if isinstance(module, types.ModuleType) and id(module) not in shared.published:
-        name = module.__name__
-        table = ModuleTable(shared, ("module", name), name, f"module {name}")
-        shared.published[id(module)] = shared._tables["module", name] = table
-
-
-def _content(variable: Any, label: str) -> Children:
-    namespace = vars(sys.modules[variable.module]) if variable.module in sys.modules else {}
-    if variable.name in namespace:
-        yield namespace[variable.name], label
-
-
-register(Variable, VariableTable, _content)
 
 
 def _modules_of(value: Any) -> Iterator[str]:
@@ -201,7 +119,7 @@ class Instrumentation:
         self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
         """The modules under test: name and namespace, by `id` of the latter."""
         self._scopes: dict[int, Scope] = {}
-        self._facts: list[Facts] = []
+        self._facts: dict[Facts, None] = {}
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
@@ -209,6 +127,10 @@ class Instrumentation:
         """Modules that the test was not seen to reach, but called."""
         self._declined: set[str] = set()
         """Modules that are not under test."""
+        self._late: set[tuple[str, str]] = set()
+        """Globals, with their modules, and attributes of classes that were seen to be assigned."""
+        self._adapted: Set[Feature] = frozenset()
+        """What was known when the code was rewritten."""
         self._importing = 0
         """How many imports are under way, one inside the other."""
 
@@ -218,7 +140,8 @@ class Instrumentation:
         hooks.unobserved.clear()
         hooks.remarks.clear()
         effects[0] = False
-        shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
+        shared.follows = _is_followed
+        shared.has_foreign_operators = uninstrumented.has_foreign_operators
         try:
             self._trust_own_modules()
             self._add_modules()
@@ -242,7 +165,36 @@ class Instrumentation:
         self._facts.clear()
         self._to_publish.clear()
         instrumented.clear()
+        executed.clear()
         calls.modules_under_test.clear()
+
+    def adapt(self) -> None:
+        """Rewrite the code anew if names turned out to be assigned that it computes itself."""
+        assert self._shared is not None
+        if self._shared.features is self._adapted:
+            return
+        self._adapted = self._shared.features
+        late = set(_late_names(self._adapted)) - self._late
+        if not late:
+            return
+        before = {key: self._scope(name, space) for key, (name, space) in self._namespaces.items()}
+        self._late |= late
+        self._scopes.clear()
+        if any(self._scope(*self._namespaces[key]) != scope for key, scope in before.items()):
+            self._rewrite_anew()
+
+    def _rewrite_anew(self) -> None:
+        assert self._shared is not None
+        lru_caches.undo()
+        for function, _ in self._swapped:
+            function.__code__ = self._rewrite(function.__code__, function.__globals__)
+        self._shared.clear()
+        self._to_publish = [
+            (name, namespace)
+            for name, namespace in self._namespaces.values()
+            if id(namespace) not in executed
+        ]
+        self.publish()
 
     def take_in(self, module: str) -> bool:
         """Instrument a module of the user's that is about to be called; tell whether it is new.
@@ -289,10 +241,8 @@ class Instrumentation:
             for found in referrers(namespace for _, namespace in added)
             if type(found) is types.FunctionType and id(found.__globals__) in new
         ]
-        self._facts += {
-            id(code): facts_of(code)
-            for code in (_rewritten.original(function.__code__) for function in functions)
-        }.values()
+        originals = (_rewritten.original(function.__code__) for function in functions)
+        self._facts.update(dict.fromkeys(map(facts_of, originals)))
         self._to_publish += added
         for function in functions:
             self._swap(function)
@@ -347,15 +297,23 @@ class Instrumentation:
 
     def _rewrite(self, code: types.CodeType, namespace: dict[str, Any]) -> types.CodeType:
         name, _ = self._namespaces[id(namespace)]
+        return _rewritten.rewritten(code, name, self._scope_of(namespace))
+
+    def _scope_of(self, namespace: dict[str, Any]) -> Scope:
         scope = self._scopes.get(id(namespace))
         if scope is None:
+            name, _ = self._namespaces[id(namespace)]
             scope = self._scopes[id(namespace)] = self._scope(name, namespace)
-        return _rewritten.rewritten(code, name, scope)
+        return scope
 
     def _scope(self, module: str, namespace: dict[str, Any]) -> Scope:
         """Return what the rewriter has to know about a module."""
         stored = {name for facts in self._facts for name in facts.attributes_stored}
         assigned = {name for facts in self._facts for name in facts.globals_stored}
+        assigned |= {name for owner, name in self._late if owner == module}
+        class_names = stored & self._class_names() | {
+            name for owner, name in self._late if not owner
+        }
         own = {
             name
             for name, value in namespace.items()
@@ -366,12 +324,18 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
+        methods = frozenset(name for facts in self._facts for name in facts.functions)
+        specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
-            class_names=frozenset(stored & self._class_names()),
+            class_names=frozenset(class_names),
             shadowed=frozenset(set(namespace) | assigned),
             own=frozenset(own),
-            methods=frozenset(name for facts in self._facts for name in facts.functions),
+            methods=methods,
+            computed=frozenset(name for facts in self._facts for name in facts.class_names),
+            specials=specials - _PLAIN_SPECIALS,
+            meets_foreign_operators=FOREIGN_OPERATORS in self._late,
+            replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
             gil=self._gil,
         )
 
@@ -511,8 +475,29 @@ class Instrumentation:
         if id(namespace) not in self._namespaces:
             self._namespaces[id(namespace)] = str(namespace.get("__name__", name)), namespace
             instrumented.add(id(namespace))
-        self._facts.append(facts_of(source))
-        return self._rewrite(source, namespace)
+            executed.add(id(namespace))
+            calls.modules_under_test.add(self._namespaces[id(namespace)][0])
+        if facts_of(source) not in self._facts:
+            self._facts[facts_of(source)] = None
+            self._scopes.clear()
+        scope = self._scope_of(namespace)
+        return _rewritten.rewritten(source, name, dataclasses.replace(scope, is_executed=True))
+
+
+def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
+    """Yield globals, with their modules, and attributes of classes that are assigned."""
+    for sort, what in features:
+        if (sort, what) == FOREIGN_OPERATORS:
+            yield FOREIGN_OPERATORS
+        elif sort.startswith(GLOBAL):
+            module, _, name = sort.removeprefix(GLOBAL).rpartition(".")
+            yield module, name
+        elif (
+            isinstance(what, str)
+            and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS)
+            and not what.startswith(SUBCLASSES)  # at which no instruction looks
+        ):
+            yield "", what
 
 
 def _function_of(test: Any) -> types.FunctionType | None:
