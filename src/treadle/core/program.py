@@ -347,6 +347,10 @@ class Program(ABC):
         del has_ended
         return []
 
+    def escapes(self) -> list[str]:
+        """Return what the executions so far did that is neither modelled nor seen, in words."""
+        return []
+
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""
         return ""

@@ -49,6 +49,8 @@ class Result:
     """Why the search ended early, if it did."""
     notes: list[str] = field(default_factory=list)
     """What else users should know, in words."""
+    escapes: list[str] = field(default_factory=list)
+    """What left Treadle's sight, a sentence each with `file:line`: a proof does not cover it."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
     scope: str = ""
