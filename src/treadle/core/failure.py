@@ -113,7 +113,7 @@ class Failure:
         waits = ending.waits
         return cls(
             kind=ending.kind or ("livelock" if any(wait.spins for wait in waits) else "deadlock"),
-            message="; ".join(map(str, waits)),
+            message=ending.message or "; ".join(map(str, waits)),
             schedule=schedule,
             step=len(schedule),
             waits=tuple(waits),

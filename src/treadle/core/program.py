@@ -50,7 +50,9 @@ class Ending:
     is_unfinished: bool = False
     """Whether somebody was not let go on, for whom others may wait."""
     kind: str = ""
-    """What sort of failure it is that processes wait, if the front end declares one for it."""
+    """What sort of failure it is that processes wait, whoever crashed, if the front end knows it."""
+    message: str = ""
+    """What goes wrong when processes wait, if the front end has better words than the waits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Accounts:
             self._report(Failure.of_crash(self._program, crash, schedule))
 
     def _report_deadlock(self, run: Run, ending: Ending) -> None:
-        if ending.waits and not run.crashes:  # after a crash, others may wait only because of it
+        # After a crash, others may wait only because of it, unless the front end knows better.
+        if ending.waits and (ending.kind or not run.crashes):
             self._report(Failure.of_deadlock(ending, self.schedule()))
 
     def _report_races(self) -> None:

@@ -1,0 +1,43 @@
+"""Dependency levels: which access codes a macro-step has.
+
+A footprint must not depend on how the step ends, since that may depend on values: "the first node
+waits, the second does not". So a step that needs its group free *takes* the group's lock, and never
+gives it back. Between a step that stopped in a `get` and its continuation nobody else can take the
+lock, so that continuation is the only *give*. Two takes race, as they should; a take that came
+after a give could not have come before it, but before the take in front of that.
+"""
+
+from __future__ import annotations
+
+from treadle.actors.task import Task, Waiting
+from treadle.core.events import Codes, Mode
+
+_GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL
+
+
+class ActorLevel:
+    """Two steps in one group are dependent, whatever they access."""
+
+    def begins(self, task: Task) -> Codes:
+        """Return the accesses that a step of a task begins with."""
+        group, waiting = task.group.names, task.waiting
+        if waiting is _GET:
+            return (*group.went_on, task.target.names.join)  # type: ignore[union-attr]
+        if waiting is _AWAIT:
+            return (*group.started, task.target.names.join)  # type: ignore[union-attr]
+        if waiting is _UNTIL:
+            return (*group.started, group.awaited)
+        return group.started
+
+    def ends(self, task: Task, log: list[int]) -> None:
+        """Add the accesses that a step of a task ends with."""
+        if task.run.program.is_tested(task.key):
+            log.append(task.names.status(Mode.WRITE))
+
+    def pending(self, task: Task) -> Codes:
+        """Return the accesses that the next step of a task begins with that cannot take it yet."""
+        group, waiting = task.group.names, task.waiting
+        codes = () if waiting is _GET else (group.take,)
+        if waiting is _GET or waiting is _AWAIT:
+            return (*codes, task.target.names.join)  # type: ignore[union-attr]
+        return (*codes, group.awaited) if waiting is _UNTIL else codes

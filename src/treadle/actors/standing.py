@@ -1,0 +1,86 @@
+"""Where tasks stand and what they wait for, in words: deadlock chains, waits, places."""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Iterable
+
+from treadle.actors.chains import Arrow
+from treadle.actors.task import Task, Waiting
+from treadle.core.frames import Place, is_machinery, place_of_frame
+from treadle.core.records import Wait, WaitKind
+from treadle.core.words import place_in_words
+
+
+def frames_of(task: Task) -> list[types.FrameType]:
+    """Return the frames of the user's code that a suspended task is in, innermost last."""
+    if task.fiber is not None:
+        frames = []
+        frame = task.fiber.gr_frame
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back
+        return [one for one in reversed(frames) if not is_machinery(one.f_code.co_filename)]
+    found = []
+    awaited: object = task.coroutine
+    while isinstance(awaited, types.CoroutineType):
+        if awaited.cr_frame is not None:
+            found.append(awaited.cr_frame)
+        awaited = awaited.cr_await
+    return [one for one in found if not is_machinery(one.f_code.co_filename)]
+
+
+def place_of(task: Task) -> Place | None:
+    """Return file and line where a suspended task stands; of a new one, where its method begins."""
+    if task.waiting is Waiting.NEW:
+        code = getattr(task.function, "__code__", None)
+        return code and (code.co_filename, code.co_firstlineno)
+    frames = frames_of(task)
+    return place_of_frame(frames[-1]) if frames else None
+
+
+def where(task: Task) -> str:
+    """Return `file:line` where a task stands."""
+    return place_in_words(place_of(task))
+
+
+def wait_of(task: Task) -> Wait:
+    """Say what a task waits for that cannot go on."""
+    holder = task.group.holder
+    resource, holders, kind = f"its turn in {task.group.names.label}", (), WaitKind.LOCK
+    if task.waiting in (Waiting.GET, Waiting.AWAIT) and not task.target.has_ended:
+        resource, holders, kind = task.target.in_words, (task.target.name,), WaitKind.RESULT
+    elif task.waiting is Waiting.UNTIL:
+        resource, kind = _condition(task), WaitKind.CONDITION
+    elif holder is not None and holder is not task:
+        holders = (holder.name,)
+    elif task.predecessor is not None:
+        resource, holders = f"{task.predecessor.in_words} to start", (task.predecessor.name,)
+    held = task.group.names.label if kind is WaitKind.LOCK else ""
+    return Wait(task.name, resource, holders, where(task), False, task.in_words, kind, held)
+
+
+def _condition(task: Task) -> str:
+    """Return the line of the condition that a task waits for."""
+    place = place_of(task)
+    source = linecache.getline(*place).strip() if place else ""
+    return f"a condition that nobody makes true: `{source}`" if source else "a condition"
+
+
+def chain_in_words(chain: Iterable[Arrow]) -> str:
+    """Say who waits for whom, with lines."""
+    parts: list[str] = []
+    for arrow in chain:
+        if arrow.is_held:
+            parts.append(f"; {arrow.source.group.names.label} is held by {arrow.target.in_words}")
+            continue
+        who = ", which" if parts else arrow.source.in_words
+        new = "" if arrow.target.waiting is not Waiting.NEW else ", which has not started"
+        parts.append(f"{who} waits at {where(arrow.source)} for {arrow.target.in_words}{new}")
+    return "".join(parts)
+
+
+def waits_in_words(waits: Iterable[Wait]) -> str:
+    """Say who waits for what, with lines."""
+    return "; ".join(f"{wait.label} waits at {wait.where} for {wait.resource}" for wait in waits)
