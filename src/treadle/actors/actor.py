@@ -21,6 +21,7 @@ from treadle.core.errors import TreadleError
 if TYPE_CHECKING:
     from treadle.actors.names import GroupNames
     from treadle.actors.task import Group
+    from treadle.actors.world import World
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -33,9 +34,10 @@ CLOSED: dict[str, Any] = {}
 class Body:
     """What an actor is beyond its fields."""
 
-    __slots__ = ("fields", "group", "kind", "names")
+    __slots__ = ("fields", "group", "kind", "names", "world")
 
-    def __init__(self, names: GroupNames, group: Group, kind: str) -> None:
+    def __init__(self, world: World, names: GroupNames, group: Group, kind: str) -> None:
+        self.world = world
         self.names = names
         self.group = group
         self.kind = kind
@@ -58,6 +60,8 @@ class Bound(Generic[Params, Result, Returned]):
 
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         """Call the method in the same task, which must be of the same group."""
+        if control.look is not None:
+            return self._method.function(self._actor, *args, **kwargs)  # type: ignore[no-any-return]
         me = control.running(f"{self._method.name} is called")
         if not me.run.is_within(me, self._actor):
             control.refuse(
@@ -138,9 +142,10 @@ class ActorType(ABCMeta):
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> ActorType:
+        """Make methods of the functions."""
         if bases and "__slots__" in namespace:
             raise TreadleError(f"{name} is a class of actors: leave __slots__ out")
-        methods = {
+        methods: dict[str, Any] = {
             n: Method(value)
             for n, value in namespace.items()
             if isinstance(value, types.FunctionType) and not _is_special(n) and bases
@@ -161,6 +166,7 @@ class ActorType(ABCMeta):
                     setattr(cls, name, Method(value))
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an actor with a lock of its own."""
         me = control.running(f"a {cls.__name__} is made")
         return me.run.make(me, cls, args, kwargs, is_local=False)
 
@@ -194,7 +200,7 @@ class Actor(metaclass=ActorType):
 
     @classmethod
     def local(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make an actor that shares the lock of the current one: only one of them runs at a time."""
+        """Make an actor that shares the lock of the current one: one of them runs at a time."""
         me = control.running(f"a {cls.__name__} is made")
         return me.run.make(me, cls, args, kwargs, is_local=True)  # type: ignore[return-value]
 
@@ -206,11 +212,13 @@ class Actor(metaclass=ActorType):
                 raise AttributeError(name)
             if control.look is not None:
                 return control.look(self, name)
-            return control.running(f"{name} of an actor is read").run.read(self, name)
+            me = control.running(f"{name} of an actor is read")
+            return me.run.read(me, self, name)
 
         def __setattr__(self, name: str, value: Any) -> None:
             if self.__dict__ is CLOSED:
-                control.running(f"{name} of an actor is written").run.write(self, name, value)
+                me = control.running(f"{name} of an actor is written")
+                me.run.write(me, self, name, value)
             else:
                 object.__setattr__(self, name, value)
 

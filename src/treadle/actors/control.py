@@ -23,7 +23,7 @@ program: Program | None = None
 current: Task | None = None
 """The task whose macro-step is under way."""
 look: Callable[[Actor, str], Any] | None = None
-"""How fields are read while a property of the program is checked, which may look into all actors."""
+"""How fields are read while a property is checked, which may look into all actors."""
 
 
 def running(what: str) -> Task:

@@ -7,8 +7,6 @@ released its actor is a suspended coroutine, which any greenlet can go on with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from greenlet import getcurrent, greenlet
 
 from treadle.actors.task import Task
@@ -17,8 +15,7 @@ from treadle.actors.task import Task
 class Fibers:
     """The greenlets of one program."""
 
-    def __init__(self, advance: Callable[[Task], None]) -> None:
-        self._advance = advance
+    def __init__(self) -> None:
         self._idle: list[greenlet] = []
         self._abandoned: list[greenlet] = []
         """Greenlets of tasks that would not end: kept, so that nothing happens in them any more."""
@@ -40,7 +37,7 @@ class Fibers:
         """Run macro-steps of one task after the other."""
         me = getcurrent()
         while True:
-            self._advance(task)
+            task.run.advance(task)
             self._idle.append(me)
             task = self.hub.switch()
 

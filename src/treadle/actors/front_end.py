@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from treadle.actors.options import ActorOptions
 from treadle.core.front_end import FrontEnd
+from treadle.core.options import declared_in
+from treadle.core.program import Program
+
+if TYPE_CHECKING:
+    from treadle.actors.program import Program as ActorProgram
 
 
 class Actors(FrontEnd):
@@ -10,7 +19,12 @@ class Actors(FrontEnd):
 
     name = "actors"
     targets = "a treadle.actors.Program"
+    options = declared_in(ActorOptions)
     kinds = ("stuck",)
+
+    def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
+        """Return the program with options that were given for it, which win."""
+        return cast("ActorProgram", program).with_options(given) if given else program
 
 
 ACTORS = Actors()

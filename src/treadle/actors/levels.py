@@ -18,21 +18,27 @@ _GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL
 class ActorLevel:
     """Two steps in one group are dependent, whatever they access."""
 
-    def begins(self, task: Task) -> Codes:
+    fields = None
+    """Who is told of accesses to fields, if anybody has to know."""
+
+    def begins(self, task: Task) -> list[int]:
         """Return the accesses that a step of a task begins with."""
         group, waiting = task.group.names, task.waiting
         if waiting is _GET:
-            return (*group.went_on, task.target.names.join)  # type: ignore[union-attr]
+            return [group.give, group.write, task.target.names.join]  # type: ignore[union-attr]
         if waiting is _AWAIT:
-            return (*group.started, task.target.names.join)  # type: ignore[union-attr]
+            return [group.take, group.write, task.target.names.join]  # type: ignore[union-attr]
         if waiting is _UNTIL:
-            return (*group.started, group.awaited)
-        return group.started
+            return [group.take, group.write, group.awaited]
+        return [group.take, group.write]
 
     def ends(self, task: Task, log: list[int]) -> None:
         """Add the accesses that a step of a task ends with."""
-        if task.run.program.is_tested(task.key):
+        program = task.run.program
+        if program.tested and task.key in program.tested:
             log.append(task.names.status(Mode.WRITE))
+        if program.properties.invariants:
+            log += program.properties.codes(task)
 
     def pending(self, task: Task) -> Codes:
         """Return the accesses that the next step of a task begins with that cannot take it yet."""

@@ -7,10 +7,16 @@ from a name (numbers, access codes) is kept with it: executions come by it again
 
 from __future__ import annotations
 
+import hashlib
+
 from treadle.core.events import Mode, Vocabulary, code
 
 _PARTS = 2
 """Parts of a task's name that people get to see: recursion makes long ones."""
+
+
+_LONGEST = 400
+"""Characters of a task's name to which those of its children are added."""
 
 
 def short(name: str) -> str:
@@ -37,8 +43,16 @@ class GroupNames:
         self.give = code(lock, Mode.GIVE)
         self.write = code(state, Mode.WRITE)
         self.awaited = code(state, Mode.AWAIT)
-        self.started = (self.take, self.write)
-        self.went_on = (self.give, self.write)
+        self._channels: dict[str, int] = {}
+
+    def channel(self, sender: str) -> int:
+        """Return the code of a send from a group to this one; of anybody's, without a name."""
+        channel = self._channels.get(sender)
+        if channel is None:
+            what = f"messages to {self.label}" + (f" from {short(sender)}" if sender else "")
+            location = self.vocabulary.location(("channel", sender, self.name), what)
+            channel = self._channels[sender] = code(location, Mode.WRITE)
+        return channel
 
 
 class TaskNames:
@@ -51,7 +65,7 @@ class TaskNames:
         self.number = number = vocabulary.process(name)
         self.spawn = code(number, Mode.SPAWN)
         self.join = code(number, Mode.JOIN)
-        self._status = -1
+        self._status = self._started = -1
         self._children: dict[tuple[int, str], TaskNames] = {}
         self._groups: dict[tuple[str, int], GroupNames] = {}
 
@@ -59,7 +73,7 @@ class TaskNames:
         """Return the names of the task that was sent as the index-th."""
         child = self._children.get((index, method))
         if child is None:
-            name = f"{self.name}.{index}:{method}"
+            name = f"{_cut(self.name)}.{index}:{method}"
             child = self._children[index, method] = TaskNames(self.vocabulary, name, method)
         return child
 
@@ -77,3 +91,17 @@ class TaskNames:
             what = f"whether {short(self.name)} has ended"
             self._status = self.vocabulary.location(("status", self.name), what)
         return code(self._status, mode)
+
+    def started(self, mode: Mode) -> int:
+        """Return the code of an access to whether the task has started."""
+        if self._started < 0:
+            what = f"whether {short(self.name)} has started"
+            self._started = self.vocabulary.location(("started", self.name), what)
+        return code(self._started, mode)
+
+
+def _cut(name: str) -> str:
+    """Return a task's name for those of its children: a digest instead of what is very long."""
+    if len(name) <= _LONGEST:
+        return name
+    return f"~{hashlib.blake2b(name.encode(), digest_size=8).hexdigest()}"

@@ -1,75 +1,139 @@
-"""A program of actors: its main function, and how its steps depend on each other."""
+"""A program of actors: its main function, how its steps depend on each other, what has to hold."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack, overload
 
 from treadle.actors import control
+from treadle.actors.detail import DetailedRun
 from treadle.actors.fibers import Fibers
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
+from treadle.actors.options import ActorOptions
+from treadle.actors.orders import ORDERINGS
+from treadle.actors.output import silenced
+from treadle.actors.properties import INVARIANT, Check, Properties, watched_in
 from treadle.actors.run import ActorRun
-from treadle.actors.task import Task
 from treadle.core import program as core
 from treadle.core.errors import TreadleError
 from treadle.core.events import Vocabulary
+from treadle.core.options import declared_in, find_option
 
-MAX_TASKS = 10_000
+OPTIONS = declared_in(ActorOptions)
 
 
 class Program(core.Program):
-    """Actors, and the main task that makes them."""
+    """Actors, and the main function that makes them: it is the first task.
+
+    Make one with `@program`, or of a function and its arguments:
+
+    >>> from treadle.actors import Actor, Program
+    >>> import treadle
+    >>> class Cell(Actor):
+    ...     def __init__(self):
+    ...         self.value = 0
+    ...     async def set(self, value):
+    ...         self.value = value
+    >>> def writers(n):
+    ...     cell = Cell()
+    ...     for i in range(n):
+    ...         cell.set.send(i)
+    >>> treadle.explore(Program(writers, 3)).executions
+    6
+    >>> treadle.explore(Program(writers, 3, order="sender")).executions
+    1
+    """
 
     front_end = "actors"
+    counts_states = True
 
     def __init__(
+        self, main: Callable[..., Any], /, *args: Any, **options: Unpack[ActorOptions]
+    ) -> None:
+        if not callable(main):
+            raise TreadleError(f"a program needs a main function, and was given {main!r}")
+        self._set_up(main, args, {}, options, Properties())
+
+    def _set_up(
         self,
         main: Callable[..., Any],
-        *args: Any,
-        dependency: str = "actor",
-        order: str = "any",
-        max_tasks: int = MAX_TASKS,
-        always_release: bool = False,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: Mapping[str, Any],
+        properties: Properties,
     ) -> None:
         self.main = main
         self.args = args
-        self.kwargs: dict[str, Any] = {}
-        self.dependency = dependency
-        self.order = order
-        self.max_tasks = max_tasks
-        self.always_release = always_release
+        self.kwargs = kwargs
+        self.properties = properties
+        self._options = {name: find_option(OPTIONS, name).read(v) for name, v in options.items()}
+        self.max_tasks: int = self._option("max_tasks")
+        self.always_release: bool = self._option("always_release")
+        self.stops_early: bool = self._option("early_stop")
+        self.ordering = ORDERINGS[self._option("order")]
+        self.level = ActorLevel()
+        self.tested: frozenset[str] = frozenset()
+        """Methods of which it matters to somebody who did not wait whether a task has ended."""
+        self.watched: frozenset[tuple[int, str]] = frozenset()
+        """Invariants, by index, and the groups that they look at."""
+        self._known: frozenset[str] = frozenset()
+        self._learned: set[str] = set()
         self.name = getattr(main, "__name__", "main")
         self.vocabulary = Vocabulary()
         self.main_names = TaskNames(self.vocabulary, "main", self.name)
         self.main_group = GroupNames(self.vocabulary, "main")
-        self.level = ActorLevel()
-        self._tested: frozenset[str] = frozenset()
-        self._learned: set[str] = set()
         functools.update_wrapper(self, main)
+
+    def _option(self, name: str) -> Any:
+        return self._options.get(name, OPTIONS[name].default)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Program:
         """Return the program with arguments for its main function."""
-        made = Program(
-            self.main,
-            *args,
-            dependency=self.dependency,
-            order=self.order,
-            max_tasks=self.max_tasks,
-            always_release=self.always_release,
-        )
-        made.kwargs = kwargs
+        made = Program.__new__(Program)
+        made._set_up(self.main, args, kwargs, self._options, self.properties)
         return made
 
+    def with_options(self, options: Mapping[str, Any]) -> Program:
+        """Return the program with other options."""
+        made = Program.__new__(Program)
+        changed = {**self._options, **options}
+        made._set_up(self.main, self.args, self.kwargs, changed, self.properties)
+        return made
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options that it takes to run the program in the same way again."""
+        return {n: v for n, v in self._options.items() if v != OPTIONS[n].default}
+
+    # What has to hold
+
+    def invariant(self, check: Check) -> Check:
+        """Have a function called after every step, once main has ended: it fails by `assert`.
+
+        It is given what main returned, a tuple as several arguments, and may read fields of all
+        actors. Steps that change what it looks at are dependent then, which costs reduction.
+        """
+        self.properties.invariants.append(check)
+        return check
+
+    def finally_(self, check: Check) -> Check:
+        """Have a function called in every final state in which main has ended: as `invariant`."""
+        self.properties.finals.append(check)
+        return check
+
+    # Running
+
     def start(self, *, detail: bool = False) -> ActorRun:
-        """Begin an execution."""
-        return ActorRun(self)
+        """Begin an execution; with `detail`, each step is also recorded in words."""
+        return DetailedRun(self) if detail else ActorRun(self)
 
     @contextmanager
     def controlled(self) -> Iterator[None]:
-        """Be the program that is explored."""
+        """Be the program that is explored: what tasks print is kept from the output."""
         if control.program is self:
             yield
             return
@@ -77,36 +141,58 @@ class Program(core.Program):
             raise TreadleError(
                 f"{control.program.name} is being explored: explorations cannot be nested"
             )
+        self._refuse_missing_arguments()
         control.program = self
-        self.fibers = Fibers(lambda task: task.run.advance(task))
+        self.fibers = Fibers()
         try:
-            yield
+            with silenced():
+                yield
         finally:
             control.program = None
-            del self.fibers
 
-    def is_tested(self, key: str) -> bool:
-        """Tell whether it matters for somebody's step if a task of a method has ended."""
-        return key in self._tested
+    def _refuse_missing_arguments(self) -> None:
+        try:
+            inspect.signature(self.main).bind(*self.args, **self.kwargs)
+        except TypeError as error:
+            raise TreadleError(
+                f"the main function of {self.name} cannot be called: {error}; give arguments, as "
+                f"in {self.name}(3)"
+            ) from None
 
-    def learn_tested(self, key: str) -> None:
-        self._learned.add(key)
+    # What it learns
+
+    def learn(self, what: str) -> None:
+        """Take note of something that decides what steps access, for the next executions."""
+        self._learned.add(what)
 
     def has_learned(self) -> bool:
-        if self._learned <= self._tested:
+        """Tell whether something was learned, and know it from now on."""
+        learned, self._learned = self._learned, set()
+        if learned <= self._known:
             return False
-        self._tested |= self._learned
+        self.know([*self._known, *learned])
         return True
 
     def knowledge(self) -> tuple[str, ...]:
-        """Return the methods whose ends matter to somebody who did not wait for them."""
-        return tuple(sorted(self._tested))
+        """Return what was learned."""
+        return tuple(sorted(self._known))
 
     def know(self, knowledge: Sequence[str]) -> None:
         """Know what an earlier exploration had learned, and nothing else."""
-        self._tested = frozenset(knowledge)
+        self._known = frozenset(knowledge)
+        self.watched = watched_in(self._known)
+        self.tested = frozenset(one for one in knowledge if not one.startswith(INVARIANT))
 
 
-def program(function: Callable[..., Any]) -> Program:
-    """Make a program of its main function."""
-    return Program(function)
+@overload
+def program(function: Callable[..., Any], /) -> Program: ...
+@overload
+def program(**options: Unpack[ActorOptions]) -> Callable[[Callable[..., Any]], Program]: ...
+def program(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a program of its main function; `@program` and `@program(order="sender")` both do.
+
+    Called with arguments, it is the program whose main function gets these.
+    """
+    if function is not None:
+        return Program(function)
+    return lambda main: Program(main, **options)

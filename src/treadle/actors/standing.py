@@ -47,18 +47,26 @@ def where(task: Task) -> str:
 
 def wait_of(task: Task) -> Wait:
     """Say what a task waits for that cannot go on."""
-    holder = task.group.holder
-    resource, holders, kind = f"its turn in {task.group.names.label}", (), WaitKind.LOCK
-    if task.waiting in (Waiting.GET, Waiting.AWAIT) and not task.target.has_ended:
-        resource, holders, kind = task.target.in_words, (task.target.name,), WaitKind.RESULT
+    target, holder, group = task.target, task.group.holder, task.group.names.label
+    by: Task | None = None
+    resource, kind = f"its turn in {group}", WaitKind.LOCK
+    if task.waiting in (Waiting.GET, Waiting.AWAIT) and target is not None and not target.has_ended:
+        resource, by, kind = target.in_words, target, WaitKind.RESULT
     elif task.waiting is Waiting.UNTIL:
         resource, kind = _condition(task), WaitKind.CONDITION
     elif holder is not None and holder is not task:
-        holders = (holder.name,)
+        by = holder
     elif task.predecessor is not None:
-        resource, holders = f"{task.predecessor.in_words} to start", (task.predecessor.name,)
-    held = task.group.names.label if kind is WaitKind.LOCK else ""
-    return Wait(task.name, resource, holders, where(task), False, task.in_words, kind, held)
+        resource, by = f"{task.predecessor.in_words} to start", task.predecessor
+    return Wait(
+        task.name,
+        resource,
+        () if by is None else (by.name,),
+        where(task),
+        label=task.in_words,
+        kind=kind,
+        held=group if kind is WaitKind.LOCK else "",
+    )
 
 
 def _condition(task: Task) -> str:
@@ -66,6 +74,18 @@ def _condition(task: Task) -> str:
     place = place_of(task)
     source = linecache.getline(*place).strip() if place else ""
     return f"a condition that nobody makes true: `{source}`" if source else "a condition"
+
+
+def overtaken_by(task: Task, sent: Iterable[Task]) -> list[Task]:
+    """Return the new tasks that the same sender had sent before to the same group."""
+    found = []
+    for other in sent:
+        if other is task:
+            break
+        same = other.group is task.group and other.sender is task.sender
+        if same and other.waiting is Waiting.NEW and task.sender is not None:
+            found.append(other)
+    return found
 
 
 def chain_in_words(chain: Iterable[Arrow]) -> str:

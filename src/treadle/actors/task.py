@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from treadle.actors.actor import Actor
     from treadle.actors.names import GroupNames, TaskNames
-    from treadle.actors.run import ActorRun
+    from treadle.actors.world import World
 
 
 class Waiting(IntEnum):
@@ -50,12 +50,12 @@ class Task:
     __slots__ = (
         "actor", "args", "born", "condition", "context", "coroutine", "created", "error", "fiber",
         "function", "future", "group", "is_retrieved", "joined", "kwargs", "names",
-        "number", "predecessor", "result", "run", "sent", "target", "waiting",
+        "number", "predecessor", "result", "run", "sender", "sent", "target", "waiting",
     )  # fmt: skip
 
     def __init__(
         self,
-        run: ActorRun,
+        run: World,
         names: TaskNames,
         actor: Actor | None,
         group: Group,
@@ -88,6 +88,8 @@ class Task:
         self.sent = 0
         self.created: dict[str, int] = {}
         """How many actors of each class it made."""
+        self.sender: Group | None = None
+        """The group whose code sent it."""
         self.predecessor: Task | None = None
         """The task that has to begin before, by the order of messages."""
         self.result: Any = None

@@ -25,13 +25,13 @@ class until:  # noqa: N801 - it is used like a function
     def __await__(self) -> Generator[None, None, None]:
         me = control.running("a condition is awaited")
         run = me.run
-        if not run.always_release and run.holds(me, self._condition):
+        if not run.always_release and run.holds(self._condition):
             return
         me.condition = self._condition
         me.waiting = Waiting.UNTIL
         yield
         me.condition = None
-        run.holds(me, self._condition)  # raises here what it raised when it was tried
+        run.holds(self._condition)  # raises here what it raised when it was tried
 
 
 class pause:  # noqa: N801 - it is used like a function

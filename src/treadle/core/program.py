@@ -50,9 +50,17 @@ class Ending:
     is_unfinished: bool = False
     """Whether somebody was not let go on, for whom others may wait."""
     kind: str = ""
-    """What sort of failure it is that processes wait, whoever crashed, if the front end knows it."""
+    """What sort of failure it is that processes wait, if the front end declares one for it."""
     message: str = ""
     """What goes wrong when processes wait, if the front end has better words than the waits."""
+
+    @property
+    def is_deadlock(self) -> bool:
+        """Whether it is a failure that processes wait.
+
+        After a crash others may wait only because of it, unless the front end knows better.
+        """
+        return bool(self.waits) and (bool(self.kind) or not self.crashes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +240,10 @@ class Program(ABC):
     """The name of the front end that made it, if that is a registered one."""
     strategy: Any = None
     """An `explore.strategy.Algorithm` of the program's own, in place of those by name."""
+    stops_early: bool = False
+    """Whether runs end where their fate is sealed, with steps left that others might need."""
+    counts_states: ClassVar[bool] = False
+    """Whether results say how many states the tree of executions has."""
     returned: object = None
     """What a function returned that was tried out: perhaps the program that is really meant."""
 

@@ -52,7 +52,7 @@ class Result:
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
     states: int | None = None
-    """Distinct states that were seen, if somebody counted them."""
+    """Nodes of the tree of executions, the root left out, if the front end counts them."""
 
     @property
     def ok(self) -> bool:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple, TypedDict
 
+from treadle.actors.options import ActorOptions
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import (
     COUNT,
@@ -64,7 +65,7 @@ class SearchOptions(TypedDict, total=False):
     ]
 
 
-class ProgramOptions(ThreadOptions, total=False):
+class ProgramOptions(ThreadOptions, ActorOptions, total=False):
     """What decides how a program runs: the options of front ends."""
 
 
