@@ -65,6 +65,8 @@ def _status_of(arguments: Sequence[str] | None) -> int:
         _complain(error.format_message().removesuffix(".") + _where_to_look(error))
     except (click.ClickException, TreadleError) as error:
         _complain(str(error))
+        for note in getattr(error, "__notes__", ()):
+            click.echo(note, err=True)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         return INTERRUPTED

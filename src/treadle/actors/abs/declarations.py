@@ -14,12 +14,12 @@ from typing import Generic, TypeVar
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, values
+from treadle.actors.abs import library, support, values
 from treadle.actors.abs.errors import Node, Source
 from treadle.actors.abs.refusals import ANNOTATIONS, MODULES, TYPES
 
 RESERVED = frozenset(
-    {*keyword.kwlist, *keyword.softkwlist, *vars(library), *vars(values)}
+    {*keyword.kwlist, *keyword.softkwlist, *vars(library), *vars(support), *vars(values)}
     | {"Actor", "Program", "dataclass", "enumerate", "isinstance", "main", "pause", "self", "until"}
 )
 """Names that translated programs use for something else."""
@@ -86,8 +86,15 @@ class Constructor(Declared):
     """A constructor of a data type, or an exception (which is of no type)."""
 
     type: str = ""
-    fields: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    """What its parts are called; empty for one that has no name."""
     is_exception: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What its parts are called in Python."""
+        named = enumerate(self.labels, 1)
+        return tuple(member_name(label) if label else f"part{at}" for at, label in named)
 
 
 @dataclass(slots=True)
@@ -235,10 +242,11 @@ class Declarations:
     def _constructor(self, node: Tree[Token], type_: str, *, is_exception: bool) -> None:
         name, *given = node.children
         names = []
-        for at, each in enumerate(each for each in given if isinstance(each, Tree)):
-            *_, written, label = each.children
-            self.type_of(written)
-            names.append(plain_name(str(label)) if label is not None else f"part{at + 1}")
+        for each in given:
+            if isinstance(each, Tree):
+                *_, written, label = each.children
+                self.type_of(written)
+                names.append(str(label or ""))
         python = self.python_name(str(name), within=self._module)
         self.constructors.add(
             Constructor(str(name), python, self._module, node, type_, tuple(names), is_exception)
@@ -303,6 +311,12 @@ class Declarations:
 def plain_name(name: str) -> str:
     """Return a name without what Python's names cannot have."""
     return name.rpartition(".")[2].replace("'", "_prime")
+
+
+def member_name(name: str) -> str:
+    """Return what a field, a method or a part of a value is called in Python."""
+    made = plain_name(name)
+    return f"{made}_" if keyword.iskeyword(made) or made == "local" else made
 
 
 def _tree(node: Node | None) -> Tree[Token]:

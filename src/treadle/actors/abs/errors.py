@@ -30,7 +30,9 @@ class Source:
         lines = self.text.splitlines()
         shown = lines[line - 1] if 0 < line <= len(lines) else ""
         indent = "".join("\t" if each == "\t" else " " for each in shown[: column - 1])
-        raise AbsError(f"{self.path}:{line}:{column}: {message}\n  {shown}\n  {indent}^")
+        error = AbsError(f"{self.path}:{line}:{column}: {message}")
+        error.add_note(f"  {shown}\n  {indent}^")
+        raise error from None
 
     def refuse(self, node: Node, message: str) -> NoReturn:
         """Raise an error about a part of the text."""

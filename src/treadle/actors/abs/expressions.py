@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from lark import Token, Tree
 
-from treadle.actors.abs.declarations import Class, Declarations, Function, Type
+from treadle.actors.abs.declarations import Class, Declarations, Function, Type, member_name
 from treadle.actors.abs.errors import Node, place_of
 from treadle.actors.abs.library import FUNCTIONS
 from treadle.actors.abs.methods import Methods
@@ -386,7 +386,7 @@ class Expressions:
         to, given = self.expression(receiver, scope), self._arguments(arguments, scope)
         kind = self.type_of(receiver, scope)
         self.methods.called(method, len(given), kind, scope.body.module)
-        return to, method_name(str(method)), given
+        return to, member_name(str(method)), given
 
     # Types, as far as they are needed to say which methods there are
 
@@ -422,23 +422,6 @@ class Expressions:
         kind = self.type_of(receiver, scope)
         signature = self.methods.called(method, given, kind, scope.body.module)
         return None if signature is None else signature.result
-
-
-def method_name(name: str) -> str:
-    """Return what a method is called in Python."""
-    made = name.replace("'", "_prime")
-    return f"{made}_" if made in METHODS_OF_PYTHON else made
-
-
-METHODS_OF_PYTHON = frozenset(
-    {
-        "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-        "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
-        "local", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with",
-        "yield",
-    }
-)  # fmt: skip
-"""Words of Python that cannot be methods, and what every class of actors has."""
 
 
 def _compared(one: ast.expr, operator: str, other: ast.expr) -> ast.expr:

@@ -1,4 +1,4 @@
-"""The functions of ABS's standard library, and what else translated programs call.
+"""The functions of ABS's standard library.
 
 A function that is called like something of Python has an underscore behind its name. Where ABS has
 one function for lists and another for sets or maps, ours takes all of them.
@@ -7,13 +7,11 @@ one function for lists and another for sets or maps, ours takes all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from treadle.actors.abs.values import (
-    AbsException,
-    AssertionFailException,
     Data,
     DivisionByZeroException,
     Just,
@@ -21,16 +19,13 @@ from treadle.actors.abs.values import (
     Map,
     Maybe,
     Nothing,
-    NullPointerException,
     Pair,
     PatternMatchFailException,
     Set,
     Triple,
     text_of,
 )
-from treadle.actors.control import own_future
 from treadle.analyses.known import pure
-from treadle.core.errors import TreadleError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Number = int | Fraction | float
@@ -47,8 +42,18 @@ def _in_abs(function: _Function) -> _Function:
     return pure(function)
 
 
-def _failed(what: str) -> Any:
+@pure
+def failed(what: str) -> Any:
+    """Fail, as a `case` does that no pattern fits."""
     raise PatternMatchFailException(what)
+
+
+@pure
+def selected(value: Any, name: str) -> Any:
+    """Return what a constructor was given under a name; fails if it has no such part."""
+    if isinstance(value, Data) and hasattr(value, name):
+        return getattr(value, name)
+    return failed(f"{name}({text_of(value)})")
 
 
 # Truth and numbers
@@ -223,7 +228,7 @@ def isNothing(maybe: Maybe) -> bool:  # noqa: N802
 @_in_abs
 def fromJust(maybe: Maybe) -> Any:  # noqa: N802
     """Return the value; fails if there is none."""
-    return maybe.fromJust if isinstance(maybe, Just) else _failed("fromJust(Nothing)")
+    return maybe.fromJust if isinstance(maybe, Just) else failed("fromJust(Nothing)")
 
 
 @_in_abs
@@ -262,19 +267,19 @@ def isRight(either: Any) -> bool:  # noqa: N802
 @_in_abs
 def head(items: _List) -> Any:
     """Return the first item."""
-    return items[0] if items else _failed("head(Nil)")
+    return items[0] if items else failed("head(Nil)")
 
 
 @_in_abs
 def tail(items: _List) -> _List:
     """Return all items but the first."""
-    return items[1:] if items else _failed("tail(Nil)")
+    return items[1:] if items else failed("tail(Nil)")
 
 
 @_in_abs
 def last(items: _List) -> Any:
     """Return the last item."""
-    return items[-1] if items else _failed("last(Nil)")
+    return items[-1] if items else failed("last(Nil)")
 
 
 @_in_abs
@@ -298,7 +303,7 @@ def isEmpty(items: Any) -> bool:  # noqa: N802
 @_in_abs
 def nth(items: _List, index: int) -> Any:
     """Return an item by its place, from 0."""
-    return items[index] if 0 <= index < len(items) else _failed(f"nth(…, {index})")
+    return items[index] if 0 <= index < len(items) else failed(f"nth(…, {index})")
 
 
 @_in_abs
@@ -427,7 +432,7 @@ def hasNext(items: Any) -> bool:  # noqa: N802
 @_in_abs
 def take(items: Set) -> Any:
     """Return some item of a set: the first."""
-    return next(iter(items)) if items else _failed("take(EmptySet)")
+    return next(iter(items)) if items else failed("take(EmptySet)")
 
 
 @_in_abs
@@ -500,7 +505,7 @@ def lookupMaybe(items: Map, key: Any) -> Maybe:  # noqa: N802
 @_in_abs
 def lookupUnsafe(items: Map, key: Any) -> Any:  # noqa: N802
     """Return the value of a key; fails if there is none."""
-    return items[key] if key in items else _failed(f"lookupUnsafe(…, {text_of(key)})")
+    return items[key] if key in items else failed(f"lookupUnsafe(…, {text_of(key)})")
 
 
 @_in_abs
@@ -593,64 +598,3 @@ def foldl(function: Callable[[Any, Any], Any], items: _List, result: Any) -> Any
 def foldr(function: Callable[[Any, Any], Any], items: _List, result: Any) -> Any:
     """`foldr(f)(list, start)`: as `foldl`, from the end."""
     return foldl(function, items[::-1], result)
-
-
-# What translated programs call
-
-
-@pure
-def destiny() -> Any:
-    """`destiny`: the future of the running task."""
-    return own_future()
-
-
-@pure
-def selected(value: Any, name: str) -> Any:
-    """Return what a constructor was given under a name; fails if it has no such part."""
-    if isinstance(value, Data) and hasattr(value, name):
-        return getattr(value, name)
-    return _failed(f"{name}({text_of(value)})")
-
-
-@pure
-def no_match(value: Any) -> Any:
-    """Fail: no pattern fits."""
-    return _failed(text_of(value))
-
-
-@pure
-def implements(value: Any, interface: str) -> bool:
-    """`x implements I`."""
-    return value is not None and interface in type(value).interfaces
-
-
-@pure
-def viewed_as(value: Any, interface: str) -> Any:
-    """`x as I`: `null` if it does not implement it."""
-    return value if implements(value, interface) else None
-
-
-@pure
-def caught(error: Exception) -> AbsException:
-    """Return an exception of Python's as one of ABS."""
-    match error:
-        case AbsException():
-            return error
-        case AssertionError():
-            return AssertionFailException()
-        case ZeroDivisionError():
-            return DivisionByZeroException()
-        case AttributeError(obj=None):
-            return NullPointerException()
-        case _:
-            raise error
-
-
-@pure
-def finished(call: Coroutine[Any, Any, Any]) -> Any:
-    """Run a synchronous call to its end, in an initialiser, where nothing can be awaited."""
-    try:
-        call.send(None)
-    except StopIteration as end:
-        return end.value
-    raise TreadleError("an initialiser calls a method that waits: let `run` do that")

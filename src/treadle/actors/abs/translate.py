@@ -15,7 +15,7 @@ from typing import Any
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, values
+from treadle.actors.abs import library, support, values
 from treadle.actors.abs.declarations import (
     Class,
     Constructor,
@@ -24,9 +24,9 @@ from treadle.actors.abs.declarations import (
     Parameter,
     Signature,
     Type,
+    member_name,
 )
 from treadle.actors.abs.errors import Node, Source
-from treadle.actors.abs.expressions import method_name
 from treadle.actors.abs.parse import parse
 from treadle.actors.abs.scope import Body, Scope, Variable, attribute, load, located, tree
 from treadle.actors.abs.statements import Statements
@@ -101,15 +101,15 @@ class _Translator(Statements):
         """Functions that read a part of a value by its name, unless the file has its own."""
         made: dict[str, ast.stmt] = {}
         for constructor in constructors:
-            for name in () if constructor.is_exception else constructor.fields:
-                is_named = not name.startswith("part")
-                if is_named and self.declared.functions.find(name, "") is None and name not in made:
-                    made[name] = self._selector(constructor, name)
+            for label in () if constructor.is_exception else constructor.labels:
+                if label and self.declared.functions.find(label, "") is None:
+                    made[label] = self._selector(constructor, label)
         return list(made.values())
 
     def _selector(self, constructor: Constructor, name: str) -> ast.stmt:
         python = self.declared.python_name(name)
-        read = ast.Call(load("selected"), [load("value"), ast.Constant(name)], [])
+        part = ast.Constant(member_name(name))
+        read = ast.Call(load("selected"), [load("value"), part], [])
         function = _method(python, [ast.arg("value")], [ast.Return(read)], is_async=False)
         function.decorator_list.append(load("pure"))
         self.declared.functions.add(
@@ -125,7 +125,7 @@ class _Translator(Statements):
             for one, statement in zip(self.declared.classes, made, strict=True):
                 names = [ast.Constant(name) for name in self.methods.interfaces_of(one)]
                 value = ast.Tuple(list[ast.expr](names), ast.Load())
-                target = ast.Name("interfaces", ast.Store())
+                target = ast.Name("_interfaces", ast.Store())
                 assert isinstance(statement, ast.ClassDef)
                 statement.body.insert(0, located(one.node, ast.Assign([target], value)))
         return made
@@ -138,7 +138,7 @@ class _Translator(Statements):
 
     def _fields(self, one: Class) -> dict[str, Variable]:
         """Return how the fields of a class are read."""
-        methods = {method_name(name) for name in one.methods}
+        methods = {member_name(name) for name in one.methods}
         found: dict[str, Variable] = {}
         declared: list[tuple[str, Type, Node]] = [
             (each.name, each.type, each.node) for each in one.parameters
@@ -151,7 +151,7 @@ class _Translator(Statements):
         for name, type_, node in declared:
             if name in found:
                 self.source.refuse(node, f"field {name} of {one.name} is declared twice")
-            python = method_name(name)
+            python = member_name(name)
             python += "_" if python in methods else ""
             variable = Variable(attribute(load("self"), python), type_)
             found[name] = found[f"this.{name}"] = variable
@@ -189,7 +189,7 @@ class _Translator(Statements):
         names = [ast.arg("self"), *scope.declare_parameters(method.parameters)]
         assert method.block is not None, "a method of a class has a body"
         body = self.block(method.block, scope)
-        return located(method.node, _method(method_name(method.name), names, body))
+        return located(method.node, _method(member_name(method.name), names, body))
 
 
 # Pieces of Python
@@ -232,6 +232,7 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
         ("dataclasses", {"dataclass"}),
         ("treadle.actors", {"Actor", "pause", "until"}),
         (library.__name__, _defined_in(library)),
+        (support.__name__, _defined_in(support)),
         (values.__name__, _defined_in(values)),
         ("treadle.analyses.known", {"pure"}),
     ):

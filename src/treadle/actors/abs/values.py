@@ -28,21 +28,21 @@ HANDED_OVER.add(Fraction)
 class Data:
     """The base of all data types; constructors are ordered as they were declared."""
 
-    rank: ClassVar[int] = 0
+    _rank: ClassVar[int] = 0
     """Which of the constructors of its type a class is."""
-    constructors: ClassVar[int] = 0
+    _constructors: ClassVar[int] = 0
 
     def __init_subclass__(cls) -> None:
         HANDED_OVER.add(cls)
         parent = cls.__mro__[1]
         if issubclass(parent, Data) and parent is not Data:
-            cls.rank = parent.constructors
-            parent.constructors += 1
+            cls._rank = parent._constructors
+            parent._constructors += 1
 
     def __lt__(self, other: Any) -> bool:
         if not isinstance(other, Data):
             return NotImplemented
-        return (self.rank, parts_of(self)) < (other.rank, parts_of(other))
+        return (self._rank, parts_of(self)) < (other._rank, parts_of(other))
 
     def __str__(self) -> str:
         return _constructed(self)
