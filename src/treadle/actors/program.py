@@ -80,6 +80,8 @@ class Program(core.Program):
         """Methods of which it matters to somebody who did not wait whether a task has ended."""
         self.watched: frozenset[tuple[int, str]] = frozenset()
         """Invariants, by index, and the groups that they look at."""
+        self.remembers = False
+        """Whether runs take down what tasks saw, so that states can be compared."""
         self._known: frozenset[str] = frozenset()
         self._learned: set[str] = set()
         self.name = getattr(main, "__name__", "main")

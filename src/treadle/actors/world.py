@@ -17,6 +17,7 @@ from treadle.actors import control
 from treadle.actors.actor import CLOSED, Actor, Body, Method, body_of
 from treadle.actors.future import Future
 from treadle.actors.messages import copied
+from treadle.actors.state import result_of
 from treadle.actors.task import Group, Task, Waiting
 from treadle.core.events import OPEN, Mode
 from treadle.core.program import Crash
@@ -48,6 +49,8 @@ class World(ABC):
         self.steps = 0
         self.alive: dict[int, Task] = {}
         """Tasks that have not ended, oldest first."""
+        self.everybody: dict[int, Task] = {}
+        """All tasks, ended ones too."""
         self.actors: list[Actor] = []
         self.log: list[int] = []
         """Access codes of the step under way."""
@@ -64,7 +67,6 @@ class World(ABC):
         self._opened: list[Actor] = []
         """Actors whose fields are at hand besides those of the task's own actor."""
         self._is_evaluating = False
-        self._tasks = 1
 
     @abstractmethod
     def advance(self, task: Task) -> None:
@@ -93,12 +95,11 @@ class World(ABC):
         group = body_of(actor).group
         task = Task(self, names, actor, group, method.function, args, kwargs, self.steps)
         task.sender = me.group
-        self.alive[names.number] = task
+        self.alive[names.number] = self.everybody[names.number] = task
         self.log.append(names.spawn)
         if self._order is not None:
             self._order.sent(me, task)
-        self._tasks += 1
-        if self._tasks > self.program.max_tasks:
+        if len(self.everybody) > self.program.max_tasks:
             self._refuse_more_tasks(me)
         return task.future
 
@@ -177,6 +178,8 @@ class World(ABC):
                 self._test(target)
             if target.has_ended:
                 me.joined.add(target)
+                if me.seen is not None:
+                    me.seen.append(result_of(target))
                 return False
         me.waiting = Waiting.AWAIT
         me.target = target
