@@ -73,17 +73,17 @@ class ActorRun(World, Run):
             if waiting is GET:
                 group.holder = None
         control.current = task
-        if self._opens and actor is not None:
+        if actor is not None and (self._opens or self._fields.is_native(actor)):  # type: ignore[union-attr]
             set_attribute(actor, "__dict__", body_of(actor).fields)
         self._fibers.run(task)
         control.current = None
         if actor is not None:
             set_attribute(actor, "__dict__", CLOSED)
-        if self._opened:
-            self.close_actors()
         if self.fatal is not None:
             raise self.fatal
         self._stopped(task)
+        if self.touched:
+            self.close_actors()
         self.steps += 1
         return tuple(log)
 
