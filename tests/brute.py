@@ -161,7 +161,7 @@ class Dependence:
         """Tell whether a time-out and a message that it could have taken meet."""
         for timed, sent in ((a, b), (b, a)):
             if mode_of(timed) is Mode.READ and mode_of(sent) is Mode.WRITE:
-                for lines in self._program.kept.values():
+                for lines in getattr(self._program, "kept", {}).values():
                     timeout, message = location_of(timed), location_of(sent)
                     if timeout in lines.timeouts and message in lines.messages:
                         match = lines.timeouts[timeout]

@@ -10,7 +10,7 @@ import pytest
 
 from model_kit import Loose, Process, after, together, two_steps
 from treadle.model import Condition, Counter, Lock, Mailbox, Program, RLock, Semaphore
-from treadle.model.fingerprint import freeze
+from treadle.core.fingerprint import freeze
 
 # Fingerprints
 

@@ -428,7 +428,7 @@ ORACLES: dict[Any, tuple[tuple[int, int, int] | None, tuple[int, int], tuple[int
     philosophers(3): (None, (7, 1), (7, 1)),
     philosophers(4): (None, (15, 1), (15, 1)),
     philosophers(3, fixed=True): (None, (6, 0), (4, 0)),
-    philosophers(4, fixed=True): (None, (14, 0), (14, 0)),
+    philosophers(4, fixed=True): (None, (14, 0), (8, 0)),
     database(5): ((22, 4, 102), (5, 1), (3, 1)),
     database(0): ((20, 0, 69), (4, 0), (2, 0)),
     pi(3): ((540, 0, 1622), (6, 0), (6, 0)),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 
-from treadle.core.events import Mode, Vocabulary, code
+from treadle.analyses.segments import Segment
+from treadle.core.events import Codes, Mode, Vocabulary, code
 
 _PARTS = 2
 """Parts of a task's name that people get to see: recursion makes long ones."""
@@ -40,10 +41,23 @@ class GroupNames:
         lock = vocabulary.location(("lock", name), f"the turn of {self.label}")
         state = vocabulary.location(("state", name), f"the state of {self.label}")
         self.take = code(lock, Mode.TAKE)
+        self.passes = code(lock, Mode.PASS)
         self.give = code(lock, Mode.GIVE)
+        self.read = code(state, Mode.READ)
         self.write = code(state, Mode.WRITE)
         self.awaited = code(state, Mode.AWAIT)
+        self.accessed: dict[Segment, Codes] = {}
+        """What steps in the group access, by what they may do."""
         self._channels: dict[str, int] = {}
+
+    def field(self, kind: str, name: str) -> int:
+        """Return the location of a field of the objects of a class in the group."""
+        return self.vocabulary.location(("field", self.name, kind, name), f"{self.label}.{name}")
+
+    def entry(self, kind: str, name: str, key: object, label: str) -> int:
+        """Return the location of an entry of a dictionary in a field; of its keys, for no key."""
+        what = f"{self.label}.{name}[{label}]"
+        return self.vocabulary.location(("entry", self.name, kind, name, key), what)
 
     def channel(self, sender: str) -> int:
         """Return the code of a send from a group to this one; of anybody's, without a name."""

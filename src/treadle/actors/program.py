@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Unpack, overload
 
 from treadle.actors import control
+from treadle.actors.accesses import AccessLevel, EntryLevel
 from treadle.actors.detail import DetailedRun
 from treadle.actors.fibers import Fibers
+from treadle.actors.fields import FieldLevel
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
 from treadle.actors.options import ActorOptions
 from treadle.actors.orders import ORDERINGS
 from treadle.actors.output import silenced
-from treadle.actors.properties import INVARIANT, Check, Properties, watched_in
+from treadle.actors.properties import Check, Field, Properties, watched_in
 from treadle.actors.run import ActorRun
+from treadle.actors.world import MUTABLE, TESTED, TESTING
 from treadle.core import program as core
 from treadle.core.errors import TreadleError
 from treadle.core.events import Vocabulary
 from treadle.core.options import declared_in, find_option
 
 OPTIONS = declared_in(ActorOptions)
+LEVELS: dict[str, Callable[[Program], ActorLevel]] = {
+    "actor": lambda _: ActorLevel(),
+    "field": FieldLevel,
+    "access": AccessLevel,
+    "entry": EntryLevel,
+}
 
 
 class Program(core.Program):
@@ -75,17 +84,24 @@ class Program(core.Program):
         self.always_release: bool = self._option("always_release")
         self.stops_early: bool = self._option("early_stop")
         self.ordering = ORDERINGS[self._option("order")]
-        self.level = ActorLevel()
+        self._is_outdated = False
         self.tested: frozenset[str] = frozenset()
         """Methods of which it matters to somebody who did not wait whether a task has ended."""
-        self.watched: frozenset[tuple[int, str]] = frozenset()
-        """Invariants, by index, and the groups that they look at."""
+        self.testing: frozenset[str] = frozenset()
+        """Methods of those to whom it matters."""
+        self.watched: dict[int, set[Field]] = {}
+        """The fields that invariants, by index, look at."""
+        self.mutable: frozenset[str] = frozenset()
+        """Classes whose fields hold what can be changed."""
+        self.remembers = False
+        """Whether runs take down what tasks saw, so that states can be compared."""
         self._known: frozenset[str] = frozenset()
         self._learned: set[str] = set()
         self.name = getattr(main, "__name__", "main")
         self.vocabulary = Vocabulary()
         self.main_names = TaskNames(self.vocabulary, "main", self.name)
         self.main_group = GroupNames(self.vocabulary, "main")
+        self.level = LEVELS[self._option("dependency")](self)
         functools.update_wrapper(self, main)
 
     def _option(self, name: str) -> Any:
@@ -165,11 +181,16 @@ class Program(core.Program):
         """Take note of something that decides what steps access, for the next executions."""
         self._learned.add(what)
 
+    def begin_anew(self) -> None:
+        """Take note that what was said of steps is not true any more."""
+        self._is_outdated = True
+
     def has_learned(self) -> bool:
         """Tell whether something was learned, and know it from now on."""
         learned, self._learned = self._learned, set()
+        outdated, self._is_outdated = self._is_outdated, False
         if learned <= self._known:
-            return False
+            return outdated
         self.know([*self._known, *learned])
         return True
 
@@ -180,8 +201,19 @@ class Program(core.Program):
     def know(self, knowledge: Sequence[str]) -> None:
         """Know what an earlier exploration had learned, and nothing else."""
         self._known = frozenset(knowledge)
-        self.watched = watched_in(self._known)
-        self.tested = frozenset(one for one in knowledge if not one.startswith(INVARIANT))
+        self.watched = watched_in(knowledge)
+        self.tested = _beginning_with(TESTED, knowledge)
+        self.testing = _beginning_with(TESTING, knowledge)
+        self.mutable = _beginning_with(MUTABLE, knowledge)
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Return what users should know about how steps were told apart."""
+        del has_ended
+        return self.level.notes()
+
+
+def _beginning_with(word: str, knowledge: Iterable[str]) -> frozenset[str]:
+    return frozenset(one.removeprefix(word) for one in knowledge if one.startswith(word))
 
 
 @overload

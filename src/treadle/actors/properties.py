@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Check = Callable[..., object]
 
+Field = tuple[str, str, str]
+"""A field by its group, the class of the object, and its name."""
+
 INVARIANT = "invariant "
 """What knowledge about invariants begins with."""
 
@@ -42,7 +45,7 @@ class Properties:
         for index, check in enumerate(self.invariants):
             if index in run.broken:
                 continue
-            error = self._failing(check, run, lambda group, i=index: _look(run, i, group))  # type: ignore[misc]
+            error = self._failing(check, run, lambda *field, i=index: _look(run, i, field))
             if error is not None:
                 run.broken.add(index)
                 yield Crash(task.number, run.steps, error)
@@ -51,22 +54,25 @@ class Properties:
         """Yield the final properties that do not hold."""
         if run.main.has_ended and run.main.error is None:
             for check in self.finals:
-                error = self._failing(check, run, lambda _: None)
+                error = self._failing(check, run, lambda *_: None)
                 if error is not None:
                     yield Crash(run.main.number, step, error)
 
-    def codes(self, task: Task) -> list[int]:
+    def codes(self, task: Task, may_change: Callable[[Task, str, str, str], bool]) -> list[int]:
         """Return the locations of the invariants that a step of a task may break."""
-        vocabulary, watched = task.run.program.vocabulary, task.run.program.watched
-        group = task.group.names.name
+        program = task.run.program
         return [
-            code(vocabulary.location(("invariant", index), f"what {_name(check)} says"), Mode.WRITE)
+            code(
+                program.vocabulary.location(("invariant", index), f"what {_name(check)} says"),
+                Mode.WRITE,
+            )
             for index, check in enumerate(self.invariants)
-            if task.actor is None or (index, group) in watched
+            if task.actor is None
+            or any(may_change(task, *field) for field in program.watched.get(index, ()))
         ]
 
     def _failing(
-        self, check: Check, run: ActorRun, looks_at: Callable[[str], None]
+        self, check: Check, run: ActorRun, looks_at: Callable[[str, str, str], None]
     ) -> Exception | None:
         """Return what a check raises, if it fails."""
         returned = run.main.result
@@ -83,27 +89,29 @@ class Properties:
         return None
 
 
-def _look(run: ActorRun, index: int, group: str) -> None:
-    """Take note that an invariant depends on a group."""
-    if (index, group) not in run.program.watched:
-        run.program.learn(f"{INVARIANT}{index} {group}")
+def _look(run: ActorRun, index: int, field: Field) -> None:
+    """Take note that an invariant depends on a field."""
+    if field not in run.program.watched.get(index, ()):
+        run.program.learn(" ".join((f"{INVARIANT}{index}", *field)))
 
 
-def watched_in(knowledge: Iterable[str]) -> frozenset[tuple[int, str]]:
-    """Return the invariants, by index, and the groups that they were seen to look at."""
-    words = (
-        one.removeprefix(INVARIANT).split(" ") for one in knowledge if one.startswith(INVARIANT)
-    )
-    return frozenset((int(index), group) for index, group in words)
+def watched_in(knowledge: Iterable[str]) -> dict[int, set[Field]]:
+    """Return the fields that invariants, by index, were seen to look at."""
+    watched: dict[int, set[Field]] = {}
+    for one in knowledge:
+        if one.startswith(INVARIANT):
+            index, group, kind, name = one.removeprefix(INVARIANT).split(" ")
+            watched.setdefault(int(index), set()).add((group, kind, name))
+    return watched
 
 
 @contextmanager
-def _looking(looks_at: Callable[[str], None]) -> Iterator[None]:
+def _looking(looks_at: Callable[[str, str, str], None]) -> Iterator[None]:
     """Let fields of all actors be read, and nothing be written."""
 
     def look(actor: Actor, name: str) -> Any:
         body = body_of(actor)
-        looks_at(body.group.names.name)
+        looks_at(body.group.names.name, type(actor).__qualname__, name)
         if name in body.fields:
             return body.fields[name]
         raise AttributeError(f"{body.kind!r} object has no attribute {name!r}")

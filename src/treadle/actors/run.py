@@ -18,6 +18,7 @@ from treadle.actors.actor import CLOSED, body_of
 from treadle.actors.chains import Arrow, chain_through
 from treadle.actors.messages import copied
 from treadle.actors.standing import chain_in_words, wait_of, waits_in_words, where
+from treadle.actors.state import effect, fingerprint, seen_now, value_at
 from treadle.actors.task import Group, Task, Waiting
 from treadle.actors.world import Abort, TooManyTasks, World, set_attribute
 from treadle.core.errors import TreadleBug, TreadleError
@@ -42,6 +43,7 @@ class ActorRun(World, Run):
         self._level = program.level
         self._properties = program.properties
         self._opens = program.level.fields is None
+        self._remembers = program.remembers
         self._context = contextvars.copy_context()
         self._failed: list[Task] = []
         """Tasks that ended with an exception that is no finding yet."""
@@ -49,7 +51,7 @@ class ActorRun(World, Run):
             self, program.main_names, None, Group(program.main_group),
             program.main, program.args, program.kwargs, born=-1,
         )  # fmt: skip
-        self.alive[self.main.number] = self.main
+        self.alive[self.main.number] = self.everybody[self.main.number] = self.main
 
     # Stepping
 
@@ -60,6 +62,8 @@ class ActorRun(World, Run):
             raise CannotStepError(process)
         waiting, group, actor = task.waiting, task.group, task.actor
         self.log = log = self._level.begins(task)
+        if self._remembers:
+            self._remember(task)
         if waiting is NEW:
             task.context = self._context.copy()
             if self._order is not None:
@@ -69,17 +73,17 @@ class ActorRun(World, Run):
             if waiting is GET:
                 group.holder = None
         control.current = task
-        if self._opens and actor is not None:
+        if actor is not None and (self._opens or self._fields.is_native(actor)):  # type: ignore[union-attr]
             set_attribute(actor, "__dict__", body_of(actor).fields)
         self._fibers.run(task)
         control.current = None
         if actor is not None:
             set_attribute(actor, "__dict__", CLOSED)
-        if self._opened:
-            self.close_actors()
         if self.fatal is not None:
             raise self.fatal
         self._stopped(task)
+        if self.touched:
+            self.close_actors()
         self.steps += 1
         return tuple(log)
 
@@ -261,6 +265,31 @@ class ActorRun(World, Run):
         """Return `file:line` of where a task stands."""
         task = self.alive.get(process)
         return "" if task is None else where(task)
+
+    # States that are compared
+
+    def _remember(self, task: Task) -> None:
+        """Take down what a task sees when its step begins."""
+        if task.seen is None:
+            task.seen = []
+        task.seen.append(seen_now(self, task))
+
+    def fingerprint(self) -> object:
+        """Return a comparable value of the whole state: fields, and where tasks stand."""
+        return fingerprint(self)
+
+    def watched_step(self, process: int) -> tuple[Codes, object]:
+        """Let a task take one step; what it saw is part of where it stands then."""
+        self.program.remembers = True  # in runs from now on; this one may have nothing to compare
+        return self.step(process), None
+
+    def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
+        """Return a comparable value of where tasks stand and of what is at locations."""
+        return effect(self, processes, locations)
+
+    def values(self, locations: Sequence[int]) -> list[object]:
+        """Return for each location a comparable value of what is there."""
+        return [value_at(self, location) for location in locations]
 
     def close(self) -> None:
         """End the run, and begin anew if it showed something that the program did not know."""

@@ -50,7 +50,7 @@ class Task:
     __slots__ = (
         "actor", "args", "born", "condition", "context", "coroutine", "created", "error", "fiber",
         "function", "future", "group", "is_retrieved", "joined", "kwargs", "names",
-        "number", "predecessor", "result", "run", "sender", "sent", "target", "waiting",
+        "number", "predecessor", "result", "run", "seen", "sender", "sent", "target", "waiting",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +88,8 @@ class Task:
         self.sent = 0
         self.created: dict[str, int] = {}
         """How many actors of each class it made."""
+        self.seen: list[object] | None = None
+        """What it saw at the beginning of each of its steps, if somebody compares states."""
         self.sender: Group | None = None
         """The group whose code sent it."""
         self.predecessor: Task | None = None

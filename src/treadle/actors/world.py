@@ -17,6 +17,7 @@ from treadle.actors import control
 from treadle.actors.actor import CLOSED, Actor, Body, Method, body_of
 from treadle.actors.future import Future
 from treadle.actors.messages import copied
+from treadle.actors.state import result_of
 from treadle.actors.task import Group, Task, Waiting
 from treadle.core.events import OPEN, Mode
 from treadle.core.program import Crash
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 set_attribute = object.__setattr__
 """For actors, whose own way asks whether their fields are at hand."""
+
+
+MUTABLE = "mutable "
+"""What knowledge begins with about classes that are treated at the actor level."""
+TESTED, TESTING = "tested ", "testing "
+"""What knowledge begins with about methods on whose ends a step depends, and about that step's."""
 
 
 class Abort(BaseException):
@@ -48,6 +55,8 @@ class World(ABC):
         self.steps = 0
         self.alive: dict[int, Task] = {}
         """Tasks that have not ended, oldest first."""
+        self.everybody: dict[int, Task] = {}
+        """All tasks, ended ones too."""
         self.actors: list[Actor] = []
         self.log: list[int] = []
         """Access codes of the step under way."""
@@ -61,10 +70,9 @@ class World(ABC):
         self._fibers = program.fibers
         self._making: list[Group] = []
         """Groups of the actors whose initialisers are running."""
-        self._opened: list[Actor] = []
+        self.touched: list[Actor] = []
         """Actors whose fields are at hand besides those of the task's own actor."""
         self._is_evaluating = False
-        self._tasks = 1
 
     @abstractmethod
     def advance(self, task: Task) -> None:
@@ -93,12 +101,11 @@ class World(ABC):
         group = body_of(actor).group
         task = Task(self, names, actor, group, method.function, args, kwargs, self.steps)
         task.sender = me.group
-        self.alive[names.number] = task
+        self.alive[names.number] = self.everybody[names.number] = task
         self.log.append(names.spawn)
         if self._order is not None:
             self._order.sent(me, task)
-        self._tasks += 1
-        if self._tasks > self.program.max_tasks:
+        if len(self.everybody) > self.program.max_tasks:
             self._refuse_more_tasks(me)
         return task.future
 
@@ -133,15 +140,14 @@ class World(ABC):
         set_attribute(actor, "_treadle_body", body)
         self.actors.append(actor)
         self._making.append(group)
-        if self._fields is None:
-            set_attribute(actor, "__dict__", body.fields)
-        else:
-            set_attribute(actor, "__dict__", CLOSED)
+        is_at_hand = self._fields is None or self._fields.is_native(actor)
+        set_attribute(actor, "__dict__", body.fields if is_at_hand else CLOSED)
         try:
             cls.__init__(actor, *args, **kwargs)  # type: ignore[misc]
         finally:
             self._making.pop()
             set_attribute(actor, "__dict__", CLOSED)
+        self.program.level.made(self, actor)
         start = inspect.getattr_static(cls, "run", None)
         if isinstance(start, Method):
             self.send(me, actor, start, (), {})
@@ -174,22 +180,23 @@ class World(ABC):
             return False
         if not self.always_release:
             if target.born != self.steps:
-                self._test(target)
+                self._test(me, target)
             if target.has_ended:
                 me.joined.add(target)
+                if me.seen is not None:
+                    me.seen.append(result_of(target))
                 return False
         me.waiting = Waiting.AWAIT
         me.target = target
         return True
 
-    def _test(self, target: Task) -> None:
+    def _test(self, me: Task, target: Task) -> None:
         """Take note that what the step does depends on whether an older task has ended."""
         if target.key not in self.program.tested:
-            self.program.learn(target.key)
-            return
-        self.log.append(target.names.status(Mode.READ))
-        if OPEN not in self.log:
-            self.log.append(OPEN)
+            self.program.learn(f"{TESTED}{target.key}")
+        if me.key not in self.program.testing:
+            self.program.learn(f"{TESTING}{me.key}")
+        self.log += (target.names.status(Mode.READ), OPEN)
 
     def holds(self, condition: Callable[[], object]) -> bool:
         """Evaluate a condition of the task that runs; nothing may happen meanwhile."""
@@ -213,37 +220,42 @@ class World(ABC):
             self._refuse_reading(me, actor, name)
         if name not in body.fields:
             raise AttributeError(f"{body.kind!r} object has no attribute {name!r}")
-        if self._fields is not None:
-            self._fields.read(self, actor, name)
-        else:
+        if self._fields is None or self._fields.is_native(actor):
             self.open(actor)
+        else:
+            self._fields.read(self, actor, name)
         return body.fields[name]
 
-    def write(self, me: Task, actor: Actor, name: str, value: Any) -> None:
-        """Write a field of an actor that is not at hand."""
+    def write(self, me: Task, actor: Actor, name: str, value: Any, references: int) -> None:
+        """Write a field of an actor that is not at hand; `references` are those to the value."""
         if not self.is_within(me, actor):
             control.refuse(
                 f"{me.in_words} writes {name} of {actor!r}, which is another actor: fields are its "
                 f"own, send it a method that writes {name}"
             )
-        if self._fields is not None:
-            self._fields.written(self, actor, name)
-            body_of(actor).fields[name] = value
-        else:
+        body = body_of(actor)
+        if self._fields is None or self._fields.is_native(actor):
             self.open(actor)
             set_attribute(actor, name, value)
+            return
+        body.fields[name] = self._fields.written(self, actor, name, value, references)
+        if hasattr(type(actor), name):  # it would be found first: let it be found in the fields
+            self.open(actor)
+            self.program.learn(f"{MUTABLE}{type(actor).__qualname__}")
+        elif actor not in self.touched:
+            self.touched.append(actor)
 
     def open(self, actor: Actor) -> None:
         """Let an actor have its fields at hand, until the end of the step."""
         if actor.__dict__ is CLOSED:
             set_attribute(actor, "__dict__", body_of(actor).fields)
-            self._opened.append(actor)
+            self.touched.append(actor)
 
     def close_actors(self) -> None:
         """Let no actor have its fields at hand."""
-        for actor in self._opened:
+        for actor in self.touched:
             set_attribute(actor, "__dict__", CLOSED)
-        self._opened.clear()
+        self.touched.clear()
 
     def _refuse_reading(self, me: Task, actor: Actor, name: str) -> NoReturn:
         if name in body_of(actor).fields:
