@@ -20,7 +20,18 @@ from treadle.actors.abs.refusals import ANNOTATIONS, MODULES, TYPES
 
 RESERVED = frozenset(
     {*keyword.kwlist, *keyword.softkwlist, *vars(library), *vars(support), *vars(values)}
-    | {"Actor", "Program", "dataclass", "enumerate", "isinstance", "main", "pause", "self", "until"}
+    | {
+        "Actor",
+        "Program",
+        "dataclass",
+        "enumerate",
+        "isinstance",
+        "main",
+        "pause",
+        "program",
+        "self",
+        "until",
+    }
 )
 """Names that translated programs use for something else."""
 

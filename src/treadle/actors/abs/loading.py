@@ -68,6 +68,6 @@ def _program(translation: Translation, name: str) -> Program:
     module.__file__ = file
     remember(file, translation.tree)
     exec(compile(translation.tree, file, "exec", dont_inherit=True), vars(module))
-    program = Program(getattr(module, MAIN))
+    program: Program = getattr(module, MAIN)
     program.name = name
     return program

@@ -73,7 +73,9 @@ class _Translator(Statements):
         body += self._classes()
         for module, block in self.declared.mains[-1:]:
             scope = Scope(Body(module))
-            body.append(located(block, _method(MAIN, [], self.block(block, scope))))
+            main = _method(MAIN, [], self.block(block, scope))
+            main.decorator_list.append(load("program"))
+            body.append(located(block, main))
         return self._finished(body)
 
     def _finished(self, body: list[ast.stmt]) -> ast.Module:
@@ -230,7 +232,7 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for module, offered in (
         ("dataclasses", {"dataclass"}),
-        ("treadle.actors", {"Actor", "pause", "until"}),
+        ("treadle.actors", {"Actor", "pause", "program", "until"}),
         (library.__name__, _defined_in(library)),
         (support.__name__, _defined_in(support)),
         (values.__name__, _defined_in(values)),
