@@ -70,12 +70,15 @@ class _Translator(Statements):
         body += [_exception(each) for each in constructors if each.is_exception]
         body += self._selectors(constructors)
         body += [self._function(each) for each in self.declared.functions if each.body is not None]
-        body += self._classes()
+        classes = [self._class(each) for each in self.declared.classes]
+        body += classes
         for module, block in self.declared.mains[-1:]:
             scope = Scope(Body(module))
             main = _method(MAIN, [], self.block(block, scope))
             main.decorator_list.append(load("program"))
             body.append(located(block, main))
+        if self.asks_for_interfaces:
+            self._note_interfaces(classes)
         return self._finished(body)
 
     def _finished(self, body: list[ast.stmt]) -> ast.Module:
@@ -121,18 +124,15 @@ class _Translator(Statements):
 
     # Classes
 
-    def _classes(self) -> list[ast.stmt]:
-        made = [self._class(each) for each in self.declared.classes]
-        if self.asks_for_interfaces:
-            for one, statement in zip(self.declared.classes, made, strict=True):
-                names = [ast.Constant(name) for name in self.methods.interfaces_of(one)]
-                value = ast.Tuple(list[ast.expr](names), ast.Load())
-                target = ast.Name("_interfaces", ast.Store())
-                assert isinstance(statement, ast.ClassDef)
-                statement.body.insert(0, located(one.node, ast.Assign([target], value)))
-        return made
+    def _note_interfaces(self, made: list[ast.ClassDef]) -> None:
+        """Let each class know what it implements."""
+        for one, statement in zip(self.declared.classes, made, strict=True):
+            names = [ast.Constant(name) for name in self.methods.interfaces_of(one)]
+            value = ast.Tuple(list[ast.expr](names), ast.Load())
+            target = ast.Name("_interfaces", ast.Store())
+            statement.body.insert(0, located(one.node, ast.Assign([target], value)))
 
-    def _class(self, one: Class) -> ast.stmt:
+    def _class(self, one: Class) -> ast.ClassDef:
         scope = self._fields(one)
         body = [self._initialiser(one, scope)] if one.parameters or one.members else []
         body += [self._method(each, one, scope) for each in one.methods.values()]

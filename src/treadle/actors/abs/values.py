@@ -52,7 +52,7 @@ class AbsException(Exception):
     """The base of all exceptions of ABS; what they are given is in `args`."""
 
     def __str__(self) -> str:
-        return _constructed(self)
+        return ", ".join(map(text_of, self.args))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.args == self.args
@@ -94,6 +94,8 @@ def text_of(value: Any) -> str:
     match value:
         case None:
             return "null"
+        case AbsException():
+            return _constructed(value)
         case tuple():
             return f"list[{', '.join(map(text_of, value))}]"
         case _:
