@@ -9,13 +9,12 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from lark import Token, Tree
 
 from treadle.actors.abs import library, support, values
-from treadle.actors.abs.errors import Node, Source
+from treadle.actors.abs.errors import Node, Source, did_you_mean
 from treadle.actors.abs.refusals import ANNOTATIONS, MODULES, TYPES
 
 RESERVED = frozenset(
@@ -148,8 +147,7 @@ class Table(Generic[_Declared]):
 
     def advice(self, name: str) -> str:
         """Return what may have been meant, as the end of a sentence."""
-        close = get_close_matches(name, self._found, 1)
-        return f"; did you mean {close[0]}?" if close else ""
+        return did_you_mean(name, self._found)
 
 
 class Declarations:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from difflib import get_close_matches
 
 from lark import Token, Tree
 
 from treadle.actors.abs.declarations import Class, Declarations, Function, Type, member_name
-from treadle.actors.abs.errors import Node, place_of
+from treadle.actors.abs.errors import Node, did_you_mean, place_of
 from treadle.actors.abs.library import FUNCTIONS
 from treadle.actors.abs.methods import Methods
 from treadle.actors.abs.parse import parse_part
@@ -149,8 +148,7 @@ class Expressions:
             return load(function.python)
         if name in FUNCTIONS:
             return load(FUNCTIONS[name])
-        close = get_close_matches(name, scope.variables, 1)
-        advice = f"; did you mean {close[0]}?" if close else ""
+        advice = did_you_mean(name, scope.variables)
         return self.source.refuse(node, f"there is no variable {name} here{advice}")
 
     def _member(self, node: Tree[Token], scope: Scope) -> ast.expr:
@@ -245,10 +243,7 @@ class Expressions:
         if last == "map" and is_partial:
             return called("map_each", *given)
         if last not in FUNCTIONS:
-            close = get_close_matches(last, FUNCTIONS, 1)
-            advice = self.declared.functions.advice(last) or (
-                f"; did you mean {close[0]}?" if close else ""
-            )
+            advice = self.declared.functions.advice(last) or did_you_mean(last, FUNCTIONS)
             self.source.refuse(node, f"there is no function {last}{advice}")
         return called(FUNCTIONS[last], *given)
 
