@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("here")
+
 FOLDER = Path(__file__).parents[2] / "examples" / "actors"
 
 SUM = """\
@@ -38,7 +40,7 @@ def run_json(call, *arguments: str) -> tuple[int, dict]:
     return status, json.loads(out)
 
 
-def test_a_model_is_explored_and_its_result_has_the_keys_of_others(call, here) -> None:
+def test_a_model_is_explored_and_its_result_has_the_keys_of_others(call) -> None:
     status, found = run_json(call, "barber.abs", "--keep-going")
     assert status == 1
     _, other = run_json(call, "models.py::race", "--keep-going")
@@ -47,7 +49,7 @@ def test_a_model_is_explored_and_its_result_has_the_keys_of_others(call, here) -
     assert [failure["kind"] for failure in found["failures"]] == ["deadlock"]
 
 
-def test_levels_and_verdicts(call, here) -> None:
+def test_levels_and_verdicts(call) -> None:
     status, found = run_json(call, "registry.abs", "--dependency", "field")
     assert (status, found["executions"]) == (0, 6)
     status, found = run_json(call, "registry.abs")
@@ -56,14 +58,14 @@ def test_levels_and_verdicts(call, here) -> None:
     assert (status, out) == (0, "VERIFIED: registry.abs::main, no interleaving fails\n")
 
 
-def test_reports_show_lines_of_the_model(call, here) -> None:
+def test_reports_show_lines_of_the_model(call) -> None:
     status, out, _ = call("run", "bank.abs", "--no-database")
     assert status == 1
     assert "bank.abs:65" in out
     assert '  File "bank.abs", line 65, in run\n    assert sum == 20;\n' in out
 
 
-def test_a_failure_is_replayed(call, here) -> None:
+def test_a_failure_is_replayed(call) -> None:
     _, out, _ = call("run", "protocol.abs", "--no-database")
     command = out.strip().splitlines()[-1].removeprefix("Replay: treadle ").split()
     status, out, _ = call(*command)
@@ -71,7 +73,7 @@ def test_a_failure_is_replayed(call, here) -> None:
     assert "Deadlock" in out
 
 
-def test_the_method_under_test(call, here) -> None:
+def test_the_method_under_test(call) -> None:
     wanted = ["sum.abs", "--method", "Adder(1).add", "--args"]
     status, found = run_json(call, *wanted, "2, list[3, 3]")
     assert (status, found["target"]) == (0, "sum.abs::Adder(1).add(2, list[3, 3])")
@@ -88,7 +90,8 @@ def test_the_method_under_test(call, here) -> None:
     [
         (["sum.abs"], "sum.abs:11:1: there is no main block: add one, or choose a method with "
                       "--method Adder.add\n  }\n  ^\n"),
-        (["sum.abs", "--args", "1"], "--args are those of a method: name it with --method Class.m\n"),
+        (["sum.abs", "--args", "1"],
+         "--args are those of a method: name it with --method Class.m\n"),
         (["models.py", "--method", "A.b"],
          "--method is for .abs files without a name: give FILE.abs\n"),
         (["sum.abs::main", "--method", "A.b"],
@@ -128,7 +131,7 @@ def test_the_translation_of_what_is_no_abs(call, here) -> None:
     assert "nothing.abs" in err
 
 
-def test_algorithms_are_compared(call, here) -> None:
+def test_algorithms_are_compared(call) -> None:
     chosen = ["--algorithm", "source", "--algorithm", "optimal"]
     status, out, _ = call("compare", "barber.abs", *chosen)
     assert status == 1

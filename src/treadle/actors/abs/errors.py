@@ -16,7 +16,7 @@ Node = Tree[Token] | Token
 """A part of the text that was parsed."""
 
 
-_CLOSE = 0.7
+_CLOSE = 0.65
 """How much alike two names are if one may be a slip of the other."""
 
 
