@@ -65,7 +65,7 @@ class DetailedRun(ActorRun):
         """Say how a step of a task begins."""
         if task.waiting is Waiting.NEW:
             overtaken = overtaken_by(task, self._tasks_in_order)
-            start = [Access("start", task.in_words, _arguments(task.args, task.kwargs))]
+            start = [Access("start", f"{task.names.method}{_arguments(task.args, task.kwargs)}")]
             return start + [
                 Access("overtake", f"{other.in_words}, sent before") for other in overtaken
             ]
@@ -124,7 +124,7 @@ class DetailedRun(ActorRun):
         """Make a task of an actor, and say so."""
         future = super().send(me, actor, method, args, kwargs)
         self._tasks_in_order.append(future._task)
-        self._words.append(Access("send", f"{method.name} to {actor!r}", _arguments(args, kwargs)))
+        self._words.append(Access("send", f"{method.name}{_arguments(args, kwargs)} to {actor!r}"))
         return future
 
     def make(
@@ -153,6 +153,6 @@ class DetailedRun(ActorRun):
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the arguments of a message in words; nothing if there are none."""
+    """Return the arguments of a message in words."""
     words = [*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())]
-    return f"({', '.join(words)})" if words else ""
+    return f"({', '.join(words)})"

@@ -38,6 +38,8 @@ _GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL
 class FieldLevel(ActorLevel):
     """Steps are dependent if the fields that they may access are."""
 
+    orders_groups = False
+
     def __init__(self, program: Program) -> None:
         known = Known(actor=Actor, until=until, pause=pause)
         classes = classes_in(program.main, (*program.args, *program.kwargs.values()))

@@ -16,7 +16,7 @@ from treadle.actors.fields import FieldLevel
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
 from treadle.actors.options import ActorOptions
-from treadle.actors.orders import ORDERINGS
+from treadle.actors.orders import ORDERINGS, SENDING
 from treadle.actors.output import silenced
 from treadle.actors.properties import Check, Field, Properties, watched_in
 from treadle.actors.run import ActorRun
@@ -89,6 +89,10 @@ class Program(core.Program):
         """Methods of which it matters to somebody who did not wait whether a task has ended."""
         self.testing: frozenset[str] = frozenset()
         """Methods of those to whom it matters."""
+        self.sending: frozenset[str] = frozenset()
+        """Methods that send messages whose order matters."""
+        self.varying: frozenset[str] = frozenset()
+        """Methods whose steps may access one thing or another."""
         self.watched: dict[int, set[Field]] = {}
         """The fields that invariants, by index, look at."""
         self.mutable: frozenset[str] = frozenset()
@@ -204,6 +208,8 @@ class Program(core.Program):
         self.watched = watched_in(knowledge)
         self.tested = _beginning_with(TESTED, knowledge)
         self.testing = _beginning_with(TESTING, knowledge)
+        self.sending = _beginning_with(SENDING, knowledge)
+        self.varying = self.testing | self.sending
         self.mutable = _beginning_with(MUTABLE, knowledge)
 
     def notes(self, *, has_ended: bool) -> list[str]:
