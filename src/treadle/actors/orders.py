@@ -14,7 +14,6 @@ from __future__ import annotations
 from treadle.actors.task import Task
 from treadle.core.events import Codes, Mode
 
-
 SENDING = "sending "
 """What knowledge begins with about methods that send into channels."""
 

@@ -20,10 +20,12 @@ from treadle.actors.orders import ORDERINGS, SENDING
 from treadle.actors.output import silenced
 from treadle.actors.properties import Check, Field, Properties, watched_in
 from treadle.actors.run import ActorRun
+from treadle.actors.swapped import remark_on
 from treadle.actors.world import MUTABLE, TESTED, TESTING
 from treadle.core import program as core
 from treadle.core.errors import TreadleError
 from treadle.core.events import Vocabulary
+from treadle.core.failure import Failure
 from treadle.core.options import declared_in, find_option
 
 OPTIONS = declared_in(ActorOptions)
@@ -170,6 +172,16 @@ class Program(core.Program):
         finally:
             control.program = None
 
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Be the program that is explored in the place of the one that is."""
+        before, control.program = control.program, None
+        try:
+            with self.controlled():
+                yield
+        finally:
+            control.program = before
+
     def _refuse_missing_arguments(self) -> None:
         try:
             inspect.signature(self.main).bind(*self.args, **self.kwargs)
@@ -211,6 +223,11 @@ class Program(core.Program):
         self.sending = _beginning_with(SENDING, knowledge)
         self.varying = self.testing | self.sending
         self.mutable = _beginning_with(MUTABLE, knowledge)
+
+    def remarks(self, failure: Failure) -> list[str]:
+        """Return what else there is to say about a failure."""
+        said = remark_on(self, failure) if self._option("order") == "any" else ""
+        return [said] if said else []
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about how steps were told apart."""

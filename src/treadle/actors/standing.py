@@ -12,7 +12,8 @@ from treadle.core.frames import Place, is_machinery, place_of_frame
 from treadle.core.records import Wait, WaitKind
 from treadle.core.words import place_in_words
 
-
+OVERTAKE = "overtake"
+"""What a task does that starts before another one of the same sender."""
 _DECORATORS = 20
 """Lines that decorators may take."""
 

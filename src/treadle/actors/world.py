@@ -20,7 +20,9 @@ from treadle.actors.messages import copied
 from treadle.actors.state import result_of
 from treadle.actors.task import Group, Task, Waiting
 from treadle.core.events import OPEN, Mode
+from treadle.core.frames import callers_frame
 from treadle.core.program import Crash
+from treadle.core.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.actors.program import Program
@@ -111,12 +113,14 @@ class World(ABC):
 
     def _refuse_more_tasks(self, me: Task) -> None:
         """End the execution: it sends more and more."""
-        family, _ = Counter(task.names.method for task in self.alive.values()).most_common(1)[0]
-        grows = me.names.method if me.names.method == family else f"{me.names.method} and {family}"
+        counts = Counter(task.names.method for task in self.everybody.values())
+        family = counts.most_common(1)[0][0]
+        frame = callers_frame()
+        place = place_in_words((frame.f_code.co_filename, frame.f_lineno))
         self.is_over = True
         error = TooManyTasks(
-            f"no end after {self.program.max_tasks} tasks: {me.in_words} sends {family} again and "
-            f"again, and {grows} never stops; raise max_tasks if it is meant to run longer"
+            f"no end after {self.program.max_tasks} tasks, {counts[family]} of them {family}: "
+            f"{me.in_words} sends one more ({place}); raise max_tasks if it is meant to run longer"
         )
         self.crashes.append(Crash(me.number, self.steps, error, "budget"))
         raise error

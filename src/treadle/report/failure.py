@@ -90,6 +90,7 @@ def lines_of(
         drawn,
         waits_in_lines(failure.waits, steps, cast, width),
         _cause_in_lines(failure, cause, cast, width) if cause else [],
+        *(wrapped(remark, "bold", width=width) for remark in failure.remarks),
         wrapped(_GRANULARITY.get(failure.granularity, ""), width=width),
         _locals_in_lines(failure, cast, width) if locals else [],
         _traceback_in_lines(failure) if traceback else [],
