@@ -390,6 +390,16 @@ def test_unknown_code_is_havoc_with_its_line(name: str, why: str) -> None:
     assert havoc.span.line - first == (0 if name == "stars" else 1)
 
 
+def test_a_name_in_a_condition_stands_for_its_value() -> None:
+    async def waits(self: Any) -> None:
+        await until(lambda: self.m and ((n := self.n + 1), n > 3 and n < self.m)[-1])
+
+    assert str(Lowering(KNOWN, frozenset()).method(waits)).splitlines()[1] == (
+        "    0 until and(this.m, index(tuple[(this.n + 1), "
+        "and(((this.n + 1) > 3), ((this.n + 1) < this.m))], neg(1)))"
+    )
+
+
 def test_a_condition_that_is_no_lambda_is_havoc() -> None:
     async def waits(self: Any, ready: Any) -> None:
         await until(ready)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from treadle.actors.options import ActorOptions
@@ -21,10 +22,17 @@ class Actors(FrontEnd):
     targets = "a treadle.actors.Program"
     options = declared_in(ActorOptions)
     kinds = ("stuck",)
+    suffixes = (".abs",)
 
     def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
         """Return the program with options that were given for it, which win."""
         return cast("ActorProgram", program).with_options(given) if given else program
+
+    def load(self, path: Path, name: str) -> tuple[str, object]:
+        """Read an ABS file; its program is the main block, or the method that the name calls."""
+        from treadle.actors.abs.loading import load
+
+        return load(path, name)
 
 
 ACTORS = Actors()

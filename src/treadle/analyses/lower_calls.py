@@ -86,12 +86,12 @@ class Calls(Expressions):
 
     def _until(self, node: ast.Await, call: ast.Call) -> Expression:
         match call.args:
-            case [ast.Lambda(args=ast.arguments(args=[]), body=body)] if not self.has_effects(body):
-                condition = self.expression(body)
-                self.out.write(Until(condition, span=span_of(node)))
-                return Constant(None)
-            case _:
-                return self.havoc(node, "until takes a lambda, whose fields can be read off")
+            case [ast.Lambda(args=ast.arguments(args=[]), body=body)]:
+                condition = self.condition(body)
+                if condition is not None:
+                    self.out.write(Until(condition, span=span_of(node)))
+                    return Constant(None)
+        return self.havoc(node, "until takes a lambda, whose fields can be read off")
 
     # Calls
 

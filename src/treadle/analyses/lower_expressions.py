@@ -69,6 +69,8 @@ class Expressions:
         """What the function calls its actor; None if it is no method."""
         self.out = Instructions()
         self._renamed: dict[str, str] = {}
+        self._bound: dict[str, Expression] | None = None
+        """In a condition, which is evaluated again and again: what `:=` stands for in it."""
 
     # To be given by who derives from it
 
@@ -153,15 +155,27 @@ class Expressions:
                 ends = [each or ast.Constant(None) for each in (lower, upper, step)]
                 return Operation("slice", self.operands(ends))
             case ast.NamedExpr(target=target, value=value):
-                name = self.renamed(target.id)
-                self.out.write(Assign(name, self.expression(value), span=span_of(node)))
-                return Local(name)
+                return self._named(node, target.id, self.expression(value))
             case ast.Lambda():
                 return self._function_value(node)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 return self._comprehension(node)
             case _:
                 return self.havoc(node, f"{type(node).__name__} is not known")
+
+    def _named(self, node: ast.NamedExpr, name: str, value: Expression) -> Expression:
+        if self._bound is not None:
+            self._bound[name] = value
+            return value
+        self.out.write(Assign(self.renamed(name), value, span=span_of(node)))
+        return Local(self.renamed(name))
+
+    def condition(self, node: ast.expr) -> Expression | None:
+        """Lower a condition to one expression; None if it has effects."""
+        self._bound = {}
+        value = None if self.has_effects(node) else self.expression(node)
+        self._bound = None
+        return value
 
     def renamed(self, name: str) -> str:
         """Return what a local name is called here: comprehensions have names of their own."""
@@ -170,6 +184,8 @@ class Expressions:
     def _name(self, node: ast.Name) -> Expression:
         if self.is_this(node):
             return This()
+        if self._bound and node.id in self._bound:
+            return self._bound[node.id]
         if node.id in self._renamed or node.id in self.own:
             return Local(self.renamed(node.id))
         value = self.names.get(node.id, UNKNOWN)
@@ -199,8 +215,9 @@ class Expressions:
 
     def has_effects(self, node: ast.expr) -> bool:
         """Tell whether lowering an expression may write instructions."""
+        names = isinstance(self._bound, dict)  # which stand for values then
         return any(
-            isinstance(each, _EFFECTS)
+            (isinstance(each, _EFFECTS) and not (names and isinstance(each, ast.NamedExpr)))
             or (isinstance(each, ast.Call) and not is_pure(self.value_of(each.func)))
             for each in ast.walk(node)
         )
