@@ -20,9 +20,7 @@ from treadle.actors.messages import copied
 from treadle.actors.state import result_of
 from treadle.actors.task import Group, Task, Waiting
 from treadle.core.events import OPEN, Mode
-from treadle.core.frames import callers_frame
 from treadle.core.program import Crash
-from treadle.core.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.actors.program import Program
@@ -35,6 +33,10 @@ MUTABLE = "mutable "
 """What knowledge begins with about classes that are treated at the actor level."""
 TESTED, TESTING = "tested ", "testing "
 """What knowledge begins with about methods on whose ends a step depends, and about that step's."""
+
+
+_ABORTS = 1000
+"""How often tasks of an execution that is over may try to go on."""
 
 
 class Abort(BaseException):
@@ -65,6 +67,7 @@ class World(ABC):
         self.is_over = False
         """Whether nobody is to go on, although somebody could."""
         self.is_closing = False
+        self._aborts_left = _ABORTS
         self.last_sent: dict[object, Task] = {}
         """The latest task of each channel, if messages are taken up in some order."""
         self._fields = program.level.fields
@@ -115,12 +118,10 @@ class World(ABC):
         """End the execution: it sends more and more."""
         counts = Counter(task.names.method for task in self.everybody.values())
         family = counts.most_common(1)[0][0]
-        frame = callers_frame()
-        place = place_in_words((frame.f_code.co_filename, frame.f_lineno))
         self.is_over = True
         error = TooManyTasks(
             f"no end after {self.program.max_tasks} tasks, {counts[family]} of them {family}: "
-            f"{me.in_words} sends one more ({place}); raise max_tasks if it is meant to run longer"
+            f"{me.in_words} sends one more ({control.here()}); raise max_tasks if it is meant to run longer"
         )
         self.crashes.append(Crash(me.number, self.steps, error, "budget"))
         raise error
@@ -160,7 +161,7 @@ class World(ABC):
     def _refuse_here(self, what: str) -> None:
         """Refuse what conditions must not do; end who goes on after the end."""
         if self.is_closing:
-            raise Abort
+            self._abort()
         if self._is_evaluating:
             control.refuse(f"{what} in a condition of until(), which may only look at fields")
 
@@ -175,7 +176,14 @@ class World(ABC):
         me.target = target
         self._fibers.stop(me)
         if self.is_closing:
-            raise Abort
+            self._abort()
+
+    def _abort(self) -> NoReturn:
+        """End a task after the end of the execution; leave it where it is if it goes on and on."""
+        self._aborts_left -= 1
+        if self._aborts_left <= 0:
+            self._fibers.park()
+        raise Abort
 
     def has_to_wait(self, me: Task, target: Task) -> bool:
         """Tell whether a task that awaits another has to release its group."""
