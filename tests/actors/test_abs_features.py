@@ -567,7 +567,7 @@ def test_a_failure_has_the_line_of_the_file(
 def test_positions_are_right_after_letters_of_two_bytes(tmp_path: Path) -> None:
     text = """\
     module Test;
-    class C { Unit m() { skip; } Unit go() { println("äöü"); this!m(); Fut<Unit> f = this!m(); f.get; } }
+    class C { Unit m() { skip; } Unit go() { println("äöü"); Fut<Unit> f = this!m(); f.get; } }
     { C c = new C(); c!go(); }
     """
     result = explored(tmp_path, text, dependency="field")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import string
 from importlib.resources import files
 
 from lark import Lark, Token, Tree
@@ -34,6 +35,7 @@ _OPERANDS = frozenset(
         "AWAIT",
     }
 )  # fmt: skip
+_LETTERS = f"{string.ascii_letters}{string.digits}_"
 _MOST_EXPECTED = 6
 """If more would fit, a list of them helps nobody."""
 
@@ -71,9 +73,20 @@ def _parsed(source: Source, text: str, start: str, line: int, column: int) -> Tr
         expected = _expected(set(error.expected))
         source.refuse_at(len(last), len(last[-1]) + 1, f"the file ends too early{expected}")
     except UnexpectedInput as error:
+        _refuse_words(source, text, error.pos_in_stream or 0)
         at = (error.line, error.column) if error.line and error.line > 0 else (line, column)
         source.refuse_at(*at, _in_words(error, text))
     return parsed if isinstance(parsed, Tree) else Tree("literal", [parsed])
+
+
+def _refuse_words(source: Source, text: str, at: int) -> None:
+    """Refuse a word that begins something which is not supported: at the place, or before it."""
+    before = len(text[:at].rstrip().rstrip(_LETTERS))
+    for start in (at, before):
+        word = _word_at(text, start)
+        if word in WORDS:
+            line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+            source.refuse_at(line, column, f"{word}: {WORDS[word]}")
 
 
 def _in_words(error: UnexpectedInput, text: str) -> str:
@@ -81,8 +94,6 @@ def _in_words(error: UnexpectedInput, text: str) -> str:
     if isinstance(error, UnexpectedToken):
         if error.token.type == "$END":
             return f"the text ends too early{_expected(error.accepts or error.expected)}"
-        if error.token.value in WORDS:
-            return f"{error.token.value}: {WORDS[error.token.value]}"
         return f"syntax error at {str(error.token)!r}{_expected(error.accepts or error.expected)}"
     if isinstance(error, UnexpectedCharacters):
         at = error.pos_in_stream or 0
@@ -90,17 +101,13 @@ def _in_words(error: UnexpectedInput, text: str) -> str:
         if found in ('"', "`"):
             return "syntax error: this string has no end"
         word = _word_at(text, at)
-        if word in WORDS:
-            return f"{word}: {WORDS[word]}"
         return f"syntax error at {word or found!r}{_expected(error.allowed or set())}"
     raise TreadleBug(f"lark says {error!r}")
 
 
 def _word_at(text: str, start: int) -> str:
-    end = start
-    while end < len(text) and (text[end].isalnum() or text[end] == "_"):
-        end += 1
-    return text[start:end]
+    rest = text[start:]
+    return rest[: len(rest) - len(rest.lstrip(_LETTERS))]
 
 
 def _expected(names: set[str]) -> str:

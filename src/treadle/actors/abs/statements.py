@@ -81,8 +81,9 @@ class Statements(Expressions):
         written, name, value = node.children
         if str(name) in scope.variables and not self._is_field(str(name), scope):
             self.source.refuse(node, f"variable {name} is declared twice")
+        type_ = self.declared.type_of(tree(written))
         made = ast.Constant(None) if value is None else self.expression(value, scope)
-        target = scope.declare(str(name), self.declared.type_of(tree(written)))
+        target = scope.declare(str(name), type_)
         return [ast.Assign([target], made)]
 
     def _is_field(self, name: str, scope: Scope) -> bool:
