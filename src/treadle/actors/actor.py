@@ -168,7 +168,7 @@ class ActorType(ABCMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an actor with a lock of its own."""
-        me = control.running(f"a {cls.__name__} is made")
+        me = control.running(f"an actor of {cls.__name__} is made")
         return me.run.make(me, cls, args, kwargs, is_local=False)
 
 
@@ -202,7 +202,7 @@ class Actor(metaclass=ActorType):
     @classmethod
     def local(cls, *args: Any, **kwargs: Any) -> Self:
         """Make an actor that shares the lock of the current one: one of them runs at a time."""
-        me = control.running(f"a {cls.__name__} is made")
+        me = control.running(f"an actor of {cls.__name__} is made")
         return me.run.make(me, cls, args, kwargs, is_local=True)  # type: ignore[return-value]
 
     if not TYPE_CHECKING:

@@ -5,11 +5,12 @@ What users call (`x.m.send()`, `f.get()`, `C()`) finds the run through here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.frames import callers_frame
+from treadle.core.frames import is_own, users_frame
 from treadle.core.words import place_in_words
 
 if TYPE_CHECKING:
@@ -35,12 +36,19 @@ def running(what: str) -> Task:
 
 def refuse(message: str) -> NoReturn:
     """Refuse what a task does, with the line of it; also if the task catches the exception."""
-    frame = callers_frame()
-    place = place_in_words((frame.f_code.co_filename, frame.f_lineno))
-    error = TreadleError(f"{message} ({place})")
+    error = TreadleError(f"{message} ({here()})")
     if current is not None:
         current.run.fatal = current.run.fatal or error
     raise error
+
+
+def here() -> str:
+    """Return the line of the code under test that is running; or where its function begins."""
+    frame = users_frame(sys._getframe(1), is_own)
+    if frame is not None:
+        return place_in_words((frame.f_code.co_filename, frame.f_lineno))
+    code = current and getattr(current.function, "__code__", None)
+    return place_in_words((code.co_filename, code.co_firstlineno)) if code else ""
 
 
 def own_future() -> Future[Any]:

@@ -13,7 +13,7 @@ from treadle.actors.actor import Actor, Method, body_of
 from treadle.actors.future import Future
 from treadle.actors.output import kept
 from treadle.actors.run import ActorRun
-from treadle.actors.standing import frames_of, overtaken_by, place_of
+from treadle.actors.standing import OVERTAKE, frames_of, overtaken_by, place_of
 from treadle.actors.task import Task, Waiting
 from treadle.core.events import Codes
 from treadle.core.frames import frames_of_traceback, place_of_exception
@@ -28,7 +28,6 @@ class DetailedRun(ActorRun):
         super().__init__(program)
         self._records: list[StepRecord] = []
         self._words: list[Access] = []
-        self._tasks_in_order: list[Task] = [self.main]
 
     def step(self, process: int) -> Codes:
         """Let a task take one step, record it, and return what it accessed."""
@@ -64,10 +63,11 @@ class DetailedRun(ActorRun):
     def _beginning(self, task: Task) -> list[Access]:
         """Say how a step of a task begins."""
         if task.waiting is Waiting.NEW:
-            overtaken = overtaken_by(task, self._tasks_in_order)
-            start = [Access("start", task.in_words, _arguments(task.args, task.kwargs))]
+            overtaken = overtaken_by(task, self.alive.values())
+            start = [Access("start", f"{task.names.method}{_arguments(task.args, task.kwargs)}")]
             return start + [
-                Access("overtake", f"{other.in_words}, sent before") for other in overtaken
+                Access(OVERTAKE, f"{other.in_words}, which the same sender sent before")
+                for other in overtaken
             ]
         if task.waiting in (Waiting.GET, Waiting.AWAIT):
             assert task.target is not None
@@ -123,8 +123,7 @@ class DetailedRun(ActorRun):
     ) -> Future[Any]:
         """Make a task of an actor, and say so."""
         future = super().send(me, actor, method, args, kwargs)
-        self._tasks_in_order.append(future._task)
-        self._words.append(Access("send", f"{method.name} to {actor!r}", _arguments(args, kwargs)))
+        self._words.append(Access("send", f"{method.name}{_arguments(args, kwargs)} to {actor!r}"))
         return future
 
     def make(
@@ -153,6 +152,6 @@ class DetailedRun(ActorRun):
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return the arguments of a message in words; nothing if there are none."""
+    """Return the arguments of a message in words."""
     words = [*map(brief, args), *(f"{name}={brief(value)}" for name, value in kwargs.items())]
-    return f"({', '.join(words)})" if words else ""
+    return f"({', '.join(words)})"

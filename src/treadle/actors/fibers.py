@@ -7,6 +7,8 @@ released its actor is a suspended coroutine, which any greenlet can go on with.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from greenlet import getcurrent, greenlet
 
 from treadle.actors.task import Task
@@ -46,10 +48,14 @@ class Fibers:
         task.fiber = getcurrent()
         self.hub.switch()
 
+    def park(self) -> NoReturn:
+        """Stop the current greenlet for ever."""
+        self._abandoned.append(getcurrent())
+        while True:
+            self.hub.switch()
+
     def unwind(self, task: Task, error: type[BaseException]) -> None:
-        """Raise an exception where a task stands; never use its greenlet again if it goes on."""
+        """Raise an exception where a task stands in a `get`."""
         fiber, task.fiber = task.fiber, None
         assert fiber is not None
         fiber.throw(error)
-        if fiber not in self._idle:
-            self._abandoned.append(fiber)

@@ -26,7 +26,7 @@ from treadle.actors.waiting import pause, until
 from treadle.actors.world import MUTABLE
 from treadle.analyses.segments import Frame, Known, Segment, Segments
 from treadle.core.events import Codes, Mode, code
-from treadle.core.words import brief
+from treadle.core.words import brief, place_in_words
 
 if TYPE_CHECKING:
     from treadle.actors.program import Program
@@ -37,6 +37,8 @@ _GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL
 
 class FieldLevel(ActorLevel):
     """Steps are dependent if the fields that they may access are."""
+
+    orders_groups = False
 
     def __init__(self, program: Program) -> None:
         known = Known(actor=Actor, until=until, pause=pause)
@@ -114,7 +116,9 @@ class FieldLevel(ActorLevel):
     def _is_coarse(self, segment: Segment) -> bool:
         """Tell whether a step has to be treated at the actor level."""
         if segment.unknown:
-            self._why.setdefault(segment.unknown, f"{segment.unknown}: treated at the actor level")
+            file, _, rest = segment.unknown.partition(":")
+            place = f"{place_in_words((file, 0))[:-1]}{rest}"
+            self._why.setdefault(segment.unknown, f"{place}: treated at the actor level")
             return True
         mutable = self._program.mutable
         return bool(mutable) and any(kind in mutable for kind, _ in segment.reads | segment.writes)

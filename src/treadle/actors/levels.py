@@ -27,6 +27,8 @@ _GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL
 class ActorLevel:
     """Two steps in one group are dependent, whatever they access."""
 
+    orders_groups = True
+    """Whether all steps in one group are dependent."""
     fields: AccessLevel | None = None
     """Who is told of accesses to fields, if somebody has to know them."""
 
@@ -44,11 +46,10 @@ class ActorLevel:
     def ends(self, task: Task, log: list[int]) -> None:
         """Add the accesses that a step of a task ends with."""
         program = task.run.program
-        if program.tested:
-            if task.key in program.tested:
-                log.append(task.names.status(Mode.WRITE))
-            if task.key in program.testing and OPEN not in log:
-                log.append(OPEN)
+        if task.key in program.tested:
+            log.append(task.names.status(Mode.WRITE))
+        if task.key in program.varying and OPEN not in log:
+            log.append(OPEN)
         if program.properties.invariants:
             log += program.properties.codes(task, self._may_change)
 

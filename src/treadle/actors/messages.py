@@ -11,7 +11,7 @@ import dataclasses
 import datetime
 import enum
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -74,12 +74,32 @@ def copied(value: Any, what: Callable[[], str]) -> Any:
     """
     if is_immutable(value):
         return value
-    if isinstance(value, types.FunctionType | types.MethodType):
-        _refuse(value, what(), "it is a function with variables of its own")
+    for part in _parts(value, {}):
+        if isinstance(part, types.FunctionType) and not _is_constant_function(part):
+            _refuse(part, what(), "it is a function with variables of its own")
     try:
         return copy.deepcopy(value)
     except Exception as error:
         _refuse(value, what(), exception_in_words(error))
+
+
+def _parts(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
+    """Yield a value and what it consists of: copying leaves functions as they are."""
+    if id(value) in seen or is_immutable(value):
+        return
+    seen[id(value)] = value
+    yield value
+    inner: list[Any] = (
+        [getattr(value, "__self__", None), *vars(value).values()]
+        if (hasattr(value, "__dict__"))
+        else []
+    )
+    if isinstance(value, dict):
+        inner += [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        inner += value
+    for part in inner:
+        yield from _parts(part, seen)
 
 
 def _refuse(value: object, what: str, reason: str) -> NoReturn:

@@ -5,13 +5,17 @@
 - `fifo`: all messages to one group in the order of arrival (pykka).
 
 A *channel* is a queue of tasks. A task can start when the one before it in its channel has started;
-the location *started* of that one is what it needs. Two sends into one channel are dependent.
+the location *started* of that one is what it needs. Two sends into one channel are dependent. What
+a step sends may depend on what it reads, so a step of a method that was seen to send is *open*.
 """
 
 from __future__ import annotations
 
 from treadle.actors.task import Task
 from treadle.core.events import Codes, Mode
+
+SENDING = "sending "
+"""What knowledge begins with about methods that send into channels."""
 
 
 class Ordering:
@@ -28,7 +32,12 @@ class Ordering:
         key = (sender, group.name)
         task.predecessor = last_sent.get(key)
         last_sent[key] = task
+        program = task.run.program
+        if self._by_sender and program.level.orders_groups:
+            return  # all steps of the sender's group are in order anyway
         task.run.log.append(group.channel(sender))
+        if me.key not in program.sending:
+            program.learn(f"{SENDING}{me.key}")
 
     def needs(self, task: Task) -> Codes:
         """Return what has to be there before a task can start."""

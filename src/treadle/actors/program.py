@@ -16,14 +16,16 @@ from treadle.actors.fields import FieldLevel
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
 from treadle.actors.options import ActorOptions
-from treadle.actors.orders import ORDERINGS
+from treadle.actors.orders import ORDERINGS, SENDING
 from treadle.actors.output import silenced
 from treadle.actors.properties import Check, Field, Properties, watched_in
 from treadle.actors.run import ActorRun
+from treadle.actors.swapped import remark_on
 from treadle.actors.world import MUTABLE, TESTED, TESTING
 from treadle.core import program as core
 from treadle.core.errors import TreadleError
 from treadle.core.events import Vocabulary
+from treadle.core.failure import Failure
 from treadle.core.options import declared_in, find_option
 
 OPTIONS = declared_in(ActorOptions)
@@ -89,6 +91,10 @@ class Program(core.Program):
         """Methods of which it matters to somebody who did not wait whether a task has ended."""
         self.testing: frozenset[str] = frozenset()
         """Methods of those to whom it matters."""
+        self.sending: frozenset[str] = frozenset()
+        """Methods that send messages whose order matters."""
+        self.varying: frozenset[str] = frozenset()
+        """Methods whose steps may access one thing or another."""
         self.watched: dict[int, set[Field]] = {}
         """The fields that invariants, by index, look at."""
         self.mutable: frozenset[str] = frozenset()
@@ -166,6 +172,16 @@ class Program(core.Program):
         finally:
             control.program = None
 
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Be the program that is explored in the place of the one that is."""
+        before, control.program = control.program, None
+        try:
+            with self.controlled():
+                yield
+        finally:
+            control.program = before
+
     def _refuse_missing_arguments(self) -> None:
         try:
             inspect.signature(self.main).bind(*self.args, **self.kwargs)
@@ -204,7 +220,14 @@ class Program(core.Program):
         self.watched = watched_in(knowledge)
         self.tested = _beginning_with(TESTED, knowledge)
         self.testing = _beginning_with(TESTING, knowledge)
+        self.sending = _beginning_with(SENDING, knowledge)
+        self.varying = self.testing | self.sending
         self.mutable = _beginning_with(MUTABLE, knowledge)
+
+    def remarks(self, failure: Failure) -> list[str]:
+        """Return what else there is to say about a failure."""
+        said = remark_on(self, failure) if self._option("order") == "any" else ""
+        return [said] if said else []
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about how steps were told apart."""

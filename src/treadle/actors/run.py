@@ -28,7 +28,7 @@ from treadle.core.program import CannotStepError, Crash, Ending, Restart, Run
 if TYPE_CHECKING:
     from treadle.actors.program import Program
 
-NEW, GET, AWAIT, UNTIL, PAUSED, ENDED = Waiting
+NEW, GET, AWAIT, UNTIL, PAUSED, RUNNING, ENDED = Waiting
 
 
 class ActorRun(World, Run):
@@ -72,6 +72,7 @@ class ActorRun(World, Run):
             task.joined.add(task.target)  # type: ignore[arg-type]
             if waiting is GET:
                 group.holder = None
+        task.waiting = RUNNING
         control.current = task
         if actor is not None and (self._opens or self._fields.is_native(actor)):  # type: ignore[union-attr]
             set_attribute(actor, "__dict__", body_of(actor).fields)
@@ -102,6 +103,9 @@ class ActorRun(World, Run):
         """Run a task's code until it waits or ends; called in a greenlet."""
         try:
             coroutine = task.coroutine
+            if self.is_closing:
+                coroutine.close()  # type: ignore[union-attr]
+                return
             if coroutine is None:
                 bound = () if task.actor is None else (task.actor,)
                 returned = task.function(*bound, *task.args, **task.kwargs)
@@ -109,8 +113,7 @@ class ActorRun(World, Run):
                     self._end(task, returned)
                     return
                 coroutine = task.coroutine = returned
-            task.waiting = ENDED  # whatever it awaits says otherwise
-            if coroutine.send(None) is not None or task.waiting is ENDED:
+            if coroutine.send(None) is not None or task.waiting is RUNNING:
                 self._refuse_awaited(task)
         except StopIteration as stop:
             self._end(task, stop.value)
@@ -120,7 +123,6 @@ class ActorRun(World, Run):
     def _refuse_awaited(self, task: Task) -> None:
         """Refuse what is no business of Treadle's: a coroutine of another library waits."""
         place = where(task)
-        task.waiting = ENDED
         raise TreadleError(
             f"{task.in_words} awaits something that is no future, until() or pause(): tasks wait "
             f"for each other only ({place})"
@@ -302,14 +304,10 @@ class ActorRun(World, Run):
         self.is_closing = True
         for task in list(self.alive.values()):
             control.current = task
-            try:
-                if task.fiber is not None:
-                    self._fibers.unwind(task, Abort)
-                elif task.coroutine is not None:
-                    task.coroutine.close()
-            except Exception:
-                continue  # what its clean-up does is nobody's step
-            finally:
-                control.current = None
+            if task.fiber is not None:
+                self._fibers.unwind(task, Abort)
+            elif task.coroutine is not None:
+                self._fibers.run(task)
+        control.current = None
         self.alive.clear()
         self.close_actors()

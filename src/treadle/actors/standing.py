@@ -12,6 +12,11 @@ from treadle.core.frames import Place, is_machinery, place_of_frame
 from treadle.core.records import Wait, WaitKind
 from treadle.core.words import place_in_words
 
+OVERTAKE = "overtake"
+"""What a task does that starts before another one of the same sender."""
+_DECORATORS = 20
+"""Lines that decorators may take."""
+
 
 def frames_of(task: Task) -> list[types.FrameType]:
     """Return the frames of the user's code that a suspended task is in, innermost last."""
@@ -34,10 +39,21 @@ def frames_of(task: Task) -> list[types.FrameType]:
 def place_of(task: Task) -> Place | None:
     """Return file and line where a suspended task stands; of a new one, where its method begins."""
     if task.waiting is Waiting.NEW:
-        code = getattr(task.function, "__code__", None)
-        return code and (code.co_filename, code.co_firstlineno)
+        return _beginning(task.function)
     frames = frames_of(task)
     return place_of_frame(frames[-1]) if frames else None
+
+
+def _beginning(function: object) -> Place | None:
+    """Return where a function begins, behind its decorators."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return None
+    first = code.co_firstlineno
+    for line in range(first, first + _DECORATORS):
+        if linecache.getline(code.co_filename, line).lstrip().startswith(("def ", "async def ")):
+            return code.co_filename, line
+    return code.co_filename, first
 
 
 def where(task: Task) -> str:

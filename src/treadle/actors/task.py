@@ -30,7 +30,9 @@ class Waiting(IntEnum):
     """A condition."""
     PAUSED = 4
     """Its turn."""
-    ENDED = 5
+    RUNNING = 5
+    """Nothing: its step is under way."""
+    ENDED = 6
 
 
 class Group:

@@ -35,6 +35,10 @@ TESTED, TESTING = "tested ", "testing "
 """What knowledge begins with about methods on whose ends a step depends, and about that step's."""
 
 
+_ABORTS = 1000
+"""How often tasks of an execution that is over may try to go on."""
+
+
 class Abort(BaseException):
     """Ends a task whose execution is over."""
 
@@ -63,6 +67,7 @@ class World(ABC):
         self.is_over = False
         """Whether nobody is to go on, although somebody could."""
         self.is_closing = False
+        self._aborts_left = _ABORTS
         self.last_sent: dict[object, Task] = {}
         """The latest task of each channel, if messages are taken up in some order."""
         self._fields = program.level.fields
@@ -111,12 +116,12 @@ class World(ABC):
 
     def _refuse_more_tasks(self, me: Task) -> None:
         """End the execution: it sends more and more."""
-        family, _ = Counter(task.names.method for task in self.alive.values()).most_common(1)[0]
-        grows = me.names.method if me.names.method == family else f"{me.names.method} and {family}"
+        counts = Counter(task.names.method for task in self.everybody.values())
+        family = counts.most_common(1)[0][0]
         self.is_over = True
         error = TooManyTasks(
-            f"no end after {self.program.max_tasks} tasks: {me.in_words} sends {family} again and "
-            f"again, and {grows} never stops; raise max_tasks if it is meant to run longer"
+            f"no end after {self.program.max_tasks} tasks, {counts[family]} of them {family}: "
+            f"{me.in_words} sends one more ({control.here()}); raise max_tasks if it is meant to run longer"
         )
         self.crashes.append(Crash(me.number, self.steps, error, "budget"))
         raise error
@@ -156,7 +161,7 @@ class World(ABC):
     def _refuse_here(self, what: str) -> None:
         """Refuse what conditions must not do; end who goes on after the end."""
         if self.is_closing:
-            raise Abort
+            self._abort()
         if self._is_evaluating:
             control.refuse(f"{what} in a condition of until(), which may only look at fields")
 
@@ -171,7 +176,14 @@ class World(ABC):
         me.target = target
         self._fibers.stop(me)
         if self.is_closing:
-            raise Abort
+            self._abort()
+
+    def _abort(self) -> NoReturn:
+        """End a task after the end of the execution; leave it where it is if it goes on and on."""
+        self._aborts_left -= 1
+        if self._aborts_left <= 0:
+            self._fibers.park()
+        raise Abort
 
     def has_to_wait(self, me: Task, target: Task) -> bool:
         """Tell whether a task that awaits another has to release its group."""

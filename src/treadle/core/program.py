@@ -290,6 +290,11 @@ class Program(ABC):
         del has_ended
         return []
 
+    def remarks(self, failure: Any) -> list[str]:
+        """Return what else there is to say about a failure that was recorded; it may run things."""
+        del failure
+        return []
+
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""
         return ""

@@ -57,6 +57,8 @@ class Algorithm(ABC):
     """Whether no execution is begun that turns out to be redundant."""
     is_guided: ClassVar[bool] = False
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
+    survives_cuts: ClassVar[bool] = False
+    """Whether nothing is lost if an execution ends early: none is planned from its races."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
     name: ClassVar[str] = ""

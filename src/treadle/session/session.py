@@ -91,6 +91,11 @@ class Session:
         strategy = self._strategy(name)
         name = strategy.name or name
         _refuse_combination(name, strategy, self.settings)
+        if self.program.stops_early and not strategy.survives_cuts:
+            raise TreadleError(
+                f"early_stop is for exhaustive or sleep: {name} finds other executions from the "
+                f"steps that would be left out; deadlocks are seen early anyway"
+            )
         while True:
             try:
                 result = self._search(strategy, name, listener).explore()
