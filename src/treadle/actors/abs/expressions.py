@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 
 from lark import Token, Tree
 
@@ -29,6 +30,8 @@ _COMPARISONS: dict[str, ast.cmpop] = {
     "==": ast.Eq(), "!=": ast.NotEq(), "<": ast.Lt(), ">": ast.Gt(), "<=": ast.LtE(),
     ">=": ast.GtE(),
 }  # fmt: skip
+_DOLLAR = re.compile(r"(?<!\\)\$")
+"""What is around an expression in a template; not if it is escaped."""
 _BY_FUNCTION = {"/": "divide", "%": "modulo"}
 _CONSTANTS = {"True": True, "False": False, "Unit": None}
 _COLLECTIONS = {"list": None, "set": "set_of", "map": "map_of"}
@@ -125,7 +128,7 @@ class Expressions:
         assert isinstance(token, Token), "a template is a token"
         parts: list[ast.expr] = []
         at = 1
-        for number, piece in enumerate(token[1:-1].split("$")):
+        for number, piece in enumerate(_DOLLAR.split(token[1:-1])):
             if number % 2 == 0:
                 parts.append(ast.Constant(unescaped(piece)))
             else:
@@ -250,9 +253,10 @@ class Expressions:
     def _collect(self, node: Tree[Token], scope: Scope) -> ast.expr:
         name, *items = node.children
         given = [self._argument(each, scope) for each in items if each is not None]
-        if str(name) not in _COLLECTIONS:
+        last = str(name).rpartition(".")[2]
+        if last not in _COLLECTIONS:
             self.source.refuse(node, f"{name}[…] is not known: there are list, set and map")
-        function = _COLLECTIONS[str(name)]
+        function = _COLLECTIONS[last]
         return ast.Tuple(given, ast.Load()) if function is None else called(function, *given)
 
     def _arguments(self, node: Node | None, scope: Scope) -> list[ast.expr]:

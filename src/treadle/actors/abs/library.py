@@ -150,6 +150,26 @@ def sqrt(a: _Number) -> float:
 
 
 @_in_abs
+def sqrt_newton(a: Any, estimate: Any, epsilon: Any) -> Any:
+    """Return the square root by Newton's method, from an estimate, as exact as asked for."""
+    better = divide(estimate + divide(a, estimate), 2)
+    while abs(estimate - better) >= epsilon:
+        estimate, better = better, divide(better + divide(a, better), 2)
+    return estimate
+
+
+@_in_abs
+def exp_newton(a: Any, epsilon: Any) -> Any:
+    """Return a power of e by its series, as exact as asked for."""
+    if a < 0:
+        return divide(1, exp_newton(-a, epsilon))
+    total, term, step = 1 + a + divide(a * a, 2), divide(a * a, 2), 3
+    while abs(term := divide(term * a, step)) >= epsilon:
+        total, step = total + term, step + 1
+    return total + term
+
+
+@_in_abs
 def log(a: _Number) -> float:
     """Return the natural logarithm."""
     return math.log(a)
@@ -208,9 +228,15 @@ def sndT(triple: Triple) -> Any:  # noqa: N802
 
 
 @_in_abs
-def trd(triple: Triple) -> Any:
+def trdT(triple: Triple) -> Any:  # noqa: N802
     """Return the last of three."""
-    return triple.trd
+    return triple.trdT
+
+
+@_in_abs
+def trd(triple: Triple) -> Any:
+    """Return the last of three, by the older name."""
+    return triple.trdT
 
 
 @_in_abs
@@ -355,8 +381,8 @@ def contains(items: Any, item: Any) -> bool:
 
 
 @_in_abs
-def list_(*items: Any) -> _List:
-    """`list[…]`."""
+def list_(items: _List) -> _List:
+    """Return a list as it is."""
     return items
 
 
@@ -527,9 +553,9 @@ def values(items: Map) -> _List:
 
 
 @_in_abs
-def entries(items: Map) -> Set:
+def entries(items: Map) -> _List:
     """Return the pairs of keys and values of a map."""
-    return Set(Pair(key, value) for key, value in items.items())
+    return tuple(Pair(key, value) for key, value in items.items())
 
 
 # Strings

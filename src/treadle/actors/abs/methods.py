@@ -12,6 +12,9 @@ from lark import Token
 from treadle.actors.abs.declarations import Class, Declarations, Interface, Signature, Type
 from treadle.actors.abs.errors import Node, did_you_mean
 
+_OBJECT = "Object"
+"""The interface that everything implements."""
+
 
 class Methods:
     """Looks methods up, and refuses those that are not there."""
@@ -45,6 +48,8 @@ class Methods:
 
     def _interface(self, name: Token, module: str) -> Interface:
         found = self._declared.interfaces.find(str(name), module)
+        if found is None and name.rpartition(".")[2] == _OBJECT:
+            return Interface(_OBJECT, _OBJECT, "", name)
         if found is None:
             advice = self._declared.interfaces.advice(str(name))
             self._source.refuse(name, f"there is no interface {name}{advice}")
