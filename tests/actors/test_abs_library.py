@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from abs_code import evaluated
-from treadle.actors.abs.library import FUNCTIONS
+from treadle.actors.abs.functions import FUNCTIONS
 from treadle.actors.abs.values import (
     DivisionByZeroException,
     Just,

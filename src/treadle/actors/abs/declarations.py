@@ -13,12 +13,14 @@ from typing import Generic, TypeVar
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, support, values
+from treadle.actors.abs import containers, library, support, values
 from treadle.actors.abs.errors import Node, Source, did_you_mean
 from treadle.actors.abs.refusals import ANNOTATIONS, TYPES
 
+CALLED = (library, containers, support, values)
+"""The modules that translated programs call."""
 RESERVED = frozenset(
-    {*keyword.kwlist, *keyword.softkwlist, *vars(library), *vars(support), *vars(values)}
+    {*keyword.kwlist, *keyword.softkwlist}.union(*map(vars, CALLED))
     | {
         "Actor",
         "Program",

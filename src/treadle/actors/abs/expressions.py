@@ -10,7 +10,7 @@ from lark import Token, Tree
 
 from treadle.actors.abs.declarations import Class, Declarations, Function, Type, member_name
 from treadle.actors.abs.errors import Node, did_you_mean, place_of
-from treadle.actors.abs.library import FUNCTIONS
+from treadle.actors.abs.functions import FUNCTIONS
 from treadle.actors.abs.methods import Methods
 from treadle.actors.abs.parse import parse_part
 from treadle.actors.abs.patterns import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from treadle.actors.abs.library import failed, removeKey, take
+from treadle.actors.abs.containers import removeKey, take
+from treadle.actors.abs.functions import failed
 from treadle.actors.abs.values import (
     AbsException,
     AssertionFailException,

@@ -15,8 +15,8 @@ from typing import Any
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, support, values
 from treadle.actors.abs.declarations import (
+    CALLED,
     Class,
     Constructor,
     Declarations,
@@ -243,9 +243,7 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
     for module, offered in (
         ("dataclasses", {"dataclass"}),
         ("treadle.actors", {"Actor", "pause", "program", "until"}),
-        (library.__name__, _defined_in(library)),
-        (support.__name__, _defined_in(support)),
-        (values.__name__, _defined_in(values)),
+        *((module.__name__, _defined_in(module)) for module in CALLED),
         ("treadle.analyses.known", {"pure"}),
     ):
         needed = sorted((used - own) & offered)
