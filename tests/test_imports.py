@@ -56,7 +56,7 @@ def test_what_is_loaded_at_each_step() -> None:
         "import: core +",
         "errors: core +",
         "algorithms: core explore +",
-        "options: core explore session threads +",
+        "options: actors core explore session threads +",
     ]
 
 

@@ -40,7 +40,8 @@ def test_every_setting_can_be_read() -> None:
         "timeout": 1.5, "granularity": "gil", "instrument": ["a", "b"], "races": True,
         "thread_exceptions": False, "max_rounds": 3, "watchdog": 2, "seed": -1, "depth": 2,
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
-        "learn": False, "refined": False,
+        "learn": False, "refined": False, "dependency": "field", "order": "fifo", "max_tasks": 5,
+        "always_release": True, "early_stop": True,
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")

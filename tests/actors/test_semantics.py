@@ -575,7 +575,7 @@ def test_effects_in_a_condition() -> None:
 def test_what_is_done_outside_of_a_task() -> None:
     with pytest.raises(treadle.TreadleError, match="an actor of Cell is made outside of a task"):
         Cell()
-    with pytest.raises(treadle.TreadleError, match="until.. needs a function"):
+    with pytest.raises(treadle.TreadleError, match=r"until\(\) needs a function"):
         until(True)  # type: ignore[arg-type]
 
 

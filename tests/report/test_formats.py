@@ -133,12 +133,12 @@ def test_kinds_and_granularities_are_those_of_the_front_ends() -> None:
 def test_a_front_end_adds_kinds_and_granularities() -> None:
     class Fine(Machines):
         name, granularities = "fine", ("fine", "access", "")
-        kinds = ("stuck", "race")
+        kinds = ("lost", "race")
 
     known = kinds(), granularities()
     FRONT_ENDS.add("fine", Fine())
     try:
-        assert kinds() == (*known[0], "stuck")
+        assert kinds() == (*known[0], "lost")
         assert granularities() == (*known[1], "fine")
     finally:
         FRONT_ENDS.remove("fine")

@@ -26,7 +26,7 @@ from treadle.core.fingerprint import freeze
 from treadle.core.words import brief
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
     from treadle.actors.world import World
 
 

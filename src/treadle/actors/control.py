@@ -16,7 +16,7 @@ from treadle.core.words import place_in_words
 if TYPE_CHECKING:
     from treadle.actors.actor import Actor
     from treadle.actors.future import Future
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
     from treadle.actors.task import Task
 
 program: Program | None = None

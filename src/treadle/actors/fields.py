@@ -29,7 +29,7 @@ from treadle.core.events import Codes, Mode, code
 from treadle.core.words import brief, place_in_words
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
     from treadle.actors.world import World
 
 _GET, _AWAIT, _UNTIL = Waiting.GET, Waiting.AWAIT, Waiting.UNTIL

@@ -12,7 +12,7 @@ from treadle.core.options import declared_in
 from treadle.core.program import Program
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program as ActorProgram
+    from treadle.actors.programs import Program as ActorProgram
 
 
 class Actors(FrontEnd):

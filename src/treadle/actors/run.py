@@ -26,7 +26,7 @@ from treadle.core.events import Codes
 from treadle.core.program import CannotStepError, Crash, Ending, Restart, Run
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
 
 NEW, GET, AWAIT, UNTIL, PAUSED, RUNNING, ENDED = Waiting
 

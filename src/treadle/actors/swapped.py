@@ -18,7 +18,7 @@ from treadle.explore.search import Search
 from treadle.explore.source_sets.optimal import Optimal
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
 
 _EXECUTIONS = 500
 """Executions after which it is left open."""

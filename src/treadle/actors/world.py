@@ -23,7 +23,7 @@ from treadle.core.events import OPEN, Mode
 from treadle.core.program import Crash
 
 if TYPE_CHECKING:
-    from treadle.actors.program import Program
+    from treadle.actors.programs import Program
 
 set_attribute = object.__setattr__
 """For actors, whose own way asks whether their fields are at hand."""

@@ -119,10 +119,8 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     if failure.kind == "exception" or failure.exception is not None:
         return f"{kind} in {who}{where}: {_first_line(failure.message)}"
     if failure.waits:
-        by_default = "; ".join(map(str, failure.waits))
-        waiting = (
-            failure.message if failure.message != by_default else who_waits(failure.waits, cast)
-        )
+        said = failure.message != "; ".join(map(str, failure.waits)) and failure.message
+        waiting = said or who_waits(failure.waits, cast)
         steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
         return f"{kind} after {steps_taken}: {waiting}"
     if failure.kind == "race":

@@ -48,8 +48,11 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
             yield Session(program, settings, test)
         return
     front_end = front_end_of(test)
-    with front_end.opened(test, settings.taken_by(front_end)) as program:
+    if not front_end.takes_any_function:
+        settings.refuse_others(front_end)
+    with front_end.opened(test, settings.values_for(front_end)) as program:
         if not made_by_a_function(program.returned):
+            settings.refuse_others(front_end)  # now that nothing else is meant
             yield Session(program, settings, test)
             return
     assert callable(test)

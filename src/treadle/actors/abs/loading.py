@@ -12,7 +12,7 @@ from types import ModuleType
 
 from treadle.actors.abs.errors import Source
 from treadle.actors.abs.translate import MAIN, Translation, translate
-from treadle.actors.program import Program
+from treadle.actors.programs import Program
 from treadle.analyses.sources import remember
 from treadle.core.errors import TreadleError
 
