@@ -31,6 +31,7 @@ TESTS = [
     "tests/test_model_processes.py",
     "tests/test_rigid.py",
     "tests/test_examples.py",
+    "tests/test_conditional.py",
     "tests/test_properties.py",
 ]
 TIMEOUT = 150
@@ -201,6 +202,16 @@ MUTANTS = [
     Mutant("deadlocks are not reported", "explore/accounts.py",
            "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
+    # Forbidden steps
+    Mutant("races of forbidden steps are not looked for", "explore/context/context.py",
+           "for process, footprint in self._stopped.items():", "for process, footprint in ():"),
+    Mutant("a forbidden step that is to be explored is passed over", "explore/context/context.py",
+           "        self._look_behind(process, step, None)\n", ""),
+    Mutant("open steps are only reversed behind forbidden ones", "explore/context/exploration.py",
+           "if outcome != BLOCKED or may_differ or run.blocked():",
+           "if outcome != BLOCKED or run.blocked():"),
+    Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
+           "        if is_stopped:\n", "        if is_stopped and not self.footprints:\n"),
 ]  # fmt: skip
 
 

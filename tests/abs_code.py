@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import treadle
-from treadle.actors.abs import library, support, values
-from treadle.actors.abs.declarations import Declarations
+from treadle.actors.abs.declarations import CALLED, Declarations
 from treadle.actors.abs.errors import AbsError, Source
 from treadle.actors.abs.expressions import Expressions
 from treadle.actors.abs.loading import load
@@ -56,7 +55,7 @@ def evaluated(text: str) -> Any:
     node = parse_part(source, text, "expression", 1, 1)
     made = Expressions(declared).expression(node, Scope(Body("")))
     code = compile(ast.fix_missing_locations(ast.Expression(made)), "expression.abs", "eval")
-    return eval(code, {**vars(values), **vars(support), **vars(library)})
+    return eval(code, {name: value for module in CALLED for name, value in vars(module).items()})
 
 
 def refused(directory: Path, text: str, name: str = "") -> str:

@@ -21,7 +21,7 @@ COUNTS = {  # executions of `optimal`, and how many of them fail: at actor and a
     "buffer": ((56, 0), (56, 0)),
     "database": ((5, 1), (3, 1)),
     "pairing": ((6, 6), (6, 6)),
-    "philosophers": ((7, 1), (7, 1)),
+    "dining": ((7, 1), (7, 1)),
     "pi": ((6, 0), (6, 0)),
     "pipesort": ((12, 0), (12, 0)),
     "protocol": ((3, 1), (3, 1)),

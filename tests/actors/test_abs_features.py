@@ -248,6 +248,7 @@ def test_names_that_python_has_for_itself(tmp_path: Path) -> None:
         module Test;
         data Is = None(Int from) | Actor;
         def Int lambda(Int pass) = pass + 1;
+        def Int twice(Int n) = 2 * n;
         class Program(Int self) {
           Int class' = 1;
           Int import() { return self; }
@@ -256,6 +257,8 @@ def test_names_that_python_has_for_itself(tmp_path: Path) -> None:
             Int def' = this.import();
             Int head = head(list[def', 2]);
             Int with = lambda(head);
+            Int twice = twice(3);
+            assert (twice == 6);
             Int del = this.local();
             Is n = None(4);
             assert (with == 6 && del == 1 && from(n) == 4);
@@ -498,7 +501,8 @@ def test_modules_imports_exports_annotations_and_comments(tmp_path: Path) -> Non
         import Lib.Shapes.Shape, Lib.Shapes.area;
         import * from Lib.Shapes;
         [Far] interface I { [Atomic] Int m([Far] I other); }
-        class Helper { Int help() { return 2; } }
+        import * from ABS.DC;
+        class Helper implements Object { Int help() { return 2; } }
         [Plain, Near] class C([Final] Int n) implements I {
           [Near] Int k = n;
           [Atomic] Int m([Far] I other) { return k; }

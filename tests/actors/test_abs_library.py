@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from abs_code import evaluated
-from treadle.actors.abs.library import FUNCTIONS
+from treadle.actors.abs.functions import FUNCTIONS
 from treadle.actors.abs.values import (
     DivisionByZeroException,
     Just,
@@ -51,6 +51,9 @@ VALUES: list[tuple[str, Any]] = [
     ("let Int x = 2, Int y = x + 1 in x * y", 6),
     ("let (Int x) = 1 in let (Int x) = x + 1 in x", 2),
     ("`a $1 + 1$ b$list[1]$`", "a 2 blist[1]"),
+    (r"`\$ \` $1$`", "$ ` 1"),
+    (".5", 0.5),
+    ("ABS.StdLib.list[1]", (1,)),
     # numbers
     ("max(1, 2)", 2),
     ("min(1 / 2, 2)", HALF),
@@ -66,6 +69,9 @@ VALUES: list[tuple[str, Any]] = [
     ("pow(2, -1)", HALF),
     ("sqrt(9)", 3.0),
     ("log(1)", 0.0),
+    ("sqrt_newton(4, 1, 1 / 1000)", Fraction(3281, 1640)),
+    ("truncate(1000 * exp_newton(1, 1 / 1000000))", 2718),
+    ("truncate(1000 * exp_newton(-1, 1 / 1000000))", 367),
     ("exp(0)", 1.0),
     # pairs and their kin
     ("fst(Pair(1, 2))", 1),
@@ -73,6 +79,7 @@ VALUES: list[tuple[str, Any]] = [
     ("fstT(Triple(1, 2, 3))", 1),
     ("sndT(Triple(1, 2, 3))", 2),
     ("trd(Triple(1, 2, 3))", 3),
+    ("trdT(Triple(1, 2, 3))", 3),
     ("Triple(1, 2, 3)", Triple(1, 2, 3)),
     ("isJust(Just(1))", True),
     ("isNothing(Just(1))", False),
@@ -86,7 +93,7 @@ VALUES: list[tuple[str, Any]] = [
     # lists
     ("Cons(1, Cons(2, Nil))", (1, 2)),
     ("list[]", ()),
-    ("list(1, 2)", (1, 2)),
+    ("list(list[1, 2])", (1, 2)),
     ("head(list[1, 2])", 1),
     ("tail(list[1, 2])", (2,)),
     ("last(list[1, 2])", 2),
@@ -138,7 +145,7 @@ VALUES: list[tuple[str, Any]] = [
     (f'lookupDefault({PAIRS}, 3, "d")', "d"),
     (f"elements(keys({PAIRS}))", (1, 2)),
     (f"values({PAIRS})", ("a", "b")),
-    (f"elements(entries({PAIRS}))", (Pair(1, "a"), Pair(2, "b"))),
+    (f"entries({PAIRS})", (Pair(1, "a"), Pair(2, "b"))),
     (f'values(put({PAIRS}, 1, "z"))', ("z", "b")),
     (f'values(insert({PAIRS}, Pair(3, "z")))', ("a", "b", "z")),
     (f"values(removeKey({PAIRS}, 1))", ("b",)),
@@ -165,6 +172,10 @@ VALUES: list[tuple[str, Any]] = [
     ("case True { False => 1 | True => 2 }", 2),
     ("case Unit { Unit => 5; }", 5),
     ("case set[] { EmptySet => 1; _ => 2; }", 1),
+    ("case set[1, 2] { EmptySet => 0; Insert(x, r) => 10 * x + size(r); }", 11),
+    ('case map[Pair(1, "a"), Pair(2, "b")] { InsertAssoc(Pair(k, v), r) => Pair(v, r); }',
+     Pair("a", Map([(2, "b")]))),
+    ("let (Int k) = 2 in case map[Pair(2, 3)] { InsertAssoc(Pair(k, y), _) => y; }", 3),
     ("let (Int a) = 2 in case 2 { a => 1; _ => 2; }", 1),
 ]  # fmt: skip
 

@@ -69,3 +69,28 @@ def waits_of(main: Any, method: str) -> list[str]:
     assert not list(lowered.havocs())
     left_out = (Assign, Branch, Evaluate, Jump, Local, Return)
     return [type(each).__name__ for each in lowered.instructions if not isinstance(each, left_out)]
+
+
+def outcomes(text: str, algorithm: str, level: str) -> tuple[frozenset[object], bool]:
+    """Return the fields of both objects in all final states, and whether these are all."""
+    found = set()
+    main = python_program(text, f"<twin {algorithm} {level}>")
+
+    @main.finally_
+    def note(*objects: Any) -> None:
+        found.add(tuple((each.a, each.b) for each in objects))
+
+    result = treadle.explore(
+        main, algorithm, stop_on_failure=False, max_executions=3 * LIMIT, dependency=level
+    )
+    return frozenset(found), result.complete
+
+
+@given(twins())
+@settings(max_examples=40)
+def test_segments_lose_no_outcome(both: Twins) -> None:
+    every, is_all = outcomes(both.python, "exhaustive", "actor")
+    for level in ("actor", "field"):
+        some, is_complete = outcomes(both.python, "optimal", level)
+        assert some <= every or not is_all
+        assert some == every or not (is_all and is_complete), level

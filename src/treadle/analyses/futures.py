@@ -28,8 +28,9 @@ from treadle.analyses.ir import (
 )
 
 Origin = int | str
-"""The position of an instruction, or the name of a parameter."""
+"""The position of a send, the name of a parameter, or, behind a `=`, where another value is from."""
 
+_VALUE = "="
 ALL: Origin = "*"
 """Among what is surely unjoined: every future, since this task has not joined any."""
 
@@ -82,14 +83,16 @@ class Facts:
 
     def _having_joined(self, future: Expression) -> Facts:
         origin = self.origin_of(future)
-        unjoined = self.unjoined - {ALL}
-        if origin is None:
-            return replace(self, unjoined=frozenset())
-        if origin not in self.unjoined:  # it may be any of the others, by another name
-            unjoined = frozenset()
+        if origin in self.joined:
+            return self
+        if origin is None or str(origin).startswith(_VALUE):  # it may be any, by another name
+            unjoined = frozenset[Origin]()
         elif isinstance(origin, str):  # two parameters may be one future
-            unjoined = frozenset(each for each in unjoined if not isinstance(each, str))
-        return replace(self, joined=self.joined | {origin}, unjoined=unjoined - {origin})
+            unjoined = frozenset(each for each in self.unjoined if not isinstance(each, str))
+        else:
+            unjoined = self.unjoined - {ALL, origin}
+        joined = self.joined if origin is None else self.joined | {origin}
+        return replace(self, joined=joined, unjoined=unjoined)
 
     def _named(self, target: str, origin: Origin | None) -> Facts:
         origins = {name: each for name, each in self.origins.items() if name != target}
@@ -99,10 +102,11 @@ class Facts:
 
     def _renewed(self, at: int, target: str, *, is_sent: bool) -> Facts:
         """The target has a new value, which has its origin here."""
-        origins = {name: each for name, each in self.origins.items() if each != at}
-        origins[target] = at
-        unjoined = self.unjoined | {at} if is_sent else self.unjoined - {at}
-        return Facts(origins, self.joined - {at}, unjoined)
+        origin = at if is_sent else f"{_VALUE}{at}"
+        origins = {name: each for name, each in self.origins.items() if each != origin}
+        origins[target] = origin
+        unjoined = self.unjoined | {at} if is_sent else self.unjoined
+        return Facts(origins, self.joined - {origin}, unjoined)
 
 
 def facts_of(method: Method, *, starts_task: bool) -> dict[int, Facts]:

@@ -21,7 +21,7 @@ def translation(file: Path) -> int:
     The text runs as it is.
 
     \b
-    Example:
+    Examples:
       treadle abs model.abs > model.py
       treadle run model.py
     """

@@ -27,6 +27,9 @@ from treadle.core.events import Codes, Footprint, Vocabulary, adder_key, writer_
 NONE = -1
 """The index of an event that is not there."""
 
+SOMEBODY = -1
+"""A process that is none of the program's, and comes last in a sequence that is only imagined."""
+
 
 Sleep = dict[int, Footprint]
 """A sleep set: processes with the step each would take."""

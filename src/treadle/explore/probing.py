@@ -25,13 +25,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treadle.core.events import Footprint
+from treadle.core.events import Codes, Footprint
 from treadle.core.happens_before import Trace, bits
-from treadle.core.program import CannotStepError, Program, Run
+from treadle.core.program import CannotStepError, Program
 from treadle.core.result import Result
 from treadle.explore.reversals import EVERYTHING, Reversal, everything_after
 
 _KEPT = 100_000
+
+Blocked = list[tuple[int, Codes]]
+"""Processes that wait, with the accesses that their next step begins with."""
 
 
 class Probes:
@@ -62,12 +65,12 @@ class Probes:
         self._result.probes += 1
         return found
 
-    def reversals(self, trace: Trace, run: Run, after: list[int]) -> Iterator[Reversal]:
-        """Yield the reversals of steps that only a probe can judge.
+    def reversals(self, trace: Trace, blocked: Blocked, after: list[int]) -> Iterator[Reversal]:
+        """Yield the reversals of steps that only a probe can judge, some of processes that wait.
 
         The step that a reversal imagines is in the trace while the reversal is handled, not longer.
         """
-        for step in _steps_to_probe(trace, run, after):
+        for step in _steps_to_probe(trace, blocked, after):
             yield from self._reversals_of(trace, step, after)
 
     def _reversals_of(self, trace: Trace, step: _Step, after: list[int]) -> Iterator[Reversal]:
@@ -112,7 +115,7 @@ class _Step:
     """Events on which it may depend whether it is enabled."""
 
 
-def _steps_to_probe(trace: Trace, run: Run, after: list[int]) -> Iterator[_Step]:
+def _steps_to_probe(trace: Trace, blocked: Blocked, after: list[int]) -> Iterator[_Step]:
     """Yield the second events of undecided races, and what blocked processes might do."""
     for e, index in trace.undecided:
         footprint = trace.footprints[index]
@@ -124,7 +127,7 @@ def _steps_to_probe(trace: Trace, run: Run, after: list[int]) -> Iterator[_Step]
             tail=after[index] | 1 << index,
             enabling=_enabling(trace, footprint) & (1 << index) - 1,
         )
-    for process, codes in run.blocked():
+    for process, codes in blocked:
         footprint = trace.vocabulary.footprint(codes)
         base = trace.past_of(process, trace.latest[process], footprint)
         watched = trace.writers_of(trace.vocabulary.awaited_locations(footprint))

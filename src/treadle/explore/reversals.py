@@ -41,7 +41,7 @@ class Reversal(NamedTuple):
 
 def reversals(
     search: Search,
-    run: Run,
+    run: Run | None,
     *,
     since: int,
     is_planned: Callable[[int, int], bool] | None = None,
@@ -50,12 +50,14 @@ def reversals(
 
     Races whose second event comes before the index `since` were handled in an earlier execution,
     and those for which `is_planned` need nothing: both orders are explored. What probed steps do
-    may depend on the new part: they are judged in every execution.
+    may depend on the new part: they are judged in every execution. Who waits at the end of the run
+    races as well; without a run, nobody does.
     """
     trace = search.trace
     search.count_checks()
     trace.extend()
-    probing = bool(trace.undecided or run.blocked())
+    blocked = run.blocked() if run is not None else []
+    probing = bool(trace.undecided or blocked)
     by_first: dict[int, list[int]] = {}
     for e, last in _closed_since(trace.races, since):
         if is_planned is None or not is_planned(e, last):
@@ -72,7 +74,7 @@ def reversals(
         yield Reversal(e, everything_after(trace, e) & ~after[e], lasts)
     yield from altered_reversals(trace, altered, after)
     if probing:
-        yield from search.probes.reversals(trace, run, after)
+        yield from search.probes.reversals(trace, blocked, after)
 
 
 def _closed_since(races: list[Closed], index: int) -> list[Closed]:

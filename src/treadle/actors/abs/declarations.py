@@ -9,17 +9,18 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, support, values
-from treadle.actors.abs.errors import Node, Source
-from treadle.actors.abs.refusals import ANNOTATIONS, MODULES, TYPES
+from treadle.actors.abs import containers, library, support, values
+from treadle.actors.abs.errors import Node, Source, did_you_mean
+from treadle.actors.abs.refusals import ANNOTATIONS, TYPES
 
+CALLED = (library, containers, support, values)
+"""The modules that translated programs call."""
 RESERVED = frozenset(
-    {*keyword.kwlist, *keyword.softkwlist, *vars(library), *vars(support), *vars(values)}
+    {*keyword.kwlist, *keyword.softkwlist}.union(*map(vars, CALLED))
     | {
         "Actor",
         "Program",
@@ -148,8 +149,7 @@ class Table(Generic[_Declared]):
 
     def advice(self, name: str) -> str:
         """Return what may have been meant, as the end of a sentence."""
-        close = get_close_matches(name, self._found, 1)
-        return f"; did you mean {close[0]}?" if close else ""
+        return did_you_mean(name, self._found)
 
 
 class Declarations:
@@ -168,7 +168,8 @@ class Declarations:
         """Main blocks, with their modules."""
         self.has_cogs = any(token == "cog" for token in tree.scan_values(_is_new_kind))
         """Whether it is of the older dialect, in which plain `new` is local."""
-        self._taken: set[str] = set(RESERVED)
+        self.taken: set[str] = set(RESERVED)
+        """Names of Python that mean something at the top of the file."""
         self._module = ""
         for item in tree.children:
             assert isinstance(item, Tree), "items are rules"
@@ -181,8 +182,6 @@ class Declarations:
         match node.data:
             case "module":
                 self._module = str(node.children[0])
-            case "export" | "import_":
-                self._check_module(node)
             case "main":
                 self.mains.append((self._module, _tree(node.children[0])))
             case "synonym":
@@ -202,11 +201,11 @@ class Declarations:
     def python_name(self, name: str, *, within: str = "") -> str:
         """Return a name for Python that nothing else at the top of the file has."""
         made = plain_name(name)
-        if made in self._taken and within:
+        if made in self.taken and within:
             made = f"{made}_{plain_name(within)}"
-        while made in self._taken:
+        while made in self.taken:
             made += "_"
-        self._taken.add(made)
+        self.taken.add(made)
         return made
 
     # Annotations and types
@@ -220,13 +219,6 @@ class Declarations:
                 for name in _tree(annotated).scan_values(_is_upper):
                     if str(name) in ANNOTATIONS:
                         self.source.refuse(name, f"[{name}]: {ANNOTATIONS[str(name)]}")
-
-    def _check_module(self, node: Tree[Token]) -> None:
-        for token in node.scan_values(_is_upper):
-            name = str(token)
-            for module, why in MODULES.items():
-                if name == module or name.startswith(f"{module}."):
-                    self.source.refuse(token, f"{name}: {why}")
 
     def type_of(self, node: Node) -> Type:
         """Return a type that is written down; refuse those that there are not."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,6 +14,10 @@ from treadle.core.errors import TreadleError
 
 Node = Tree[Token] | Token
 """A part of the text that was parsed."""
+
+
+_CLOSE = 0.65
+"""How much alike two names are if one may be a slip of the other."""
 
 
 class AbsError(TreadleError):
@@ -38,6 +44,12 @@ class Source:
         """Raise an error about a part of the text."""
         line, column = place_of(node)
         self.refuse_at(line, column, message)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return what may have been meant, as the end of a sentence; nothing if nothing is close."""
+    close = get_close_matches(name, known, 1, _CLOSE)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def place_of(node: Node) -> tuple[int, int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from difflib import get_close_matches
+import re
 
 from lark import Token, Tree
 
 from treadle.actors.abs.declarations import Class, Declarations, Function, Type, member_name
-from treadle.actors.abs.errors import Node, place_of
-from treadle.actors.abs.library import FUNCTIONS
+from treadle.actors.abs.errors import Node, did_you_mean, place_of
+from treadle.actors.abs.functions import FUNCTIONS
 from treadle.actors.abs.methods import Methods
 from treadle.actors.abs.parse import parse_part
 from treadle.actors.abs.patterns import (
@@ -30,6 +30,8 @@ _COMPARISONS: dict[str, ast.cmpop] = {
     "==": ast.Eq(), "!=": ast.NotEq(), "<": ast.Lt(), ">": ast.Gt(), "<=": ast.LtE(),
     ">=": ast.GtE(),
 }  # fmt: skip
+_DOLLAR = re.compile(r"(?<!\\)\$")
+"""What is around an expression in a template; not if it is escaped."""
 _BY_FUNCTION = {"/": "divide", "%": "modulo"}
 _CONSTANTS = {"True": True, "False": False, "Unit": None}
 _COLLECTIONS = {"list": None, "set": "set_of", "map": "map_of"}
@@ -126,7 +128,7 @@ class Expressions:
         assert isinstance(token, Token), "a template is a token"
         parts: list[ast.expr] = []
         at = 1
-        for number, piece in enumerate(token[1:-1].split("$")):
+        for number, piece in enumerate(_DOLLAR.split(token[1:-1])):
             if number % 2 == 0:
                 parts.append(ast.Constant(unescaped(piece)))
             else:
@@ -149,8 +151,7 @@ class Expressions:
             return load(function.python)
         if name in FUNCTIONS:
             return load(FUNCTIONS[name])
-        close = get_close_matches(name, scope.variables, 1)
-        advice = f"; did you mean {close[0]}?" if close else ""
+        advice = did_you_mean(name, scope.variables)
         return self.source.refuse(node, f"there is no variable {name} here{advice}")
 
     def _member(self, node: Tree[Token], scope: Scope) -> ast.expr:
@@ -245,19 +246,17 @@ class Expressions:
         if last == "map" and is_partial:
             return called("map_each", *given)
         if last not in FUNCTIONS:
-            close = get_close_matches(last, FUNCTIONS, 1)
-            advice = self.declared.functions.advice(last) or (
-                f"; did you mean {close[0]}?" if close else ""
-            )
+            advice = self.declared.functions.advice(last) or did_you_mean(last, FUNCTIONS)
             self.source.refuse(node, f"there is no function {last}{advice}")
         return called(FUNCTIONS[last], *given)
 
     def _collect(self, node: Tree[Token], scope: Scope) -> ast.expr:
         name, *items = node.children
         given = [self._argument(each, scope) for each in items if each is not None]
-        if str(name) not in _COLLECTIONS:
+        last = str(name).rpartition(".")[2]
+        if last not in _COLLECTIONS:
             self.source.refuse(node, f"{name}[…] is not known: there are list, set and map")
-        function = _COLLECTIONS[str(name)]
+        function = _COLLECTIONS[last]
         return ast.Tuple(given, ast.Load()) if function is None else called(function, *given)
 
     def _arguments(self, node: Node | None, scope: Scope) -> list[ast.expr]:

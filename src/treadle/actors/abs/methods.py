@@ -6,12 +6,14 @@ Types are not checked beyond that: it is enough to say "class C has no method m"
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from lark import Token
 
 from treadle.actors.abs.declarations import Class, Declarations, Interface, Signature, Type
-from treadle.actors.abs.errors import Node
+from treadle.actors.abs.errors import Node, did_you_mean
+
+_OBJECT = "Object"
+"""The interface that everything implements."""
 
 
 class Methods:
@@ -46,6 +48,8 @@ class Methods:
 
     def _interface(self, name: Token, module: str) -> Interface:
         found = self._declared.interfaces.find(str(name), module)
+        if found is None and name.rpartition(".")[2] == _OBJECT:
+            return Interface(_OBJECT, _OBJECT, "", name)
         if found is None:
             advice = self._declared.interfaces.advice(str(name))
             self._source.refuse(name, f"there is no interface {name}{advice}")
@@ -79,8 +83,7 @@ class Methods:
         whose, methods = self._candidates(receiver, module)
         fitting = [each for each in methods if each.name == str(method)]
         if not fitting:
-            close = get_close_matches(str(method), {each.name for each in methods}, 1)
-            advice = f"; did you mean {close[0]}?" if close else ""
+            advice = did_you_mean(str(method), [each.name for each in methods])
             self._source.refuse(method, f"{whose} has no method {method}{advice}")
         counts = {len(each.parameters) for each in fitting}
         if given not in counts:

@@ -20,7 +20,7 @@ _Value = Callable[[], ast.expr]
 """How to read the value, or a part of it."""
 
 LIBRARY: dict[str, tuple[str, ...]] = {
-    "Pair": ("fst", "snd"), "Triple": ("fstT", "sndT", "trd"), "Just": ("fromJust",),
+    "Pair": ("fst", "snd"), "Triple": ("fstT", "sndT", "trdT"), "Just": ("fromJust",),
     "Nothing": (), "Left": ("left",), "Right": ("right",),
 }  # fmt: skip
 """Constructors of the standard library, and their parts."""
@@ -106,37 +106,38 @@ class Patterns:
         if count != len(parts):
             refuse(pattern, f"{name} has {count} parts, not {len(parts)}")
         constructor = self._declared.constructors.find(str(name), scope.body.module)
-        tests, readers = self._tested(pattern, str(name), constructor, value)
+        tests, readers = _tested(str(name), constructor, value)
         found.tests += tests
         for part, reader in zip(parts, readers, strict=True):
             self._collect(part, reader, scope, found)
 
-    def _tested(
-        self, pattern: Tree[Token], name: str, constructor: Constructor | None, value: _Value
-    ) -> tuple[list[ast.expr], list[_Value]]:
-        """Return the tests for a constructor, and how to read its parts."""
-        if constructor is not None:
-            test = called("isinstance", value(), load(constructor.python))
-            if constructor.is_exception:
-                return [test], _arguments(value, len(constructor.fields))
-            return [test], _attributes(value, constructor.fields)
-        last = name.rpartition(".")[2]
-        if last in LIBRARY:
-            return [called("isinstance", value(), load(last))], _attributes(value, LIBRARY[last])
-        match last:
-            case "True":
-                return [value()], []
-            case "False" | "Nil" | "EmptySet" | "EmptyMap":
-                return [ast.UnaryOp(ast.Not(), value())], []
-            case "Unit":
-                return [ast.Compare(value(), [ast.Is()], [ast.Constant(None)])], []
-            case "Cons":
-                return [value()], [_item(value, 0), _rest(value)]
-            case "Insert" | "InsertAssoc":
-                self._declared.source.refuse(
-                    pattern, f"{last} is no pattern here: use take, keys and lookup instead"
-                )
-        return [called("isinstance", value(), load(last))], []
+
+def _tested(
+    name: str, constructor: Constructor | None, value: _Value
+) -> tuple[list[ast.expr], list[_Value]]:
+    """Return the tests for a constructor, and how to read its parts."""
+    if constructor is not None:
+        test = called("isinstance", value(), load(constructor.python))
+        if constructor.is_exception:
+            return [test], _arguments(value, len(constructor.fields))
+        return [test], _attributes(value, constructor.fields)
+    last = name.rpartition(".")[2]
+    if last in LIBRARY:
+        return [called("isinstance", value(), load(last))], _attributes(value, LIBRARY[last])
+    match last:
+        case "True":
+            return [value()], []
+        case "False" | "Nil" | "EmptySet" | "EmptyMap":
+            return [ast.UnaryOp(ast.Not(), value())], []
+        case "Unit":
+            return [ast.Compare(value(), [ast.Is()], [ast.Constant(None)])], []
+        case "Cons":
+            return [value()], [_item(value, 0), _rest(value)]
+        case "Insert":
+            return [value()], [_applied("take", value), _applied("other_items", value)]
+        case "InsertAssoc":
+            return [value()], [_applied("some_pair", value), _applied("other_pairs", value)]
+    return [called("isinstance", value(), load(last))], []
 
 
 def literal(token: object, sign: int = 1) -> int | float | str:
@@ -178,6 +179,10 @@ def _attributes(value: _Value, names: tuple[str, ...]) -> list[_Value]:
 
 def _arguments(value: _Value, count: int) -> list[_Value]:
     return [_item(lambda: attribute(value(), "args"), at) for at in range(count)]
+
+
+def _applied(function: str, value: _Value) -> _Value:
+    return lambda: called(function, value())
 
 
 def _item(value: _Value, at: int) -> _Value:

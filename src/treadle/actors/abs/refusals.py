@@ -14,6 +14,7 @@ _SCHEDULERS = "schedulers cannot be chosen: an exploration takes every order of 
 _HTTP = "there is no HTTP interface: call the methods from the main block"
 _FOREIGN = "the foreign interface is not supported: write the class in ABS, or as a Python actor"
 _RANDOM = "random values are not supported: give the values in the main block, or a task for each"
+_INPUT = "nothing is read from the keyboard: give the text in the main block"
 _KILL = "objects cannot be killed or moved: let their methods return"
 _CLASS_CHANGES = "a class cannot be changed while the program runs"
 _RECOVERY = "recovery blocks are not supported: use try and catch in the methods"
@@ -32,7 +33,7 @@ FUNCTIONS = {
     "timeLessThan": _TIME, "currentms": _TIME, "ms_since_model_start": _TIME, "deadline": _TIME,
     "isDurationInfinite": _TIME, "durationLessThan": _TIME, "subtractFromDuration": _TIME,
     "thisDC": _DEPLOYMENT, "random": _RANDOM,
-    "lookup_deployment_component": _DEPLOYMENT,
+    "readln": _INPUT,
 }  # fmt: skip
 
 TYPES = {
@@ -46,8 +47,3 @@ ANNOTATIONS = {
     "HTTPCallable": _HTTP, "HTTPName": _HTTP, "Foreign": _FOREIGN,
 }  # fmt: skip
 """Annotations that change what a program does; all others are ignored."""
-
-MODULES = {
-    "ABS.DC": _DEPLOYMENT, "ABS.Scheduler": _SCHEDULERS, "ABS.Productline": _PRODUCTS,
-    "ABS.FLI": _FOREIGN,
-}  # fmt: skip

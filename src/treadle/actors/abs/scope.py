@@ -34,6 +34,8 @@ class Body:
     """False in an initialiser, which Python does not let await."""
     has_effects: bool = True
     """False in a function."""
+    reserved: frozenset[str] = RESERVED
+    """Names of Python that mean something else."""
     taken: set[str] = field(default_factory=set)
     """Names of Python that the body uses."""
     fresh: int = 0
@@ -41,7 +43,7 @@ class Body:
     def local(self, name: str, *, avoid: bool = False) -> str:
         """Return a name for a local variable; `avoid`: one that the body has not used yet."""
         made = plain_name(name)
-        while made in RESERVED or (avoid and made in self.taken):
+        while made in self.reserved or (avoid and made in self.taken):
             made += "_"
         self.taken.add(made)
         return made

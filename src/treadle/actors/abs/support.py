@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from treadle.actors.abs.library import failed
+from treadle.actors.abs.containers import removeKey, take
+from treadle.actors.abs.functions import failed
 from treadle.actors.abs.values import (
     AbsException,
     AssertionFailException,
     DivisionByZeroException,
+    Map,
     NullPointerException,
+    Pair,
+    Set,
     text_of,
 )
 from treadle.actors.control import own_future
@@ -28,6 +32,25 @@ def destiny() -> Any:
 def no_match(value: Any) -> Any:
     """Fail: no pattern fits."""
     return failed(text_of(value))
+
+
+@pure
+def some_pair(items: Map) -> Pair:
+    """Return a pair of key and value of a map: of `InsertAssoc(pair, rest)` the first part."""
+    key = next(iter(items))
+    return Pair(key, items[key])
+
+
+@pure
+def other_pairs(items: Map) -> Map:
+    """Return the rest of a map, without `some_pair`."""
+    return removeKey(items, next(iter(items)))
+
+
+@pure
+def other_items(items: Set) -> Set:
+    """Return a set without the item that `take` returns."""
+    return Set(item for item in items if item != take(items))
 
 
 @pure

@@ -15,8 +15,8 @@ from typing import Any
 
 from lark import Token, Tree
 
-from treadle.actors.abs import library, support, values
 from treadle.actors.abs.declarations import (
+    CALLED,
     Class,
     Constructor,
     Declarations,
@@ -73,7 +73,7 @@ class _Translator(Statements):
         classes = [self._class(each) for each in self.declared.classes]
         body += classes
         for module, block in self.declared.mains[-1:]:
-            scope = Scope(Body(module))
+            scope = Scope(self._body(module))
             main = _method(MAIN, [], self.block(block, scope))
             main.decorator_list.append(load("program"))
             body.append(located(block, main))
@@ -87,10 +87,20 @@ class _Translator(Statements):
         _in_bytes(module, self.source.text.splitlines())
         return module
 
+    def _body(
+        self,
+        module: str,
+        this: Class | None = None,
+        *,
+        can_wait: bool = True,
+        has_effects: bool = True,
+    ) -> Body:
+        return Body(module, this, can_wait, has_effects, frozenset(self.declared.taken))
+
     # Functions
 
     def _function(self, function: Function) -> ast.stmt:
-        scope = Scope(Body(function.module, can_wait=False, has_effects=False))
+        scope = Scope(self._body(function.module, can_wait=False, has_effects=False))
         names = []
         for name in function.functions:
             names.append(ast.arg(scope.declare(name, None).id))
@@ -160,7 +170,7 @@ class _Translator(Statements):
         return found
 
     def _initialiser(self, one: Class, fields: dict[str, Variable]) -> ast.stmt:
-        body = Body(one.module, one, can_wait=False)
+        body = self._body(one.module, one, can_wait=False)
         scope = Scope(body, dict(fields))
         names, made = [], list[ast.stmt]()
         for each in one.parameters:
@@ -187,7 +197,7 @@ class _Translator(Statements):
         return located(member, ast.Assign([located(member, target)], made))
 
     def _method(self, method: Signature, one: Class, fields: dict[str, Variable]) -> ast.stmt:
-        scope = Scope(Body(one.module, one), dict(fields))
+        scope = Scope(self._body(one.module, one), dict(fields))
         names = [ast.arg("self"), *scope.declare_parameters(method.parameters)]
         assert method.block is not None, "a method of a class has a body"
         body = self.block(method.block, scope)
@@ -233,9 +243,7 @@ def _imports(body: list[ast.stmt]) -> list[ast.stmt]:
     for module, offered in (
         ("dataclasses", {"dataclass"}),
         ("treadle.actors", {"Actor", "pause", "program", "until"}),
-        (library.__name__, _defined_in(library)),
-        (support.__name__, _defined_in(support)),
-        (values.__name__, _defined_in(values)),
+        *((module.__name__, _defined_in(module)) for module in CALLED),
         ("treadle.analyses.known", {"pure"}),
     ):
         needed = sorted((used - own) & offered)

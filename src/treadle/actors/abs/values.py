@@ -123,11 +123,11 @@ class TripleType(Data):
 
 @dataclass(frozen=True)
 class Triple(TripleType):
-    """`Triple(A fstT, B sndT, C trd)`."""
+    """`Triple(A fstT, B sndT, C trdT)`."""
 
     fstT: Any  # noqa: N815 - the library's name
     sndT: Any  # noqa: N815
-    trd: Any
+    trdT: Any  # noqa: N815
 
 
 class Maybe(Data):

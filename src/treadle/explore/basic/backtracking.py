@@ -8,7 +8,7 @@ and in what a race adds to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep
@@ -42,13 +42,17 @@ class Backtracking(Algorithm):
             if not run.is_enabled(process):
                 raise CannotStepError(process)
         else:
-            process = self.search.choose_awake(run, last, self._next_sleep)
+            process = self.search.choose_awake(run, last, self.asleep())
             if process < 0:
                 return process
             backtrack = self.first_choices(run, process)
         self.sleep.append(self._next_sleep)
         self.backtrack_sets.append(backtrack)
         return process
+
+    def asleep(self) -> Container[int]:
+        """Return the processes that the default schedule must not choose here."""
+        return self._next_sleep
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Pass on to `E.p` what is asleep at `E` and independent of `p`."""
@@ -70,13 +74,17 @@ class Backtracking(Algorithm):
             sleep = self.sleep[depth]
             sleep[trace.processes[depth]] = trace.footprints[depth]
             for process in self.backtrack_sets[depth]:
-                if process not in sleep:
+                if self.is_left(depth, process):
                     self._next_process = process
                     self._next_sleep = sleep
                     self._next_backtrack = self.backtrack_sets[depth]
                     del self.sleep[depth:], self.backtrack_sets[depth:]
                     return depth
         return EXPLORED
+
+    def is_left(self, depth: int, process: int) -> bool:
+        """Tell whether a process of a backtrack set is still to be explored."""
+        return process not in self.sleep[depth]
 
     def explore_one_of(self, e: int, initials: list[int]) -> None:
         """Make sure that `backtrack(pre(E, e))` has the process of one of some events."""

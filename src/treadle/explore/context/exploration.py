@@ -143,13 +143,15 @@ class Exploration(Algorithm):
     def analyse(self, run: Run, outcome: int) -> None:
         """Detect races at the end of an execution, or behind each forbidden step.
 
-        Who is blocked when a run stops may have to come before the forbidden steps, so the races
-        without them are looked at, too.
+        Who is blocked when a run stops may have to come before the forbidden steps. So may a step
+        that, in another order, turns out to be dependent with one of them: a plan that has both
+        would stop again. So the races without forbidden steps are looked at, too.
         """
-        self.reversing.begin(run, outcome)
-        if outcome != BLOCKED or run.blocked():
-            self.reversing.detect(run)
         trace, stopped = self.search.trace, self.dnd.stopped
+        self.reversing.begin(run, outcome)
+        may_differ = any(step.guarded for step in trace.footprints)
+        if outcome != BLOCKED or may_differ or run.blocked():
+            self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1
             for e, plan in self._reliance.lose(trace.processes + list(stopped)):
@@ -169,8 +171,9 @@ class Exploration(Algorithm):
         """
         trace = self.search.trace
         yield from altered_reversals(trace, list(trace.altered), after)
-        if trace.undecided or run.blocked():  # only a run can tell what a step would do
-            yield from self.search.probes.reversals(trace, run, after)
+        blocked = run.blocked()
+        if trace.undecided or blocked:  # only a run can tell what a step would do
+            yield from self.search.probes.reversals(trace, blocked, after)
 
     def steps(self, events: Iterable[int]) -> list[Step]:
         """Return events of the execution as steps."""

@@ -17,7 +17,8 @@ class Imagined(Trace):
         self.processes, self.footprints = processes, footprints
         self._known.clear()
         self.touched = touched = [0] * self.vocabulary.mask_keys
-        self.of_process = of_process = [0] * len(self.vocabulary.process_names)
+        processes_known = len(self.vocabulary.process_names)
+        self.of_process = of_process = [0] * (processes_known + 1)  # the last is for `SOMEBODY`
         before: list[int] = []
         self.before = before
         self.created.clear()

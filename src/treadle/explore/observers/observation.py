@@ -11,6 +11,8 @@ care: a `STORE` of a location that the same step has not read before, in a step 
 same locations whatever it reads.
 
 A process that waits for a condition at the end of an execution looks at what the condition reads.
+Where a run stops before its end, nobody knows who would look at what: it is taken as if somebody
+looked at everything.
 
 A later read orders earlier writes. So what is kept of the order from one execution to the next is
 only what comes before the first event, or the first write, that is looked at now and was not then,
@@ -31,7 +33,7 @@ from treadle.core.events import (
     reader_key,
     writer_key,
 )
-from treadle.core.happens_before import Race, Trace, bits
+from treadle.core.happens_before import SOMEBODY, Race, Trace, bits
 from treadle.core.steps import Step
 
 Keys = tuple[int, ...]
@@ -73,9 +75,17 @@ class ObservedTrace(Trace):
         keys = self._observed.get(Race(e, last), ())
         return next((self._waiting[key] for key in keys if key in self._waiting), None)
 
-    def await_end(self, blocked: Iterable[tuple[int, Codes]]) -> None:
-        """Take note of who waits at the end of the execution: that is a way of looking, too."""
+    def await_end(self, blocked: Iterable[tuple[int, Codes]], *, is_stopped: bool) -> None:
+        """Take note of who waits at the end of the execution: that is a way of looking, too.
+
+        If the run was stopped, anybody may look at anything later.
+        """
         self._waiting.clear()
+        if is_stopped:
+            keys = {key for footprint in self.footprints for key in footprint.overwrites}
+            look = SOMEBODY, self._reads(set(map(location_of_key, keys)))
+            self._waiting.update(dict.fromkeys(keys, look))
+            return
         for process, codes in blocked:
             footprint = self.vocabulary.footprint(codes)
             locations = self.vocabulary.awaited_locations(footprint)

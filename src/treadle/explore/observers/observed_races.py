@@ -19,7 +19,7 @@ class ObservedRaces:
     def __init__(self, exploration: Exploration, run: Run) -> None:
         trace = exploration.search.trace
         assert isinstance(trace, ObservedTrace)
-        trace.await_end(run.blocked())
+        trace.await_end(run.blocked(), is_stopped=bool(exploration.dnd.stopped))
         trace.extend()
         self._exploration = exploration
         self.trace = trace

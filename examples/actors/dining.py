@@ -1,4 +1,4 @@
-"""Three philosophers who take one fork, which takes the next: the twin of `philosophers.abs`."""
+"""Three philosophers who take one fork, which takes the next: the twin of `dining.abs`."""
 
 from typing import Any
 
