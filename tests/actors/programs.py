@@ -15,6 +15,7 @@ from treadle.papers.thesis_actors import (
     protocol,
 )
 
+
 class Fork(Actor):
     async def grab(self, second):
         second.also.send().get()
