@@ -5,171 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from treadle.actors import Actor, program, until
-
-# P7: a database and its worker
-
-
-class DB(Actor):
-    def __init__(self, data):
-        self.data, self.client = data, None
-
-    async def register(self, w):
-        if w.ping.send(5).get() == 5:
-            self.client = w
-
-    async def get_data(self, w):
-        return self.data if self.client is w else None
-
-
-class Worker(Actor):
-    def __init__(self):
-        self.data = None
-
-    async def work(self, db):
-        self.data = db.get_data.send(self).get()
-
-    async def ping(self, n):
-        return n
-
-
-@program
-def protocol():
-    db, w = DB(7), Worker()
-    db.register.send(w)
-    w.work.send(db)
-    return w
-
-
-# P5: a sleeping barber; n = 3 is its SB
-
-
-class Barber(Actor):
-    async def sleeps(self, client, chair):
-        chair.taken.send(client).get()
-
-    async def cuts(self):
-        pass
-
-
-class Chair(Actor):
-    async def taken(self, client):
-        await client.sits.send()
-
-    async def is_clean(self):
-        pass
-
-
-class Client(Actor):
-    async def wakeup(self, barber, chair):
-        cut = barber.cuts.send()
-        chair.is_clean.send()
-        cut.get()
-
-    async def sits(self):
-        pass
-
-
-@program
-def barber(n):
-    ba, ch = Barber(), Chair()
-    for _ in range(n):
-        cl = Client()
-        cl.wakeup.send(ba, ch)
-        ba.sleeps.send(cl, ch)
-
-
-# Hungry birds; birds(3, 2) is HB
-
-
-class Dish(Actor):
-    def __init__(self, worms):
-        self.worms = worms
-
-    async def left(self):
-        return self.worms
-
-    async def take(self):
-        self.worms -= 1
-
-    async def fill(self):
-        self.worms = 10
-
-
-class Parent(Actor):
-    def __init__(self, dish):
-        self.dish = dish
-
-    async def feed(self, bird):
-        self.dish.fill.send().get()
-        bird.eat.send(self).get()
-
-
-class Bird(Actor):
-    def __init__(self, dish):
-        self.dish = dish
-
-    async def eat(self, parent):
-        if self.dish.left.send().get() > 0:
-            self.dish.take.send()
-        else:
-            parent.feed.send(self).get()
-
-
-@program
-def birds(n, worms):
-    dish = Dish(worms)
-    parent = Parent(dish)
-    for _ in range(n):
-        Bird(dish).eat.send(parent)
-
-
-# pairing(n) is PA, free_pairing(3) is fPA
-
-
-class Node(Actor):
-    def __init__(self):
-        self.pair = None
-
-    async def make(self, factory):
-        factory.pairs.send(self).get()
-
-    async def receive(self, other):
-        self.pair = other
-
-
-class Factory(Actor):
-    def __init__(self):
-        self.first = None
-
-    async def pairs(self, node):
-        if self.first is None:
-            self.first = node
-        else:
-            self.first.receive.send(node)
-            node.receive.send(self.first).get()
-
-
-class FreeFactory(Factory):
-    async def pairs(self, node):
-        if self.first is None:
-            self.first = node
-        else:
-            self.first.receive.send(node).get()
-            node.receive.send(self.first)
-
-
-@program
-def pairing(n, factory=Factory):
-    f = factory()
-    for _ in range(n):
-        Node().make.send(f)
-
-
-@program
-def free_pairing(n):
-    f = FreeFactory()
-    for _ in range(n):
-        Node().make.send(f)
+from treadle.papers.thesis_actors import (
+    Worker,
+    barber,
+    birds,
+    free_pairing,
+    pairing,
+    pipesort,
+    protocol,
+)
 
 
 class Fork(Actor):
@@ -252,33 +96,6 @@ class PiWorker(Actor):
 @program
 def pi(n):
     Master(tuple(PiWorker() for _ in range(n))).boot.send()
-
-
-class Cell(Actor):
-    def __init__(self):
-        self.value = self.next = None
-
-    async def push(self, x):
-        if self.value is None:
-            self.value = x
-            return
-        if self.next is None:
-            self.next = Cell()
-        self.value, x = min(self.value, x), max(self.value, x)
-        self.next.push.send(x)
-
-
-class Feeder(Actor):
-    async def feed(self, first, items):
-        if items:
-            first.push.send(items[0])
-            self.feed.send(first, items[1:])
-
-
-@program
-def pipesort(items):
-    first = Cell()
-    Feeder().feed.send(first, items)
 
 
 class Registry(Actor):

@@ -218,8 +218,9 @@ class Actor(metaclass=ActorType):
 
         def __setattr__(self, name: str, value: Any) -> None:
             if self.__dict__ is CLOSED:
+                references = sys.getrefcount(value)  # in a line of its own: arguments count
                 me = control.running(f"{name} of an actor is written")
-                me.run.write(me, self, name, value, sys.getrefcount(value))
+                me.run.write(me, self, name, value, references)
             else:
                 object.__setattr__(self, name, value)
 

@@ -121,7 +121,8 @@ class World(ABC):
         self.is_over = True
         error = TooManyTasks(
             f"no end after {self.program.max_tasks} tasks, {counts[family]} of them {family}: "
-            f"{me.in_words} sends one more ({control.here()}); raise max_tasks if it is meant to run longer"
+            f"{me.in_words} sends one more ({control.here()}); raise max_tasks if it is meant to "
+            f"run longer"
         )
         self.crashes.append(Crash(me.number, self.steps, error, "budget"))
         raise error
