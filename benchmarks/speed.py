@@ -20,7 +20,8 @@ from typing import Any
 
 import treadle
 from printing import print_measurements
-from treadle.actors import Actor, method, program
+from treadle.actors import Actor, method
+from treadle.actors import program as program_of_actors
 from treadle.core.program import Program as AnyProgram
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
@@ -199,11 +200,13 @@ class Master(Actor):
 
     @method
     async def boot(self, rounds: int) -> None:
+        """Let the workers begin."""
         for worker in self.workers:
             worker.part.send(self, rounds)
 
     @method
     async def add(self, x: int) -> None:
+        """Take an answer."""
         self.answers += 1
         self.sum += x
         if self.answers == len(self.workers):
@@ -216,6 +219,7 @@ class Worker(Actor):
 
     @method
     async def part(self, master: Master, rounds: int) -> None:
+        """Compute."""
         x = 1
         for _ in range(rounds):
             x = (3 * x + 1) % 7
@@ -223,10 +227,10 @@ class Worker(Actor):
 
     @method
     async def stop(self) -> None:
-        pass
+        """Hear that all is done."""
 
 
-@program
+@program_of_actors
 def workers(n: int, rounds: int) -> None:
     Master(tuple(Worker() for _ in range(n))).boot.send(rounds)
 
