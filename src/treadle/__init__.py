@@ -6,6 +6,7 @@ failing one or proves that there is none.
 Nothing is loaded before it is used: `import treadle` costs next to nothing.
 """
 
+import functools
 import importlib
 import sys
 from types import ModuleType
@@ -95,6 +96,7 @@ class _Package(ModuleType):
         """Ignore the package of that name."""
 
 
+@functools.cache
 def _explore() -> Any:
     return importlib.import_module("treadle.api").explore
 
