@@ -66,16 +66,16 @@ MUTANTS = [
     Mutant("a time-out does not depend on the messages it could have taken", "core/events.py",
            "            keys.update(dict.fromkeys(links.get(own, ())))\n", ""),
     Mutant("a race is not noticed", "core/happens_before.py",
-           "                    races.append(Race(event, index))\n"
+           "                    races.append(race_of(Race, (event, index)))\n"
            "                    known |= before[event]",
            "                    known |= before[event]"),
     Mutant("happens-before is not transitive", "core/happens_before.py",
-           "                    races.append(Race(event, index))\n"
+           "                    races.append(race_of(Race, (event, index)))\n"
            "                    known |= before[event]",
-           "                    races.append(Race(event, index))\n"
+           "                    races.append(race_of(Race, (event, index)))\n"
            "                    known |= 1 << event"),
     Mutant("a step does not happen after its process's last", "core/happens_before.py",
-           "                known = before[last]\n", "                known = 0\n"),
+           "known = before[last] if last >= 0 else self.past_of", "known = 0 if last >= 0 else self.past_of"),
     Mutant("a process does not happen after its creation", "core/happens_before.py",
            "base = before[creation] if creation >= 0 else 0", "base = 0"),
     Mutant("a join does not happen after the joined process", "core/happens_before.py",
@@ -106,7 +106,7 @@ MUTANTS = [
            "        dependent = conflicting(footprint, self.touched) & within & ~known\n",
            "        dependent = conflicting(footprint, self.touched) & ~known\n"),
     Mutant("processes blocked at the end are forgotten", "explore/probing.py",
-           "    for process, codes in run.blocked():", "    for process, codes in []:"),
+           "    for process, codes in blocked:", "    for process, codes in []:"),
     Mutant("only the whole of w is tried before a blocked step", "explore/probing.py",
            "                todo.append(smaller)\n", "                pass\n"),
     Mutant("writers of a condition are not candidates", "core/happens_before.py",
@@ -114,7 +114,8 @@ MUTANTS = [
            "            more: list[int] = []\n"),
     Mutant(
         "races of old events are never handled again", "explore/source_sets/optimal.py",
-        "since=0, is_planned", "since=self.search.shared, is_planned",
+        "since, self._unsettled = min(self._unsettled, self.search.shared), NEVER",
+        "since = self.search.shared",
     ),
     # Open steps
     Mutant("no step counts as open", "model/run.py",
@@ -129,8 +130,8 @@ MUTANTS = [
            "        self._next_sleep = self.search.trace.independent_of(footprint, sleep)\n",
            "        self._next_sleep = dict(sleep)\n"),
     Mutant("explored processes do not fall asleep", "explore/basic/backtracking.py",
-           "                if process not in sleep:\n",
-           "                if process != trace.processes[depth]:\n"),
+           "        return process not in self.sleep[depth]\n",
+           "        return process != self.search.trace.processes[depth]\n"),
     Mutant("source-DPOR adds no initial", "explore/basic/backtracking.py",
            "            backtrack.append(processes[0])\n",
            "            pass\n"),
@@ -154,7 +155,7 @@ MUTANTS = [
            "        if not sleep or planned.begins_with_any(sleep) in (True, False):\n"),
     Mutant(
         "insertion: steps on the way down are not taken off", "explore/source_sets/wakeup_tree.py",
-        "            left ^= own & -own\n", "",
+        "                left ^= first\n", "",
     ),
     Mutant("insertion: an independent step is no way down", "core/happens_before.py",
            "        return dependent & v or first\n",
@@ -163,13 +164,13 @@ MUTANTS = [
            "        return dependent & v or first\n",
            "        return 0\n"),
     Mutant("insertion: a leaf is extended", "explore/source_sets/wakeup_tree.py",
-           "        if not tree:\n"
-           "            return 0\n",
+           "    elif not branch.children:\n"
+           "        return 0\n",
            ""),
     Mutant(
         "what tells a leaf from a sibling is not kept", "explore/source_sets/wakeup_tree.py",
-        "                    w.keep_first_of(obstacles, left)\n",
-        "                    pass\n",
+        "                        w.keep_first_of(obstacles, left)\n",
+        "                        pass\n",
     ),
     Mutant("events that happen before e' are not kept", "explore/source_sets/optimal.py",
            "Planned(trace, v, trace.before[last] & v, last)",
@@ -182,8 +183,16 @@ MUTANTS = [
     Mutant("an event that comes after others is a weak initial", "core/happens_before.py",
            "        return dependent & v or first\n", "        return dependent & v\n"),
     Mutant("a process that sleeps before another step is redundant at once", "explore/source_sets/optimal.py",
-           "return step is trace.footprints[last] and trace.before[last] >> e + 1 == 1 << last - e - 1",
-           "return step is trace.footprints[last]"),
+           "            return trace.before[last] >> e + 1 == 1 << last - e - 1\n",
+           "            return True\n"),
+    Mutant("what makes a process a weak initial is settled", "explore/source_sets/planned.py",
+           "bool((self.keep | self.rests_on) & ~events)", "bool(self.keep & ~events)"),
+    Mutant("what makes a process no weak initial is settled", "explore/source_sets/planned.py",
+           "bool((self.keep | self.rests_on) & ~events)", "bool(self.rests_on & ~events)"),
+    Mutant("a step that is independent of all so far is settled", "explore/source_sets/wakeup_tree.py",
+           "rests_on |= first or EVERYTHING", "rests_on |= first"),
+    Mutant("a sleeper that is independent of all so far is settled", "explore/source_sets/planned.py",
+           "self.rests_on = own & -own or EVERYTHING", "self.rests_on = own & -own"),
     Mutant("a reversal forgets what is not after e", "explore/reversals.py",
            "        yield Reversal(e, everything_after(trace, e) & ~after[e], lasts)\n",
            "        yield Reversal(e, 0, lasts)\n"),

@@ -34,6 +34,13 @@ _OWN_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
         {"metavar": "TOKEN", "help": "run one test in exactly the interleaving of a failure"},
     ),
     (
+        "--treadle-report",
+        {
+            "metavar": "FILE",
+            "help": "write a report of each test, as FILE with the test's name before the suffix",
+        },
+    ),
+    (
         "--treadle-locals",
         {
             "action": "store_true",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import treadle
 import treadle.api  # now: the signature of `explore` shows the options of all front ends
 from counter_machine import Machine, MachineProgram, MachineRun, Machines
+from declared import kinds
 from treadle.core.events import Codes
 from treadle.core.front_end import FrontEnd
 from treadle.core.program import Ending, Program
@@ -23,7 +24,7 @@ from treadle.explore.basic.exhaustive import Exhaustive
 from treadle.explore.registry import ALGORITHMS
 from treadle.findings.database import Database
 from treadle.report.comparison import findings_of
-from treadle.session.front_ends import FRONT_ENDS, front_end_of, kinds
+from treadle.session.front_ends import FRONT_ENDS, front_end_of
 from treadle.session.memory import Memory
 from treadle.session.options import everything
 from treadle.session.session import opened

@@ -17,16 +17,19 @@ from treadle.core.errors import TreadleBug
 from treadle.core.events import Codes, Footprint, Mode, code
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
+from treadle.core.steps import Steps
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import stay
 from treadle.explore.context.dontdo import DontDoSets, inherited
+from treadle.explore.context.optimal_context import OptimalContext
 from treadle.explore.invariants import is_weak_initial, wrong_lengths
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.source_sets.optimal import Optimal
 from treadle.explore.source_sets.planned import Planned
+from treadle.explore.source_sets.source import Source
 from treadle.explore.source_sets.valid_tree import size, wrong_tree
-from treadle.explore.source_sets.wakeup_tree import Branch, Tree
+from treadle.explore.source_sets.wakeup_tree import Branch, Tree, WakeupTrees
 from treadle.explore.strategy import Algorithm
 from treadle.model import Program
 from treadle.papers import jacm17
@@ -106,9 +109,9 @@ def test_an_empty_dont_do_sequence_is_noticed() -> None:
     dnd = DontDoSets(inherited)
     dnd.pass_on(1)
     dnd.forbid(0, ((1, READ_X),))
-    assert list(dnd.violations()) == []
+    assert list(dnd.violations_after(0)) == []
     dnd.forbid(0, ())
-    assert list(dnd.violations()) == ["an empty don't-do sequence after 0 steps"]
+    assert list(dnd.violations_after(0)) == ["an empty don't-do sequence after 0 steps"]
 
 
 # Algorithms that break them
@@ -117,22 +120,28 @@ def test_an_empty_dont_do_sequence_is_noticed() -> None:
 class InsertsWhatIsDone(Optimal):
     """Does not look at sleep sets."""
 
-    def _is_redundant_at_once(self, e: int, last: int) -> bool:
+    def _try_at_once(self, e: int, last: int) -> bool:
         return False
 
-    def _reverse(self, e: int, v: int, last: int) -> None:
+    def _reverse(self, e: int, v: int, last: int) -> Planned:
         trace = self.search.trace
-        self.wut.insert(e, Planned(trace, v, trace.before[last] & v, last))
+        planned = Planned(trace, v, trace.before[last] & v, last)
+        self.wut.insert(e, planned)
+        return planned
 
 
 class KeepsTooLittle(Optimal):
     """Plans the second event and nothing else: not what tells it from what sleeps."""
 
-    def _reverse(self, e: int, v: int, last: int) -> None:
+    def _try_at_once(self, e: int, last: int) -> bool:
+        return False
+
+    def _reverse(self, e: int, v: int, last: int) -> Planned:
         planned = Planned(self.search.trace, v, 1 << last, last)
         if not planned.begins_with_any(self.sleep[e] or {}):
             planned.keep = 1 << last
             self.wut.insert(e, planned)
+        return planned
 
 
 class LosesCount(Optimal):
@@ -153,6 +162,66 @@ class SleepsTooLong(Optimal):
         return is_free
 
 
+class Meddling(WakeupTrees):
+    """Adds an empty branch wherever something is inserted."""
+
+    def insert(self, depth: int, w: Planned) -> None:
+        super().insert(depth, w)
+        tree = self.trees[depth]
+        assert tree is not None
+        tree.append(branch())
+
+    def mend(self) -> None:
+        for tree in self.trees:
+            for broken in [one for one in tree or [] if not one.processes]:
+                tree.remove(broken)  # type: ignore[union-attr]
+
+
+class BreaksTreesForAMoment(Optimal):
+    """Leaves wakeup trees as they should be when its analysis ends, but not before."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.wut = self.meddling = Meddling()
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        super().analyse(run, outcome)
+        self.meddling.mend()
+
+
+class BreaksPlansForAMoment(OptimalContext):
+    """The same with done sets and don't-do sets."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.wut = self.meddling = Meddling()
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        super().analyse(run, outcome)
+        self.meddling.mend()
+
+
+class ForbidsNothingForAMoment(OptimalContext):
+    """Forbids the empty sequence, and takes it back when its analysis ends."""
+
+    def forbid(self, e: int, sequence: Steps) -> None:
+        super().forbid(e, ())
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        super().analyse(run, outcome)
+        for dnd in self.dnd.sets:
+            if dnd:
+                dnd.clear()
+
+
+class SleepsAndRuns(Source):
+    """Puts a process to sleep that it is about to run."""
+
+    def executed(self, process: int, footprint: Footprint) -> None:
+        super().executed(process, footprint)
+        self.sleep[-1] = {**self.sleep[-1], process: footprint}
+
+
 @contextmanager
 def registered(algorithm: type[Algorithm]) -> Iterator[str]:
     """Add an algorithm to the registry for a while."""
@@ -164,13 +233,23 @@ def registered(algorithm: type[Algorithm]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "algorithm", [InsertsWhatIsDone, KeepsTooLittle, LosesCount, SleepsTooLong]
+    "algorithm",
+    [
+        InsertsWhatIsDone,
+        KeepsTooLittle,
+        LosesCount,
+        SleepsTooLong,
+        BreaksTreesForAMoment,
+        BreaksPlansForAMoment,
+        ForbidsNothingForAMoment,
+        SleepsAndRuns,
+    ],
 )
 def test_validation_stops_an_algorithm_that_breaks_an_invariant(
     algorithm: type[Algorithm],
 ) -> None:
     with registered(algorithm) as name, pytest.raises(TreadleBug):
-        explored(jacm17.lastzero(4), name)
+        assert [explored(program, name) for program in (jacm17.lastzero(4), jacm17.readers(3))]
 
 
 def test_nothing_is_validated_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

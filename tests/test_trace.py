@@ -19,6 +19,7 @@ from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.source_sets.planned import Planned
 from treadle.explore.source_sets.valid_tree import leaves
+from treadle.explore.source_sets.wakeup_tree import Branch, insert
 from treadle.model import Program
 
 Step = tuple[str, str]
@@ -523,6 +524,46 @@ def test_a_short_leaf_keeps_what_wakes_a_sleeping_process() -> None:
     planned = Planned(trace, 0b110, 0b100, 2)
     assert not planned.begins_with_any(asleep)
     assert planned.leaf() == [1, 2]
+
+
+RESTING: list[tuple[str, str, bool]] = [
+    ("q", "read x", False),  # an initial that was seen
+    ("s", "read z", True),  # an initial, but who knows what else comes before it
+    ("t", "read w", True),  # independent of all that there is so far
+    ("t", "write x", False),  # dependent with what was seen
+    ("t", "read y", True),  # dependent only with what came later
+]
+"""Steps, and whether it takes more than the events up to `e'` to tell if they come first."""
+
+
+def reversed_race() -> Planned:
+    """Return `v` of a race whose second event `e'` is not the last of the trace."""
+    trace, _ = trace_of(
+        ("p", "write x"), ("q", "read x"), ("r", "write y"), ("s", "read z"), ("t", "read w")
+    )
+    return Planned(trace, 0b01110, 0b00010, 1)
+
+
+@pytest.mark.parametrize(("process", "does", "more"), RESTING)
+def test_a_race_is_settled_if_the_events_up_to_it_say_who_begins(
+    process: str, does: str, more: bool
+) -> None:
+    planned = reversed_race()
+    vocabulary = planned.order.vocabulary
+    step = Footprint(codes_of(vocabulary, does))
+    planned.begins_with_any({vocabulary.process(process): step})
+    assert planned.rests_on_more_than(0b11) == more
+
+
+@pytest.mark.parametrize(("process", "does", "more"), RESTING)
+def test_a_race_is_settled_if_the_events_up_to_it_say_what_it_follows(
+    process: str, does: str, more: bool
+) -> None:
+    planned = reversed_race()
+    vocabulary = planned.order.vocabulary
+    step = Footprint(codes_of(vocabulary, does))
+    insert([Branch((vocabulary.process(process),), (step,), [])], planned)
+    assert planned.rests_on_more_than(0b11) == more
 
 
 def test_section_6_2_inserts_q_q_and_then_leaves_the_tree_as_it_is() -> None:

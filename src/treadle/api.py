@@ -113,10 +113,9 @@ def _settings(options: dict[str, object]) -> Settings:
     for name in options:
         if name in SURROUNDING:
             raise TreadleError(f"{name} is an option of `treadle.check`, settings and commands")
-    settings = Settings()
     if isinstance(options.get("algorithm"), _Unasked):
-        settings = settings.changed({"algorithm": options.pop("algorithm")})
-    return settings.changed(options, for_this_test=True)
+        del options["algorithm"]
+    return Settings().changed(options, for_this_test=True) if options else Settings()
 
 
 def replay(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import treadle
 from treadle.explore.source_sets.optimal import Optimal
@@ -35,6 +36,20 @@ def test_compare_with_budgets_too_small(call):
     assert status == 3
     assert "No algorithm covered the space" in out
     assert "optimal stopped by max_executions = 1" in out
+
+
+def test_compare_of_races_leaves_out_what_does_not_see_every_order(call):
+    seeing = [name for name, kind in treadle.ALGORITHMS.items() if kind.sees_every_order]
+    others = [name for name in treadle.ALGORITHMS if name not in seeing]
+    racy = "import threading\nbox = [0]\ndef add():\n    box[0] += 1\ndef test_it():\n"
+    racy += "    thread = threading.Thread(target=add)\n    thread.start()\n    add()\n"
+    racy += "    thread.join()\n"
+    Path("racy.py").write_text(racy)
+    status, out, err = call("compare", "racy.py::test_it", "--races", "--json")
+    assert (status, [row["algorithm"] for row in json.loads(out)["results"]]) == (1, seeing)
+    assert f"left out, as --races needs every order of steps: {', '.join(others)}\n" in err
+    status, _, err = call("compare", "racy.py::test_it", "--races", "--algorithm", others[0])
+    assert (status, "races=True needs an algorithm" in err) == (2, True)
 
 
 def test_compare_as_json(call):

@@ -192,7 +192,7 @@ def test_bare_accesses_of_a_run() -> None:
         trace.append(process, run.step(process))
     assert steps_of(run, trace) == [
         StepRecord("p", (Access("release", "a"),)),
-        StepRecord("q", (Access("acquire", "a"),)),
+        StepRecord("q", (Access("acquire", "a", held="a"),)),
         StepRecord("p", (Access("release", "b"),)),
         StepRecord("q", (Access("read", "a"),), error="AssertionError"),
     ]

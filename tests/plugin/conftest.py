@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-import treadle.plugin.session
-import treadle.plugin.summary  # noqa: F401 - once, or every run in this process imports it anew
+import treadle
 from running_pytest import WITHOUT_HYPOTHESIS, Run, write
+
+# A run in this process forgets what it was the first to import. The next one would import it anew,
+# beside what is loaded already: two of Treadle's modules of one name, each with a state of its own.
+for _module in pkgutil.walk_packages(treadle.__path__, "treadle."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
 
 
 @pytest.fixture(autouse=True)

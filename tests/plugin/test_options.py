@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -250,3 +251,48 @@ def test_all_failures(run: Run) -> None:
         """
     )
     assert summary_of(result)[0] == "test_it.py::test_it: failed after 4 executions: assertion"
+
+
+TWO = f"""
+{FAILS}
+
+@pytest.mark.treadle
+def test_other():
+    pass
+"""
+
+
+def test_reports_of_all_tests(run: Run, pytester: pytest.Pytester) -> None:
+    for origin in ("explored", "recorded by the first run"):
+        run(TWO, "--treadle-report=out.json").assert_outcomes(passed=1, failed=1)
+        failed = json.loads((pytester.path / "out-test_it.py-test_it.json").read_text())
+        assert failed["target"] == "test_it.py::test_it"
+        assert [failure["kind"] for failure in failed["failures"]] == ["assertion"], origin
+        assert failed["failures"][0]["trace"], origin
+    verified = json.loads((pytester.path / "out-test_it.py-test_other.json").read_text())
+    assert (verified["complete"], verified["failures"]) == (True, [])
+    token = failed["failures"][0]["token"]
+    run(FAILS, f"--treadle-replay={token}", "--treadle-report=again.md")
+    again = (pytester.path / "again-test_it.py-test_it.md").read_text()
+    assert f"pytest test_it.py::test_it --treadle-replay {token}" in again
+
+
+def test_a_report_has_all_failures_that_were_asked_for(run: Run, pytester: pytest.Pytester) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it():
+            counter = Counter()
+            run(counter.increment, counter.increment, counter.increment)
+            assert counter.value != 1
+            assert counter.value != 2, "two"
+        """
+    run(source, "--treadle-keep-going", "--treadle-report=out.json")
+    shown = json.loads((pytester.path / "out-test_it.py-test_it.json").read_text())
+    assert len(shown["failures"]) == 2
+    assert all(failure["token"] and failure["trace"] for failure in shown["failures"])
+
+
+def test_a_report_with_an_unknown_suffix_is_refused_at_once(run: Run) -> None:
+    result = run(FAILS, "--treadle-report=out.html")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*treadle: no report is written as 'out.html': choose *.md *"])

@@ -13,12 +13,10 @@ import pytest
 
 import treadle
 import treadle.report
-from counter_machine import Machines
 from racy_model import racy
 from treadle.core.result import Result
 from treadle.report.as_json import failure_as_dict, replayed_as_dict, result_as_dict
 from treadle.report.registry import REPORTS, report_for
-from treadle.session.front_ends import FRONT_ENDS, granularities, kinds
 from treadle.session.replaying import rerun
 
 SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
@@ -121,28 +119,6 @@ def test_a_format_that_somebody_adds(command_line: Call) -> None:
 
 def keys_of(name: str) -> set[str]:
     return set(SCHEMA["$defs"][name]["properties"])
-
-
-def test_kinds_and_granularities_are_those_of_the_front_ends() -> None:
-    properties = SCHEMA["$defs"]["failure"]["properties"]
-    assert tuple(properties["kind"]["enum"]) == kinds()
-    assert set(properties["granularity"]["enum"]) == set(granularities())
-    assert len(granularities()) == len(set(granularities()))
-
-
-def test_a_front_end_adds_kinds_and_granularities() -> None:
-    class Fine(Machines):
-        name, granularities = "fine", ("fine", "access", "")
-        kinds = ("lost", "race")
-
-    known = kinds(), granularities()
-    FRONT_ENDS.add("fine", Fine())
-    try:
-        assert kinds() == (*known[0], "lost")
-        assert granularities() == (*known[1], "fine")
-    finally:
-        FRONT_ENDS.remove("fine")
-    assert (kinds(), granularities()) == known
 
 
 def failed() -> Result:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import treadle.report
+from declared import granularities, kinds
 from report_samples import EMBRACE, LOST_UPDATE, text_of
 from treadle.core.records import WaitKind
 from treadle.core.result import Result
@@ -17,7 +18,6 @@ from treadle.report.text import (
     result_in_words,
     verdict_in_words,
 )
-from treadle.session.front_ends import granularities, kinds
 
 
 def result(**changes) -> Result:

@@ -18,7 +18,7 @@ import pytest
 import treadle
 from treadle.actors import Program
 from treadle.core.options import Directory, Flag, Names, Number, OneOf, Option
-from treadle.plugin.session import Session
+from treadle.plugin.session import PytestSession
 from treadle.session.front_ends import FRONT_ENDS
 from treadle.session.options import SURROUNDING, everything, exploring, running
 from treadle.session.settings import Settings, project_of
@@ -330,13 +330,13 @@ def test_a_project_says_where_failures_are_kept(
 def test_the_command_line_of_pytest(name: str, pytester: pytest.Pytester) -> None:
     option = ALL[name]
     given = words(option, right(option), "--treadle-")
-    settings = Session(pytester.parseconfig(*given))._settings({})
+    settings = PytestSession(pytester.parseconfig(*given))._settings({})
     assert getattr(settings, name) == right(option)
     if isinstance(option.values, Flag | Names):
         return
     given = words(option, wrong(option), "--treadle-")
     with pytest.raises((pytest.UsageError, treadle.TreadleError)) as caught:
-        Session(pytester.parseconfig(*given))
+        PytestSession(pytester.parseconfig(*given))
     assert name in str(caught.value) or option.flag in str(caught.value)
 
 
@@ -345,7 +345,7 @@ def test_every_flag_has_an_opposite_on_the_command_line_of_pytest(
 ) -> None:
     flags = [option for option in ALL.values() if isinstance(option.values, Flag | Directory)]
     given = [f"--treadle-{option.off_flag}" for option in flags]
-    settings = Session(pytester.parseconfig(*given))._settings({})
+    settings = PytestSession(pytester.parseconfig(*given))._settings({})
     for option in flags:
         assert not getattr(settings, option.name)
     assert "database" in {option.name for option in flags}

@@ -14,7 +14,7 @@ import treadle
 from counter_machine import Machine, MachineProgram, Machines
 from treadle.cli.options import given, takes
 from treadle.core.options import COUNT, COUNT_OR_NONE, FLAG, Either, OneOf, Option, declared_in
-from treadle.plugin.session import Session
+from treadle.plugin.session import PytestSession
 from treadle.session.front_ends import FRONT_ENDS
 from treadle.session.options import everything, running
 from treadle.session.settings import Settings, project_of
@@ -228,13 +228,13 @@ def test_on_a_command_line(arguments: list[str], found: dict[str, object]) -> No
 def test_on_the_command_line_of_pytest(
     argument: str, name: str, value: object, pytester: pytest.Pytester
 ) -> None:
-    settings = Session(pytester.parseconfig(argument))._settings({})
+    settings = PytestSession(pytester.parseconfig(argument))._settings({})
     assert getattr(settings, name) == value
 
 
 def test_mistakes_on_the_command_line_of_pytest(pytester: pytest.Pytester) -> None:
     with pytest.raises(treadle.TreadleError) as caught:
-        Session(pytester.parseconfig("--treadle-rank=best"))
+        PytestSession(pytester.parseconfig("--treadle-rank=best"))
     assert str(caught.value) == (
         "the command line: rank must be one of fifo, lifo, or a whole number above 0, not 'best'"
     )

@@ -137,6 +137,10 @@ def method(function: Any) -> Any:
     return function
 
 
+INITIAL: dict[type, Method[Any, Any, Any] | None] = {}
+"""The method `run` of classes, which is sent to new actors."""
+
+
 class ActorType(ABCMeta):
     """The class of actor classes: their functions are methods, and calling them makes actors."""
 
@@ -153,6 +157,8 @@ class ActorType(ABCMeta):
         }
         made = super().__new__(mcs, name, bases, {**namespace, **methods}, **options)
         made._take_over_mixins()
+        run = inspect.getattr_static(made, "run", None)
+        INITIAL[made] = run if isinstance(run, Method) else None
         HANDED_OVER.add(made)
         return made
 

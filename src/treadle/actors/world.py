@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.actors import control
-from treadle.actors.actor import CLOSED, Actor, Body, Method, body_of
+from treadle.actors.actor import CLOSED, INITIAL, Actor, Body, Method, body_of
 from treadle.actors.future import Future
 from treadle.actors.messages import copied
 from treadle.actors.state import result_of
@@ -98,7 +98,8 @@ class World(ABC):
         if not isinstance(actor, Actor) or body_of(actor).world is not self:
             control.refuse(f"{method.name} is sent to an actor of another execution: make it anew")
         method.check(args, kwargs)
-        args = copied(args, lambda: f"an argument of {method.name}")
+        if args:
+            args = copied(args, lambda: f"an argument of {method.name}")
         if kwargs:
             kwargs = copied(kwargs, lambda: f"an argument of {method.name}")
         me.sent += 1
@@ -139,8 +140,8 @@ class World(ABC):
             group = self._making[-1] if self._making else me.group
         else:
             group = Group(names)
-            args = copied(args, lambda: f"an argument of {kind}()")
-            kwargs = copied(kwargs, lambda: f"an argument of {kind}()")
+            if args or kwargs:
+                args, kwargs = copied((args, kwargs), lambda: f"an argument of {kind}()")
         actor: Actor = object.__new__(cls)
         body = Body(self, names, group, kind)
         set_attribute(actor, "_treadle_body", body)
@@ -154,9 +155,9 @@ class World(ABC):
             self._making.pop()
             set_attribute(actor, "__dict__", CLOSED)
         self.program.level.made(self, actor)
-        start = inspect.getattr_static(cls, "run", None)
-        if isinstance(start, Method):
-            self.send(me, actor, start, (), {})
+        initial = INITIAL[cls]
+        if initial is not None:
+            self.send(me, actor, initial, (), {})
         return actor
 
     def _refuse_here(self, what: str) -> None:

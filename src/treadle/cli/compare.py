@@ -16,7 +16,7 @@ from treadle.explore.registry import ALGORITHMS
 from treadle.report.colour import print_words
 from treadle.report.comparison import Comparison
 from treadle.report.live import LiveLine
-from treadle.session.session import SAMPLES, Session
+from treadle.session.session import SAMPLES, Session, is_sensible
 from treadle.session.settings import Settings
 
 _SAMPLING = frozenset(name for name, algorithm in ALGORITHMS.items() if not algorithm.covers)
@@ -64,7 +64,7 @@ def compare(
     interrupted = False
     try:
         with found.opened(settings) as session:
-            for name in algorithms or ALGORITHMS:
+            for name in algorithms or _sensible(settings):
                 results.append(_explore(session, name))
                 if as_json:
                     session.record(*results[-1].failures, explained=False)
@@ -76,6 +76,15 @@ def compare(
         click.echo(f"INTERRUPTED: {name} and what comes after it did not finish", err=True)
         return INTERRUPTED
     return _status(comparison)
+
+
+def _sensible(settings: Settings) -> list[str]:
+    """Return the algorithms that can be compared; say which cannot, and why."""
+    left_out = [name for name in ALGORITHMS if not is_sensible(ALGORITHMS[name], settings)]
+    if left_out:
+        names = ", ".join(left_out)
+        click.echo(f"left out, as --races needs every order of steps: {names}", err=True)
+    return [name for name in ALGORITHMS if name not in left_out]
 
 
 def _show(comparison: Comparison, *, as_json: bool) -> None:

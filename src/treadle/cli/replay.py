@@ -22,10 +22,9 @@ from treadle.cli.options import (
     target_argument,
 )
 from treadle.cli.post_mortem import debug
-from treadle.cli.reporting import write_report
+from treadle.cli.reporting import report_to
 from treadle.cli.showing import show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.core.result import Result
 from treadle.findings.replay import Replayed
 from treadle.report.as_json import replayed_as_dict
 from treadle.report.colour import print_words, renderable
@@ -84,26 +83,12 @@ def replay(
         replayed = rerun(found.test, schedule, recorded=recorded, explained=True, **given(options))
     _show(replayed, found, as_json=as_json, show_locals=show_locals)
     if report is not None:
-        write_report(report, found, _as_result(found, replayed))
+        report_to(report, found, replayed.as_result(found.name))
     if replayed.failure is None:
         return INCOMPLETE if replayed.able and replayed.is_same is None else VERIFIED
     if with_debugger:
         debug(replayed.failure)
     return FAILED
-
-
-def _as_result(target: Found, replayed: Replayed) -> Result:
-    """Return one execution as the result of an exploration, for a report."""
-    return Result(
-        target.name,
-        "replay",
-        failures=[replayed.failure] if replayed.failure is not None else [],
-        failing=int(replayed.failure is not None),
-        events=len(replayed.steps),
-        replayed=len(replayed.steps),
-        stopped_by="the end of the schedule",
-        notes=[str(replayed)] if str(replayed) else [],
-    )
 
 
 def _show(replayed: Replayed, target: Found, *, as_json: bool, show_locals: bool) -> None:

@@ -6,16 +6,11 @@ from pathlib import Path
 
 from treadle.cli.loading import Found
 from treadle.cli.showing import replay_line
-from treadle.core.errors import TreadleError
 from treadle.core.result import Result
-from treadle.report.registry import report_for
+from treadle.report.registry import write_report
 
 
-def write_report(file: Path, found: Found, result: Result) -> None:
-    """Write a report of a result."""
+def report_to(file: Path, found: Found, result: Result) -> None:
+    """Write a report of a result, with the commands that replay its failures."""
     replays = [replay_line(failure, found) for failure in result.failures]
-    text = report_for(file)(result, str(found), replays)
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise TreadleError(f"cannot write {file}: {error.strerror}") from error
+    write_report(file, result, str(found), replays)

@@ -24,7 +24,7 @@ from treadle.cli.options import (
     shrink_option,
     target_argument,
 )
-from treadle.cli.reporting import write_report
+from treadle.cli.reporting import report_to
 from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.cli.translation import with_method
@@ -107,7 +107,7 @@ def run(
             checked = _check(session, memory, live)
         _show(checked, found, as_json=as_json, quiet=quiet, show_locals=show_locals)
         if report is not None:
-            write_report(report, found, checked.result)
+            report_to(report, found, checked.result)
     except KeyboardInterrupt:
         click.echo(f"INTERRUPTED: {found}, {interruption_in_words(live)}", err=True)
         return INTERRUPTED

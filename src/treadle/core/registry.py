@@ -34,6 +34,8 @@ mean 'fraction'?)
     def __init__(self, kind: str) -> None:
         self.kind = kind
         """What the values are, in words: `algorithm`."""
+        self.changes = 0
+        """How often something was added or removed: what was worked out before may be outdated."""
         self._values: dict[str, Value | str] = {}
         self._summaries: dict[str, str] = {}
 
@@ -43,11 +45,13 @@ mean 'fraction'?)
             raise TreadleError(f"there is a {self.kind} {name!r} already: choose another name")
         self._values[name] = value
         self._summaries[name] = summary
+        self.changes += 1
 
     def remove(self, name: str) -> None:
         """Forget a value that was added."""
         self._refuse_unknown(name)
         del self._values[name], self._summaries[name]
+        self.changes += 1
 
     def summary(self, name: str) -> str:
         """Return the line that says what a value is, without loading it."""

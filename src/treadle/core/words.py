@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
-from treadle.core.events import Mode
+from treadle.core.events import Mode, Vocabulary, location_of, mode_of
 from treadle.core.failure import error_in_words, without_addresses
 from treadle.core.frames import Place, is_machinery, runs_tests
-from treadle.core.records import FrameRecord
+from treadle.core.records import Access, FrameRecord
 
 OPERATIONS = {
     Mode.READ: "read",
@@ -28,8 +28,19 @@ OPERATIONS = {
     Mode.JOIN: "join",
 }
 """Modes that stand for something that a program does, in words."""
+_HELD = (Mode.TAKE, Mode.SPARE)
+"""Modes of accesses by which a process gets hold of something."""
 
 _LONGEST = 40
+
+
+def access_in_words(access: int, vocabulary: Vocabulary, verb: str = "", value: str = "") -> Access:
+    """Return an access with the name of what it is about, a process or a location."""
+    mode, number = mode_of(access), location_of(access)
+    if mode in (Mode.SPAWN, Mode.JOIN):
+        return Access(OPERATIONS[mode], vocabulary.process_names[number])
+    name = vocabulary.location_names[number]
+    return Access(verb or OPERATIONS[mode], name, value, name if mode in _HELD else "")
 
 
 class _Unknown:

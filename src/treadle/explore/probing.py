@@ -26,10 +26,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from treadle.core.events import Codes, Footprint
-from treadle.core.happens_before import Trace, bits
+from treadle.core.happens_before import EVERYTHING, Trace, bits
 from treadle.core.program import CannotStepError, Program
 from treadle.core.result import Result
-from treadle.explore.reversals import EVERYTHING, Reversal, everything_after
+from treadle.explore.reversals import Reversal, everything_after
 
 _KEPT = 100_000
 

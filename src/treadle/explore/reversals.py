@@ -7,9 +7,10 @@ events are others when they come first, and of some only a run can tell (see `pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
-from treadle.core.happens_before import Altered, Race, Trace
+from treadle.core.happens_before import EVERYTHING, Altered, Race, Trace
 from treadle.core.program import Run
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ Closed = TypeVar("Closed", Race, Altered)
 _FEW = 4
 """Up to so many races' first events, `notdep(e, E)` of each is found on its own."""
 
-EVERYTHING = -1
-"""The mask of all events."""
 
-
-class Reversal(NamedTuple):
+@dataclass(slots=True)
+class Reversal:
     """A sequence `v = w.e'` to be explored after `pre(E, e)`, for each of some `e'`."""
 
     e: int
@@ -44,14 +43,14 @@ def reversals(
     run: Run | None,
     *,
     since: int,
-    is_planned: Callable[[int, int], bool] | None = None,
+    is_handled: Callable[[int, int], bool] | None = None,
 ) -> Iterator[Reversal]:
     """Analyse the new part of the trace; yield what its races ask to explore elsewhere.
 
     Races whose second event comes before the index `since` were handled in an earlier execution,
-    and those for which `is_planned` need nothing: both orders are explored. What probed steps do
-    may depend on the new part: they are judged in every execution. Who waits at the end of the run
-    races as well; without a run, nobody does.
+    and those for which `is_handled` need nothing more. What probed steps do may depend on the new
+    part: they are judged in every execution. Who waits at the end of the run races as well; without
+    a run, nobody does.
     """
     trace = search.trace
     search.count_checks()
@@ -60,7 +59,7 @@ def reversals(
     probing = bool(trace.undecided or blocked)
     by_first: dict[int, list[int]] = {}
     for e, last in _closed_since(trace.races, since):
-        if is_planned is None or not is_planned(e, last):
+        if is_handled is None or not is_handled(e, last):
             by_first.setdefault(e, []).append(last)
     altered = _closed_since(trace.altered, since)
     if not (by_first or altered or probing):

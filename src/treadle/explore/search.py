@@ -13,7 +13,7 @@ the algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 
 from treadle.core.errors import TreadleBug
 from treadle.core.program import CannotStepError, Program, Run
@@ -68,7 +68,7 @@ class Search:
         self.on_left_out: Callable[[int, int, str], None] | None = None
         """Told what is not explored: after how many steps, which process's step, and why."""
         self.is_validating = False
-        """Whether the algorithm's invariants are checked whenever something has changed."""
+        """Whether the algorithm's invariants are checked at every update, and between phases."""
 
     # The loop
 
@@ -104,7 +104,8 @@ class Search:
             if self.on_end is not None:
                 self.on_end(run, outcome)
             algorithm.analyse(run, outcome)
-            self._validate()
+            if self.is_validating:
+                self.validate(algorithm.violations())
             self._accounts.add(run, outcome, self.shared)
             run.close()
             if outcome == STEPS:
@@ -126,7 +127,8 @@ class Search:
                 return False
             self._meter.branched(shared)
             self.trace.truncate(shared)
-            self._validate()
+            if self.is_validating:
+                self.validate(algorithm.violations())
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
@@ -228,11 +230,10 @@ class Search:
         self.result.race_checks += pairs
         self.result.dependency_checks += pairs
 
-    def _validate(self) -> None:
+    def validate(self, violations: Iterable[str]) -> None:
         """Refuse to go on with sets and trees that are not what the papers say."""
-        if self.is_validating:
-            for violation in self.algorithm.violations():
-                raise TreadleBug(f"{self.result.algorithm}: {violation}")
+        for violation in violations:
+            raise TreadleBug(f"{self.result.algorithm}: {violation}")
 
 
 def _is_in_another_state(run: Run, state: object) -> bool:

@@ -10,6 +10,7 @@ from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Program, Run
 from treadle.core.records import FrameRecord, StepRecord
+from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
 from treadle.findings.database import RecordedStep
@@ -41,6 +42,19 @@ class Replayed:
         else:
             outcome = "The recorded failure did not show"
         return f"{outcome}{': ' if self.difference else '.'}{self.difference}"
+
+    def as_result(self, program: str) -> Result:
+        """Return one execution as the result of an exploration, for a report."""
+        return Result(
+            program,
+            "replay",
+            failures=[self.failure] if self.failure is not None else [],
+            failing=int(self.failure is not None),
+            events=len(self.steps),
+            replayed=len(self.steps),
+            stopped_by="the end of the schedule",
+            notes=[str(self)] if str(self) else [],
+        )
 
 
 def run_again(

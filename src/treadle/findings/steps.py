@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from treadle.core.events import Codes, Mode, Vocabulary, location_of, mode_of
+from treadle.core.events import mode_of
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
-from treadle.core.records import Access, StepRecord
-from treadle.core.words import OPERATIONS
+from treadle.core.records import StepRecord
+from treadle.core.words import OPERATIONS, access_in_words
 
 
 def steps_of(run: Run, trace: Trace) -> list[StepRecord]:
@@ -19,21 +19,13 @@ def steps_of(run: Run, trace: Trace) -> list[StepRecord]:
     return [
         StepRecord(
             names[process],
-            _accesses(codes, trace.vocabulary),
+            tuple(
+                access_in_words(access, trace.vocabulary)
+                for access in codes
+                if mode_of(access) in OPERATIONS
+            ),
             where=run.where(process),
             error=type(errors[index]).__name__ if index in errors else "",
         )
         for index, (process, codes) in enumerate(zip(trace.processes, trace.codes, strict=True))
     ]
-
-
-def _accesses(codes: Codes, vocabulary: Vocabulary) -> tuple[Access, ...]:
-    """Return accesses with the names of what they are about."""
-    found = []
-    for access in codes:
-        mode = mode_of(access)
-        if mode in OPERATIONS:
-            is_process = mode in (Mode.SPAWN, Mode.JOIN)
-            names = vocabulary.process_names if is_process else vocabulary.location_names
-            found.append(Access(OPERATIONS[mode], names[location_of(access)]))
-    return tuple(found)

@@ -21,8 +21,8 @@ from treadle.core.frames import (
 )
 from treadle.core.records import Access, FrameRecord, StepRecord
 from treadle.core.words import (
-    OPERATIONS,
     UNKNOWN,
+    access_in_words,
     brief,
     exception_in_words,
     frames_in_words,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from treadle.model.program import Program
 
 _SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
-_HELD = (Mode.TAKE, Mode.SPARE)
-"""Modes of accesses by which a process gets hold of something."""
+_WITHOUT_VALUE = (Mode.TAKE, Mode.GIVE, Mode.SPAWN, Mode.JOIN)
+"""Modes of accesses of which reports show no value."""
 
 
 class _DetailedLog(list[int]):
@@ -54,7 +54,7 @@ class _DetailedLog(list[int]):
         super().append(access)
         if mode_of(access) in _SILENT:
             return
-        self.note(self.run.access_in_words(mode_of(access), location_of(access)))
+        self.note(access_in_words(access, self.run.vocabulary, value=self.run.value_at(access)))
 
     def note(self, words: Access) -> None:
         """Take note of something that the model does now."""
@@ -134,14 +134,12 @@ class DetailedRun(ModelRun):
     ) -> list[FrameRecord]:
         return frames_in_words(self.name_of(process), stack, leaves_out=_is_kit, hidden=self._state)
 
-    def access_in_words(self, mode: Mode, location: int) -> Access:
-        """Return one access for a report, with the location's present value."""
-        if mode in (Mode.SPAWN, Mode.JOIN):
-            return Access(OPERATIONS[mode], self.name_of(location))
-        look_up = self._values.get(location)
-        value = "" if look_up is None or mode in (Mode.TAKE, Mode.GIVE) else brief(look_up())
-        name = self.location_name(location)
-        return Access(OPERATIONS[mode], name, value, name if mode in _HELD else "")
+    def value_at(self, access: int) -> str:
+        """Return the present value of the location of an access in words, if it has one."""
+        look_up = None
+        if mode_of(access) not in _WITHOUT_VALUE:
+            look_up = self._values.get(location_of(access))
+        return "" if look_up is None else brief(look_up())
 
     def log_call(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from treadle.core.decorated import called_plainly
@@ -48,6 +48,8 @@ class Checked:
     """The phase that pytest is to report the failure for."""
     skipped: BaseException | None = None
     """What every execution was skipped with."""
+    result: Result | None = None
+    """What was explored, if anything was."""
 
 
 class Check:
@@ -61,12 +63,15 @@ class Check:
         memory: Memory | None,
         listener: Listener | None,
         layout: Layout,
+        is_reported: bool = False,
     ) -> None:
         self._repeated = repeated
         self._settings = settings
         self._memory = memory
         self._listener = listener
         self._layout = layout
+        self._is_reported = is_reported
+        """Whether all failures of a result go into a file."""
         self._executions = Executions(repeated)
 
     def check(self) -> Checked:
@@ -103,24 +108,27 @@ class Check:
         """Try the failing interleavings of earlier runs."""
         if self._memory is None or self._memory.is_empty:
             return None
-        failure = self._memory.failure_of(session)
-        if failure is None:
+        result = self._memory.result_of(session)
+        if result is None:
             return None
-        return self._shown(session, Verdict.of_recorded(failure), failure)
+        failure = result.failures[0]
+        shown = self._shown(session, Verdict.of_recorded(failure), failure)
+        return replace(shown, result=result)
 
     def _explored(self, session: Session) -> Checked:
         result = session.explore(listener=self._listener)
         verdict = Verdict.of_result(result)
         if not result.failures:
-            return Checked(verdict, skipped=self._skipped(result))
+            return Checked(verdict, skipped=self._skipped(result), result=result)
         failure, remark = result.failures[0], ""
         if self._settings.shrink:
             shrunk = session.shrink(failure)
             failure = shrunk.failure
             if shrunk.after < shrunk.before:
                 remark = f"This interleaving was {shrunk}."
-        session.record(failure)
-        shown = self._shown(session, verdict, failure, remark)
+        result.failures[0] = failure
+        session.record(*(result.failures if self._is_reported else [failure]))
+        shown = replace(self._shown(session, verdict, failure, remark), result=result)
         if self._memory is not None:
             self._memory.keep(failure)
         return shown
@@ -133,9 +141,11 @@ class Check:
             if replayed.failure is not None:
                 session.record(replayed.failure)
                 verdict = Verdict.of_replay(replayed.failure)
-                return self._shown(session, verdict, replayed.failure, str(replayed))
+                shown = self._shown(session, verdict, replayed.failure, str(replayed))
+                return replace(shown, result=replayed.as_result(session.program.name))
             self._run(session, recipe, token, shown=True)
-        return Checked(Verdict.of_replay(None, str(replayed)))
+            result = replayed.as_result(session.program.name)
+        return Checked(Verdict.of_replay(None, str(replayed)), result=result)
 
     def _skipped(self, result: Result) -> BaseException | None:
         return self._executions.skipped if result.cut and not result.executions else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from treadle.core.decorated import ASKS_FOR
 from treadle.core.errors import TreadleError
 from treadle.core.failure import Failure
 from treadle.core.frames import users_part
+from treadle.core.result import Result
 from treadle.findings.database import Database
 from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
@@ -20,9 +23,17 @@ from treadle.plugin.coverage import advice_on_coverage
 from treadle.plugin.executions import SKIPS
 from treadle.plugin.layout import Layout
 from treadle.plugin.live import live_tail
-from treadle.plugin.longrepr import amend, found_of, not_covered, report_of, skipped_by_thread
+from treadle.plugin.longrepr import (
+    amend,
+    found_of,
+    not_covered,
+    replay_line,
+    report_of,
+    skipped_by_thread,
+)
 from treadle.plugin.repeated import RepeatedItem
 from treadle.plugin.tracebacks import cut_to_user
+from treadle.report.registry import report_for, write_report
 from treadle.session.front_ends import front_end_of
 from treadle.session.memory import Memory
 from treadle.session.options import everything
@@ -36,7 +47,7 @@ _CHECKED = pytest.StashKey[Checked]()
 def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
     """Make tests run under Treadle."""
     try:
-        session = Session(config)
+        session = PytestSession(config)
     except TreadleError as error:
         raise pytest.UsageError(f"treadle: {error}") from None
     if config.getoption("treadle_replay") is not None and len(items) > 1:
@@ -49,7 +60,7 @@ def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
         session.take_over(item)
 
 
-class Session:
+class PytestSession:
     """The part of the plugin that is there once a test is Treadle's."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -61,6 +72,10 @@ class Session:
             if (value := config.getoption(f"treadle_{name}")) is not None
         }
         self._profile: str | None = config.getoption("treadle_profile")
+        report: str | None = config.getoption("treadle_report")
+        self._report = config.invocation_params.dir / report if report else None
+        if self._report is not None:
+            report_for(self._report)  # so that an unknown suffix shows now
         self._running: RepeatedItem | None = None
         self._advice = advice_on_coverage()
         self._settings({})  # so that mistakes show now, once
@@ -97,6 +112,8 @@ class Session:
         finally:
             self._running = None
         item.stash[_CHECKED] = self._with_advice(checked)
+        if self._report is not None and checked.result is not None:
+            self._write_report(self._report, item, checked.result)
         if checked.skipped is not None:
             cut_to_user(checked.skipped)
             raise checked.skipped
@@ -126,9 +143,16 @@ class Session:
             memory=memory,
             listener=live_tail(self._config),
             layout=Layout.of(self._config),
+            is_reported=self._report is not None,
         )
         token = self._config.getoption("treadle_replay")
         return check.check() if token is None else check.replay(token)
+
+    def _write_report(self, file: Path, item: pytest.Function, result: Result) -> None:
+        """Write a test's report beside those of others: each has a file of its own."""
+        replays = [replay_line(failure.token, item) for failure in result.failures]
+        name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")
+        write_report(file.with_stem(f"{file.stem}-{name}"), result, item.nodeid, replays)
 
     def _with_advice(self, checked: Checked) -> Checked:
         """Add what concerns the whole session to the first verdict."""

@@ -22,15 +22,10 @@ class Cast:
         """The columns: one per process, or for several that share one."""
         self._labels = {wait.process: wait.label for wait in waits}
         self._labels = {record.process: record.label for record in records} | self._labels
+        self._lanes = {record.process: lane_of(record) for record in records}
+        in_columns = dict.fromkeys([*self.lanes, *self._labels])
         self._colours = {
-            process: _COLOURS[index % len(_COLOURS)] for index, process in enumerate(self._labels)
-        }
-        self._colours |= {
-            record.process: self._colours.setdefault(
-                record.lane, _COLOURS[self.lanes.index(record.lane) % len(_COLOURS)]
-            )
-            for record in records
-            if record.lane
+            name: _COLOURS[index % len(_COLOURS)] for index, name in enumerate(in_columns)
         }
 
     def label(self, process: str) -> str:
@@ -45,4 +40,4 @@ class Cast:
 
     def colour(self, process: str) -> str:
         """Return the colour of a process."""
-        return self._colours.get(process, "")
+        return self._colours.get(self._lanes.get(process, process), "")

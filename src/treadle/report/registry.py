@@ -27,3 +27,12 @@ def report_for(file: Path) -> Report:
         known = ", ".join(f"{suffix} ({REPORTS.summary(suffix)})" for suffix in REPORTS)
         raise TreadleError(f"no report is written as {file.name!r}: choose the suffix from {known}")
     return REPORTS[file.suffix]
+
+
+def write_report(file: Path, result: Result, target: str, replays: Sequence[str]) -> None:
+    """Write a report of a result in the format that the suffix names."""
+    text = report_for(file)(result, target, replays)
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise TreadleError(f"cannot write {file}: {error.strerror}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treadle.core.errors import TreadleError
-from treadle.core.failure import KINDS
 from treadle.core.front_end import FrontEnd
 from treadle.core.registry import Registry
 
@@ -57,15 +56,3 @@ def meant_in(variables: dict[str, object], module: str) -> list[str]:
 def front_end_of_file(suffix: str) -> FrontEnd | None:
     """Return the front end that reads files with a suffix, if there is one."""
     return next((one for one in _in_order() if suffix in one.suffixes), None)
-
-
-def kinds() -> tuple[str, ...]:
-    """Return all kinds of failures: the search's, and those of front ends."""
-    declared = [kind for front_end in FRONT_ENDS.values() for kind in front_end.kinds]
-    return tuple(dict.fromkeys([*KINDS, *declared]))
-
-
-def granularities() -> tuple[str, ...]:
-    """Return all granularities that front ends know."""
-    known = [name for front_end in FRONT_ENDS.values() for name in front_end.granularities]
-    return tuple(dict.fromkeys(known))

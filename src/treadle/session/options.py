@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple, TypedDict
 
 from treadle.actors.options import ActorOptions
-from treadle.core.front_end import FrontEnd
 from treadle.core.options import (
     COUNT,
     COUNT_OR_NONE,
@@ -112,22 +111,27 @@ SURROUNDING = declared_in(SurroundingOptions)
 
 def front_end_options() -> Mapping[str, Sequence[Option]]:
     """Return the options of front ends by name: one name may mean something else to another."""
-    return _all_options(tuple(FRONT_ENDS.values())).of_front_ends
+    return _all_options(FRONT_ENDS.changes).of_front_ends
 
 
 def running() -> Mapping[str, Option]:
     """Return the options that decide how a program runs: those of `treadle.replay`."""
-    return _all_options(tuple(FRONT_ENDS.values())).running
+    return _all_options(FRONT_ENDS.changes).running
 
 
 def exploring() -> Mapping[str, Option]:
     """Return the options of `treadle.explore`, the algorithm first."""
-    return _all_options(tuple(FRONT_ENDS.values())).exploring
+    return _all_options(FRONT_ENDS.changes).exploring
 
 
 def everything() -> Mapping[str, Option]:
     """Return all options that can be set for a test."""
-    return _all_options(tuple(FRONT_ENDS.values())).everything
+    return _all_options(FRONT_ENDS.changes).everything
+
+
+def defaults() -> Mapping[str, object]:
+    """Return what each option is if nobody sets it."""
+    return _all_options(FRONT_ENDS.changes).defaults
 
 
 class _Options(NamedTuple):
@@ -137,14 +141,19 @@ class _Options(NamedTuple):
     running: Mapping[str, Option]
     exploring: Mapping[str, Option]
     everything: Mapping[str, Option]
+    defaults: Mapping[str, object]
 
 
-@functools.cache
-def _all_options(front_ends: tuple[FrontEnd, ...]) -> _Options:
+@functools.lru_cache(maxsize=1)
+def _all_options(changes: int) -> _Options:
+    """Work the options out, anew after each change of the front ends."""
+    del changes
     of_front_ends: dict[str, list[Option]] = {}
-    for front_end in front_ends:
+    for front_end in FRONT_ENDS.values():
         for name, option in front_end.options.items():
             of_front_ends.setdefault(name, []).append(option)
     running = {name: merged(options) for name, options in of_front_ends.items()}
     exploring = {"algorithm": ALGORITHM, **SEARCH, **running}
-    return _Options(of_front_ends, running, exploring, {**exploring, **SURROUNDING})
+    everything = {**exploring, **SURROUNDING}
+    defaults = {name: option.default for name, option in everything.items()}
+    return _Options(of_front_ends, running, exploring, everything, defaults)

@@ -62,9 +62,14 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
         yield session
 
 
+def is_sensible(strategy: type[Algorithm], settings: Settings) -> bool:
+    """Tell whether an algorithm can do what is asked for: races are seen in every order or not."""
+    return strategy.sees_every_order or not settings.races
+
+
 def _refuse_combination(name: str, strategy: type[Algorithm], settings: Settings) -> None:
     """Refuse options that make no sense together."""
-    if settings.races and not strategy.sees_every_order:
+    if not is_sensible(strategy, settings):
         raise TreadleError(
             f"races=True needs an algorithm that sees every order, which {name} leaves out where "
             f"nobody can tell: use optimal"

@@ -20,14 +20,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import Option, find_option
 from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS
-from treadle.session.options import everything, front_end_options
+from treadle.session.options import defaults, everything, front_end_options
 
 PROFILE_VARIABLE = "TREADLE_PROFILE"
 """The environment variable that names a profile."""
@@ -52,14 +52,15 @@ class Settings:
     ) -> None:
         self._values = dict(values or {})
         """What was set; for all else there are defaults, perhaps others for each front end."""
-        self._known = everything()
         self.asked = asked
         """What was asked for this very test, so that it makes no sense if it is not for it."""
+        vars(self).update(defaults())
+        vars(self).update(self._values)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._known:  # not there yet while it is unpickled
-            raise AttributeError(name)
-        return self._values[name] if name in self._values else self._known[name].default
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Let type checkers know that options are attributes."""
 
     def changed(
         self, values: Mapping[str, object], where: str = "", *, for_this_test: bool = False
@@ -67,7 +68,7 @@ class Settings:
         """Return these settings with other values; `where` names their origin in errors."""
         where = f"{where}: " if where else ""
         read = {
-            name: find_option(self._known, name, where).read(value, where)
+            name: find_option(everything(), name, where).read(value, where)
             for name, value in values.items()
         }
         asked = self.asked.union(read) if for_this_test else self.asked
@@ -99,6 +100,8 @@ class Settings:
 
     def given_to(self, program: Program) -> Program:
         """Return a program with the options that were asked for this test; refuse others."""
+        if self.asked.isdisjoint(front_end_options()):
+            return program
         if program.front_end not in FRONT_ENDS:
             self._refuse_others({}, f"a {type(program).__name__}")
             return program

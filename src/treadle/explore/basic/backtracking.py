@@ -100,6 +100,8 @@ class Backtracking(Algorithm):
         for depth, process in enumerate(trace.processes):
             if process not in self.backtrack_sets[depth]:
                 yield f"a process outside of the backtrack set was explored after {depth} steps"
+            if process in self.sleep[depth]:
+                yield f"a sleeping process was explored after {depth} steps"
 
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""

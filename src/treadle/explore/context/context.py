@@ -52,6 +52,8 @@ class Context(Backtracking):
 
     def asleep(self) -> Container[int]:
         """Return the processes that the default schedule must not choose here."""
+        if not self._forbidden_here:
+            return self._next_sleep
         return {**self._next_sleep, **self._forbidden_here}
 
     def executed(self, process: int, footprint: Footprint) -> None:
@@ -105,7 +107,8 @@ class Context(Backtracking):
         """Tell whether a process is still to be explored; if it is forbidden, look behind it."""
         if process in self.sleep[depth]:
             return False
-        step = forbidden(self.dnd[depth]).get(process)
+        dnd = self.dnd[depth]
+        step = forbidden(dnd).get(process) if dnd else None
         if step is None:
             return True
         self.sleep[depth][process] = step

@@ -117,10 +117,10 @@ class DontDoSets:
         self._next = self.sets[depth] or []
         del self.sets[depth:], self._forbidden[depth:]
 
-    def violations(self) -> Iterator[str]:
-        """Yield which sets have sequences that nobody could follow."""
-        for depth, dnd in enumerate(self.sets):
-            if dnd is not None and not all(dnd):
-                yield f"an empty don't-do sequence after {depth} steps"
-            if forbidden(dnd or []) != (self._forbidden[depth] or {}):
-                yield f"what is forbidden after {depth} steps is not what the don't-do set says"
+    def violations_after(self, depth: int) -> Iterator[str]:
+        """Yield what is wrong with the set of a prefix: a sequence that nobody could follow."""
+        dnd = self.sets[depth] or []
+        if not all(dnd):
+            yield f"an empty don't-do sequence after {depth} steps"
+        if forbidden(dnd) != (self._forbidden[depth] or {}):
+            yield f"what is forbidden after {depth} steps is not what the don't-do set says"

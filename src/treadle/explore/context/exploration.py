@@ -21,7 +21,7 @@ from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep, lowest
 from treadle.core.program import CannotStepError, Run
 from treadle.core.result import Result
-from treadle.core.steps import Step
+from treadle.core.steps import Step, Steps
 from treadle.explore.context.done import Depends, DoneSets, depends_on_any
 from treadle.explore.context.dontdo import DontDoSets, Inherit, inherited
 from treadle.explore.context.planned_order import Imagined
@@ -214,6 +214,7 @@ class Exploration(Algorithm):
             ways = set(relied_on(self.wut.trees[e] or [], self.order, mask))
             self._reliance.add(e, Plan(v, keep, is_end_possible), ways)
         self.wut.insert(e, planned)
+        self._validate(e)
 
     def _keep_what_wakes(self, planned: PlannedInPart, start: int, e: int) -> None:
         """Keep what makes each process that is done no weak initial, unless it was taken before."""
@@ -256,11 +257,24 @@ class Exploration(Algorithm):
         yield from wrong_lengths(
             trace, stopped=stopped, wut=trees, done=self.done.sets, dnd=self.dnd.sets
         )
-        yield from self.dnd.violations()
-        for depth, tree in enumerate(trees):
-            for branch in tree or []:
-                if not branch.processes:
-                    yield f"an empty branch after {depth} steps"
+        for depth in range(len(trees)):
+            yield from self._violations_after(depth)
+
+    def forbid(self, e: int, sequence: Steps) -> None:
+        """Add a sequence to `dnd(pre(E, e))` (line 32)."""
+        self.dnd.forbid(e, sequence)
+        self._validate(e)
+
+    def _validate(self, e: int) -> None:
+        if self.search.is_validating:
+            self.search.validate(self._violations_after(e))
+
+    def _violations_after(self, depth: int) -> Iterator[str]:
+        """Yield what is wrong with what is kept for one prefix."""
+        yield from self.dnd.violations_after(depth)
+        for branch in self.wut.trees[depth] or []:
+            if not branch.processes:
+                yield f"an empty branch after {depth} steps"
 
     def report(self, result: Result) -> None:
         """Say how large the wakeup trees were."""

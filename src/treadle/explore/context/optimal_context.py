@@ -73,7 +73,7 @@ class ContextReversing(Reversing):
         dont = self.contexts.agree(reordering)
         if dont is not None:
             ance = self.exploration.steps(reordering.ance)
-            self.exploration.dnd.forbid(reordering.depth, (*ance, *dont))
+            self.exploration.forbid(reordering.depth, (*ance, *dont))
 
 
 class OptimalContext(Exploration):

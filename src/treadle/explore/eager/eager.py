@@ -258,7 +258,7 @@ class Eager(Algorithm):
         if len(self.sections) == 1 and all(self.in_plan) and not run.blocked():
             return
         shared = self.search.shared
-        for race in reversals(self.search, run, since=shared, is_planned=self._is_planned):
+        for race in reversals(self.search, run, since=shared, is_handled=self._is_planned):
             for last in race.lasts:
                 self._add_initial(race.e, last, race.upto(last))
 

@@ -57,22 +57,24 @@ class ObservedTrace(Trace):
     def _dependent_with(self, step: Footprint) -> int:
         return dependent_events(step, self.touched, self._overwriting)
 
-    def observers(self, e: int, last: int) -> list[int]:
+    def observers(self, race: Race) -> list[int]:
         """Return `observers(e, e', E)`: who looks at what both write; none if that does not matter.
 
         Of those that happen after another observer nothing more is to be learned.
         """
-        keys = self._observed.get(Race(e, last))
+        keys = self._observed.get(race)
         if keys is None:
             return []
         looking = 0
         for key in keys:
-            looking |= self._looking(key, last)
+            looking |= self._looking(key, race.second)
         return [event for event in bits(looking) if self.before[event] & looking == 1 << event]
 
-    def waiting(self, e: int, last: int) -> Step | None:
+    def waiting(self, race: Race) -> Step | None:
         """Return a process that waits and looks at what both write, as a step that reads it."""
-        keys = self._observed.get(Race(e, last), ())
+        if not self._waiting:
+            return None
+        keys = self._observed.get(race, ())
         return next((self._waiting[key] for key in keys if key in self._waiting), None)
 
     def await_end(self, blocked: Iterable[tuple[int, Codes]], *, is_stopped: bool) -> None:
@@ -92,10 +94,10 @@ class ObservedTrace(Trace):
             step = process, self._reads(locations)
             self._waiting.update((writer_key(location), step) for location in locations)
 
-    def look_in_vain(self, e: int, last: int, o: int) -> Step:
+    def look_in_vain(self, race: Race, o: int) -> Step:
         """Return an observer as a step that looks at what both write, and goes on waiting."""
         locations = self.vocabulary.awaited_locations(self.footprints[o])
-        locations.update(map(location_of_key, self._observed[Race(e, last)]))
+        locations.update(map(location_of_key, self._observed[race]))
         return self.processes[o], self._reads(locations)
 
     def _reads(self, locations: set[int]) -> Footprint:
@@ -170,9 +172,10 @@ class ObservedTrace(Trace):
         found: list[Race] = []
         while dependent:
             event = dependent.bit_length() - 1
-            found.append(Race(event, index))
+            race = Race(event, index)
+            found.append(race)
             if looked_at and not certain >> event & 1:
-                self._observed[Race(event, index)] = tuple(
+                self._observed[race] = tuple(
                     [key for key in looked_at if overwriting[key] >> event & 1]
                 )
             known |= before[event]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import bits
+from treadle.core.happens_before import Race, bits
 from treadle.core.program import Run
 from treadle.core.steps import Step
 from treadle.explore.context.exploration import Exploration
@@ -31,9 +31,9 @@ class ObservedRaces:
         """Return `notdep(e, E)`."""
         return everything_after(self.trace, e) & ~self.after[e]
 
-    def notobs(self, e: int, last: int, observers: list[int]) -> int:
+    def notobs(self, race: Race, observers: list[int]) -> int:
         """Return `notdep(e, E)` and `notobs(e, e', E)`: what does not come after an observer."""
-        mask = everything_after(self.trace, e) & ~(1 << last)
+        mask = everything_after(self.trace, race.first) & ~(1 << race.second)
         for o in observers:
             mask &= ~(self.after[o] | 1 << o)
         return mask
@@ -42,22 +42,23 @@ class ObservedRaces:
         """Return the events of a mask, and then `e'`."""
         return [*bits(w & ~(1 << last)), last]
 
-    def reverse(self, e: int, last: int, observers: list[int]) -> None:
+    def reverse(self, race: Race, observers: list[int]) -> None:
         """Plan `v`: the race reversed, and observed if it was (figure 5, lines 3 to 10)."""
+        e, last = race
         notdep, steps = self.notdep(e), self._exploration.steps
-        waiting = self.trace.waiting(e, last)
-        unobserving = self.notobs(e, last, observers)
-        if observers:
-            o, can_look = self.looking(e, last, unobserving, observers[-1])
-        elif waiting is not None:
-            o, can_look = waiting, False
-        else:
+        waiting = None if observers else self.trace.waiting(race)
+        if not observers and waiting is None:
             self._exploration.plan(e, steps(self.sequence(notdep, last)))
             return
+        unobserving = self.notobs(race, observers)
+        if waiting is not None:
+            o, can_look = waiting, False
+        else:
+            o, can_look = self.looking(race, unobserving, observers[-1])
         v = steps([*bits(notdep), last, e, *bits(unobserving & ~notdep)])
         self._exploration.plan(e, [*v, o], is_end_possible=can_look)
 
-    def looking(self, e: int, last: int, unobserving: int, o: int) -> tuple[Step, bool]:
+    def looking(self, race: Race, unobserving: int, o: int) -> tuple[Step, bool]:
         """Return what an observer does when the race is reversed, and whether it can do so.
 
         It cannot if its process waits for a value that is not there then. The race is observed all
@@ -66,11 +67,12 @@ class ObservedRaces:
         trace = self.trace
         if not trace.footprints[o].guarded:
             return (trace.processes[o], trace.footprints[o]), True
+        e, last = race
         ance = unobserving & trace.before[last]
         events = [*range(e), *bits(ance), last, e, *bits(unobserving & ~ance)]
         footprint = self._exploration.search.probes.probe(trace, events, trace.processes[o])
         if footprint is None:
-            return trace.look_in_vain(e, last, o), False
+            return trace.look_in_vain(race, o), False
         return (trace.processes[o], footprint), True
 
 

@@ -26,10 +26,11 @@ class ObservedReversing(Reversing):
         """Reverse the races of the execution that has just ended (figure 5)."""
         exploration = self.exploration
         races = ObservedRaces(exploration, run)
-        for e, last in races.found:
-            races.reverse(e, last, races.trace.observers(e, last))
-        for race in exploration.imagined(run, races.after):
-            exploration.plan(race.e, exploration.steps(races.sequence(race.w, race.lasts[0])))
+        for race in races.found:
+            races.reverse(race, races.trace.observers(race))
+        for imagined in exploration.imagined(run, races.after):
+            sequence = races.sequence(imagined.w, imagined.lasts[0])
+            exploration.plan(imagined.e, exploration.steps(sequence))
 
 
 class Observers(Exploration):

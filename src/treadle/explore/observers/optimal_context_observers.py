@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from treadle.core.events import Footprint, location_of_key
-from treadle.core.happens_before import Trace, bits
+from treadle.core.happens_before import Race, Trace, bits
 from treadle.core.program import Run
 from treadle.core.steps import Steps
 from treadle.explore.context.done import Depends
@@ -52,24 +52,23 @@ class ObservedContextReversing(Reversing):
         """Reverse the races of the trace (algorithm 2, `RaceDetection`)."""
         races = ObservedRaces(self.exploration, run)
         trace = races.trace
-        for e, last in races.found:
-            observers = trace.observers(e, last)
+        for race in races.found:
+            observers = trace.observers(race)
             if observers:
-                self._reverse_and_check(races, e, last, observers)
-            elif trace.waiting(e, last):
-                races.reverse(e, last, [])
+                self._reverse_and_check(races, race, observers)
+            elif trace.waiting(race):
+                races.reverse(race, [])
             else:
-                self.unobserved.reverse(e, last, races.notdep(e))
-        for race in self.exploration.imagined(run, races.after):
-            self.unobserved.reverse(race.e, race.lasts[0], race.w)
+                self.unobserved.reverse(*race, races.notdep(race.first))
+        for imagined in self.exploration.imagined(run, races.after):
+            self.unobserved.reverse(imagined.e, imagined.lasts[0], imagined.w)
 
-    def _reverse_and_check(
-        self, races: ObservedRaces, e: int, last: int, observers: list[int]
-    ) -> None:
+    def _reverse_and_check(self, races: ObservedRaces, race: Race, observers: list[int]) -> None:
         """Plan `v` with the last observer, and forbid it with all of them (lines 70 to 74)."""
         trace = races.trace
-        unobserving = races.notobs(e, last, observers)
-        end, can_look = races.looking(e, last, unobserving, observers[-1])
+        e, last = race
+        unobserving = races.notobs(race, observers)
+        end, can_look = races.looking(race, unobserving, observers[-1])
         both = 1 << e | 1 << last
         lookers = seen = 0
         for o in observers:

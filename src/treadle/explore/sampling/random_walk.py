@@ -17,8 +17,8 @@ from treadle.core.program import Run
 from treadle.explore.strategy import ENDED, Algorithm
 
 
-class RandomWalk(Algorithm):
-    """Independent executions, each step chosen uniformly at random."""
+class Sampling(Algorithm):
+    """Independent executions, for as long as somebody wants."""
 
     covers: ClassVar[bool] = False
 
@@ -29,12 +29,6 @@ class RandomWalk(Algorithm):
 
     def begin(self) -> None:
         """Prepare for one execution."""
-
-    def decide(self, run: Run, last: int) -> int:
-        """Choose any enabled process."""
-        del last
-        enabled = run.enabled()
-        return self.random.choice(enabled) if enabled else ENDED
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Take no note: executions are independent."""
@@ -54,7 +48,17 @@ class RandomWalk(Algorithm):
         return 0
 
 
-class Pct(RandomWalk):
+class RandomWalk(Sampling):
+    """Each step chosen uniformly at random."""
+
+    def decide(self, run: Run, last: int) -> int:
+        """Choose any enabled process."""
+        del last
+        enabled = run.enabled()
+        return self.random.choice(enabled) if enabled else ENDED
+
+
+class Pct(Sampling):
     """Random priorities with `depth - 1` random points at which they change."""
 
     def prepare(self) -> None:

@@ -10,13 +10,13 @@ large.
 
 from __future__ import annotations
 
-from treadle.core.happens_before import Sleep, Trace, bits, lowest
+from treadle.core.happens_before import EVERYTHING, Sleep, Trace, bits, lowest
 
 
 class Planned:
     """A sequence, as a mask of the events of a trace, and its short leaf."""
 
-    __slots__ = ("keep", "last", "left", "order")
+    __slots__ = ("keep", "last", "left", "order", "rests_on")
 
     def __init__(self, order: Trace, v: int, keep: int, last: int) -> None:
         self.order = order
@@ -27,6 +27,8 @@ class Planned:
         """The events of the short leaf, as far as they are known."""
         self.last = last
         """The event that comes after all others in the leaf, or `NONE`."""
+        self.rests_on = 0
+        """Events that make processes weak initials; what makes others none is in `keep`."""
 
     def begins_with_any(self, steps: Sleep) -> bool:
         """Tell whether one of some processes is a weak initial; if not, keep what tells so."""
@@ -34,6 +36,8 @@ class Planned:
         for process, step in steps.items():
             obstacles = order.obstacles(process, step, left)
             if not obstacles:
+                own = order.of_process[process] & left
+                self.rests_on = own & -own or EVERYTHING
                 return True
             if not obstacles & self.keep:
                 self.keep_first_of(obstacles, left)
@@ -42,6 +46,10 @@ class Planned:
     def keep_first_of(self, obstacles: int, left: int) -> None:
         """Keep the first of some events, with what happens before it."""
         self.keep |= self.order.before[lowest(obstacles)] & left
+
+    def rests_on_more_than(self, events: int) -> bool:
+        """Tell whether with no more than these events, something else might have been planned."""
+        return bool((self.keep | self.rests_on) & ~events)
 
     def leaf(self) -> list[int]:
         """Return the events that have to be planned behind the steps taken so far, in order."""

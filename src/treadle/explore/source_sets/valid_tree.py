@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from treadle.core.happens_before import Sleep, Trace
+from treadle.core.happens_before import Sleep
 from treadle.core.steps import Step, Steps
 from treadle.explore.invariants import is_weak_initial
 from treadle.explore.source_sets.wakeup_tree import Branch, Tree
@@ -27,22 +27,6 @@ def wrong_tree(tree: Tree, done: Sleep, way: Steps = ()) -> Iterator[str]:
                     yield f"{process} can begin {_named(leaf)} after {_named(way)}, and came before"
         yield from wrong_tree(branch.children, {}, (*way, *steps))
         earlier[steps[0][0]] = steps[0][1]
-
-
-def wrong_trees(
-    trace: Trace, trees: Sequence[Tree | None], done: Sequence[Sleep | None]
-) -> Iterator[str]:
-    """Yield where the tree of a prefix is no wakeup tree after what is done there.
-
-    The process that the execution goes on with counts as done: it came before what is still there.
-    """
-    for depth, tree in enumerate(trees):
-        if tree:
-            current = {}
-            if depth < len(trace):
-                current = {trace.processes[depth]: trace.footprints[depth]}
-            for violation in wrong_tree(tree, {**(done[depth] or {}), **current}):
-                yield f"{violation}, after {depth} steps"
 
 
 def leaves(branch: Branch) -> Iterator[Steps]:

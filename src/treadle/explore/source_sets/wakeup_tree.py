@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treadle.core.events import Footprint
+from treadle.core.happens_before import EVERYTHING
 from treadle.explore.source_sets.planned import Planned
 
 Tree = list["Branch"]
@@ -47,41 +48,48 @@ def insert(tree: Tree, w: Planned) -> int:
     Let `v` be the smallest sequence in the tree such that `v ~ w`. If `v` is a leaf, the tree stays
     as it is. Otherwise what `w` has beyond `v` is added behind `v`, after all that is there.
     """
-    while True:
-        branch, length = _smallest_consistent(tree, w)
-        if branch is None:
-            return _add_leaf(tree, w)
-        if length < len(branch.processes):
-            if not w.leaf():
-                return 0
-            branch.split(length)
-            return _add_leaf(branch.children, w)
-        tree = branch.children
-        if not tree:
+    branch, length = _smallest_consistent(tree, w)
+    if branch is None:
+        return _add_leaf(tree, w)
+    if length < len(branch.processes):
+        if not w.leaf():
             return 0
+        branch.split(length)
+    elif not branch.children:
+        return 0
+    return _add_leaf(branch.children, w)
 
 
 def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
-    """Return the first branch that begins consistent with `w`, and how many of its steps are.
+    """Return the last branch on the way to the smallest sequence `v ~ w`, and its steps in `v`.
 
-    They are taken off `w`. Of a step that is not, something is kept that tells so.
+    The steps of `v` are taken off `w`. Of steps that are not consistent with it, something is kept
+    that tells so.
     """
-    order, left = w.order, w.left
-    for branch in tree:
-        length = 0
-        for process in branch.processes:
-            obstacles = order.obstacles(process, branch.footprints[length], left)
-            if obstacles:
-                if not obstacles & w.keep:
-                    w.keep_first_of(obstacles, left)
+    order, left, rests_on = w.order, w.left, w.rests_on
+    end: Branch | None = None
+    length = 0
+    while end is None or length == len(end.processes):
+        for branch in tree:
+            taken = 0
+            for process in branch.processes:
+                obstacles = order.obstacles(process, branch.footprints[taken], left)
+                if obstacles:
+                    if not obstacles & w.keep:
+                        w.keep_first_of(obstacles, left)
+                    break
+                first = order.of_process[process] & left
+                first &= -first
+                left ^= first
+                rests_on |= first or EVERYTHING
+                taken += 1
+            if taken:
+                end, length, tree = branch, taken, branch.children
                 break
-            own = order.of_process[process] & left
-            left ^= own & -own
-            length += 1
-        if length:
-            w.left = left
-            return branch, length
-    return None, 0
+        else:
+            break
+    w.left, w.rests_on = left, rests_on
+    return end, length
 
 
 def _add_leaf(tree: Tree, w: Planned) -> int:

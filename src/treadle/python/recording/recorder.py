@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
-from treadle.core.events import Codes, Mode, Vocabulary, location_of, mode_of
+from treadle.core.events import Codes, Mode, Vocabulary, mode_of
 from treadle.core.frames import (
     Place,
     frames_of_traceback,
@@ -26,6 +26,7 @@ from treadle.core.words import (
     OPERATIONS,
     UNKNOWN,
     Said,
+    access_in_words,
     brief,
     exception_in_words,
     frames_in_words,
@@ -42,8 +43,6 @@ _VALUED = (Mode.READ, Mode.WRITE, Mode.STORE)
 """Modes of accesses to one value."""
 _SUMMARISED = (*_VALUED, Mode.ADD)
 """Modes of accesses, of several of which the first says enough."""
-_HELD = (Mode.TAKE, Mode.SPARE)
-"""Modes of accesses by which a process gets hold of something."""
 
 
 class CannotWaitNow(Exception):
@@ -226,15 +225,11 @@ class Recorder:
         if note is not None and all(mode_of(access) in _SUMMARISED for access in spoken):
             spoken = spoken[:1]
         for access in spoken:
-            mode = mode_of(access)
-            if mode in (Mode.SPAWN, Mode.JOIN):
-                yield Access(OPERATIONS[mode], self._vocabulary.process_names[location_of(access)])
-                continue
-            name = self._vocabulary.location_names[location_of(access)]
-            if note is None or mode not in _VALUED:
-                yield Access(OPERATIONS[mode], name, held=name if mode in _HELD else "")
+            if note is None or mode_of(access) not in _VALUED:
+                yield access_in_words(access, self._vocabulary)
             else:
-                yield Access(note.deed.verb or OPERATIONS[mode], name, self._value_of(note))
+                verb, value = note.deed.verb, self._value_of(note)
+                yield access_in_words(access, self._vocabulary, verb, value)
 
     # Words
 

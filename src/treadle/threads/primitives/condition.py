@@ -29,6 +29,7 @@ from treadle.threads.primitives.locks import (
     REAL_RLOCK,
     Lock,
     RLock,
+    Taking,
     check_arguments,
     model_of,
 )
@@ -134,36 +135,18 @@ class _TimedSignal(_Signal):
         return task.now + self._timeout
 
 
-class _Retake(Operation):
+class _Retake(Taking):
     """Take the lock again after a timed wait, and leave the line if nobody has notified it."""
 
-    __slots__ = ("_codes", "_lock")
-
-    kind = WaitKind.LOCK
+    __slots__ = ("_codes",)
 
     def __init__(self, lock: Lock | RLock, codes: Codes) -> None:
-        self._lock = lock
+        super().__init__(lock)
         self._codes = codes
-
-    def ready(self, task: Task) -> bool:
-        """Tell whether the lock is free."""
-        return self._lock.is_free_for(task)
 
     def pending(self, task: Task) -> Codes:
         """Return the acquisition."""
         return self._codes
-
-    def describe(self) -> str:
-        """Name the lock."""
-        return self._lock.label()
-
-    def holders(self) -> list[Task]:
-        """Return the lock's holder."""
-        return self._lock.holders()
-
-    def held(self) -> str:
-        """Name the lock."""
-        return self._lock.label()
 
 
 # Locations

@@ -333,7 +333,7 @@ def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None
         control.the_program().hand_out(self, "thread")
     if has_own_excepthook():  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
-    context = context_of(self)
+    context = context_of(self) if THREADS_HAVE_CONTEXT else None
     run = _run if context is None else functools.partial(context.run, _run)
     body, started = functools.partial(run, self), functools.partial(_note_started, self)
     start_task(me, body, started, codes, deed, about, detail)
