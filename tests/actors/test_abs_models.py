@@ -232,3 +232,16 @@ def test_readers_see_no_writer(tmp_path: Path) -> None:
 def test_a_writer_that_waits_for_no_reader(tmp_path: Path) -> None:
     wrong = explored(tmp_path, READERS.replace("!writing && readers == 0", "!writing"))
     assert {failure.kind for failure in wrong.failures} == {"assertion"}
+
+
+def test_a_writer_alone_changes_the_page(tmp_path: Path) -> None:
+    alone = READERS.replace("  page!read();\n", "").replace(
+        "page!write(1);",
+        """
+        await page!write(1);
+        Int content = await page!content();
+        assert (content == 1);
+        """,
+    )
+    result = explored(tmp_path, alone)
+    assert (result.executions, result.failing) == (1, 0)
