@@ -109,6 +109,6 @@ def test_names_that_are_not_there() -> None:
 
 
 def test_homes_are_those_of_what_is_public() -> None:
-    assert sorted([*treadle._HOME_OF, "model"]) == sorted(treadle.__all__)
+    assert sorted([*treadle._HOME_OF, "actors", "model"]) == sorted(treadle.__all__)
     assert treadle.ALGORITHMS is ALGORITHMS
     assert treadle.model is importlib.import_module("treadle.model")

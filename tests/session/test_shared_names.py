@@ -148,7 +148,7 @@ def test_what_is_the_others_is_refused_of_a_test(
 
 
 def test_what_a_project_sets_for_one_leaves_the_other_alone(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "lifo"\nloud = true\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nrank = "lifo"\nloud = true\n')
     settings = project_of(tmp_path).settings()
     assert settings.taken_by(Reds()) == {"rank": "lifo", "loud": True, "limit": 2}
     assert settings.taken_by(Blues()) == {"rank": 9, "loud": True, "limit": None}
@@ -159,7 +159,7 @@ def test_what_a_project_sets_for_one_leaves_the_other_alone(tmp_path: Path) -> N
 
 
 def test_what_neither_admits_is_refused_of_a_project(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "best"\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nrank = "best"\n')
     with pytest.raises(treadle.TreadleError, match="rank must be one of fifo, lifo, or a whole"):
         project_of(tmp_path).settings()
 
