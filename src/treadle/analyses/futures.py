@@ -28,7 +28,7 @@ from treadle.analyses.ir import (
 )
 
 Origin = int | str
-"""The position of a send, the name of a parameter, or, behind a `=`, where another value is from."""
+"""The position of a send, the name of a parameter, or, behind a `=`, of any other value."""
 
 _VALUE = "="
 ALL: Origin = "*"
