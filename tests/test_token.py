@@ -203,7 +203,7 @@ def test_prints_are_spread_over_long_schedules(length, stretch):
         run = program.start()
         for number in range(length):
             codes = run.step(0)
-            y = program.vocabulary.location("y", "y") << 4 | 1
+            y = code(program.vocabulary.location("y", "y"), Mode.WRITE)
             trace.append(0, (y,) if number == other_at else codes)
         run.close()
         return trace

@@ -56,7 +56,7 @@ class Result:
     scope: str = ""
     """What the verdict is limited to, in words: `for these packets`."""
     states: int | None = None
-    """Distinct states that were seen, if somebody counted them."""
+    """Nodes of the tree of executions, the root left out, if the front end counts them."""
 
     @property
     def ok(self) -> bool:

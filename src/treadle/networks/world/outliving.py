@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from treadle.core.fingerprint import freeze
 from treadle.core.words import place_in_words
-from treadle.model.fingerprint import freeze
 from treadle.networks.world.controller import Controller
 from treadle.networks.world.places import refuse
 
