@@ -32,8 +32,8 @@ ORDER = (
     "smt", "analyses", "symbolic", "findings", "model",
     "python", "python.runtime", "python.sharing", "python.accesses", "python.host",
     "python.instrument", "python.recording",
-    "threads.primitives", "threads", "tasks.primitives", "tasks", "actors", "networks",
-    "report", "session", "api", ASSEMBLY, "papers", "cli", "plugin", "web", "_treadle_pytest",
+    "threads.primitives", "threads", "tasks.primitives", "tasks", "actors", "networks.world",
+    "report", "session", "api", "networks", ASSEMBLY, "papers", "cli", "plugin", "web", "_treadle_pytest",
 )  # fmt: skip
 FRONT_ENDS = {"model", "threads", "tasks", "actors", "networks"}
 BUILT_ON = {("tasks", "threads"), ("networks", "model")}  # the only front ends that know another

@@ -1,7 +1,7 @@
 """Break each line that carries soundness or optimality, one at a time: some test must fail.
 
-Each mutant is a copy of `src/` with one piece of code replaced. The tests that are named by
-`TESTS` run against it and stop at the first failure; a mutant that survives them is listed, and
+Each mutant is a copy of `src/` with one piece of code replaced. Its own tests, or those that are
+named by `TESTS`, run against it and stop at the first failure; a mutant that survives them is listed, and
 the script ends with status 1. `python scripts/mutation.py --table` prints the list for
 docs/testing.md, `--only WORD` runs the mutants whose name contains the word.
 """
@@ -34,6 +34,9 @@ TESTS = [
     "tests/test_conditional.py",
     "tests/test_properties.py",
 ]
+STORED = ("tests/threads/test_stored.py",)
+HOLES = ("tests/threads/test_holes.py",)
+KEYS = ("tests/threads/test_keys.py",)
 TIMEOUT = 150
 
 
@@ -45,6 +48,8 @@ class Mutant:
     file: str
     old: str
     new: str
+    tests: tuple[str, ...] = ()
+    """What has to notice it, if not the tests of the core."""
 
     def apply(self, source: Path) -> None:
         """Make the change in a copy of `src`."""
@@ -211,6 +216,63 @@ MUTANTS = [
     Mutant("deadlocks are not reported", "explore/accounts.py",
            "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
+    # Threads: what C code stores
+    Mutant("elements that come one by one are not published", "python/accesses/streams.py",
+           "        self._table.hand_out(value, slots.hand_out)\n        hooks.say(", "        hooks.say(",
+           STORED),
+    Mutant("what an iterator passes on is not published", "python/accesses/streams.py",
+           "        found = _taken(values)\n    else:\n        return Stream",
+           "        return values\n    else:\n        return Stream", STORED),
+    Mutant("what is stored by keyword is not published", "python/accesses/streams.py",
+           "        table.hand_out(value, slots.hand_out, key)\n    return ready\n", "        pass\n    return ready\n",
+           STORED),
+    Mutant("what a slice is assigned is not published", "python/accesses/streams.py",
+           "        value = emptied(table, value)\n", "", STORED),
+    Mutant("what unknown C code stores is not published", "python/accesses/uninstrumented.py",
+           '            self._miss(found, f"{table.label}[...]")\n', "", STORED),
+    Mutant("what a factory makes is not published", "python/accesses/instruction_hooks.py",
+           "    table.hand_out(value, slots.hand_out, key)\n    codes = () if is_in_c", "    codes = () if is_in_c",
+           HOLES),
+    Mutant("a factory in Python is part of one step", "python/accesses/instruction_hooks.py",
+           "    is_in_c = _runs_no_code(factory)\n", "    is_in_c = True\n", HOLES),
+    Mutant("what a slot is set to is not published", "python/accesses/known_functions.py",
+           '        slots.hand_out(value, f"{published[id(obj)].label}.{descriptor.__name__}")\n', "", STORED),
+    Mutant("what an iterator remembers is not published", "python/accesses/iterate.py",
+           "                _publish_what_it_remembers(obj)\n", "                pass\n", HOLES),
+    Mutant("what a generator works with is its variables only", "python/sharing/children.py",
+           "    for item in gc.get_referents(value):  # cells, what it loops over, what it delegates to\n"
+           "        yield item, value.__name__\n", "", HOLES),
+    # Threads: holes of the rewriting
+    Mutant("operators under test yield what is new", "python/instrument/stack_origins.py",
+           "        return _UNKNOWN if found in self._anything else Origin(found)\n",
+           "        return Origin(found)\n", HOLES),
+    Mutant("nothing runs between loading a method and calling it", "python/instrument/direct_calls.py",
+           "                ran = position\n", "                pass\n", HOLES),
+    Mutant("methods that are replaced are loaded as they are", "python/instrument/direct_calls.py",
+           " or name in scope.class_names:\n", ":\n", HOLES),
+    Mutant("special methods are never replaced", "python/instrument/modules.py",
+           "any(map(is_special, class_names | stored & _OF_FUNCTIONS))", "False", HOLES),
+    Mutant("variables that are assigned by computed names are not learned", "python/instrument/modules.py",
+           "        self._late |= late\n", "", HOLES),
+    Mutant("names of executed code are nobody else's", "python/instrument/names.py",
+           "    if scope.is_executed:\n", "    if False:\n", HOLES),
+    Mutant("operators of libraries are not looked at", "python/sharing/shared.py",
+           "            self.note(*FOREIGN_OPERATORS)\n", "            pass\n", HOLES),
+    Mutant("what is called again and again is resolved once", "python/accesses/iterate.py",
+           "    return functools.partial(_call_late, function)\n", "    return slots.resolve(function)\n", HOLES),
+    Mutant("the state of objects in C is not read", "python/accesses/uninstrumented.py",
+           "        return IN_STATE\n", "        return PLAIN\n", HOLES),
+    Mutant("a class that is made is not known to its bases", "python/accesses/class_making.py",
+           "                reach.touch(table.writes[SUBCLASSES])\n", "                pass\n", HOLES),
+    # Threads: keys
+    Mutant("a key of a class under test is one of its own", "python/sharing/keys.py",
+           "    if kind.__hash__ is not object.__hash__:\n        return None\n", "", KEYS),
+    Mutant("a value of a library is a key of its own", "python/sharing/keys.py",
+           "    return key if kind.__module__ in _VALUES and _is_hashable(key) else _ANY\n",
+           "    return kind.__name__, repr(key)\n", KEYS),
+    Mutant("a subclass that says what is equal is like its base", "python/sharing/keys.py",
+           "            return _built_in(base, key) if is_like_base else _ANY\n",
+           "            return _built_in(base, key)\n", KEYS),
     # Forbidden steps
     Mutant("races of forbidden steps are not looked for", "explore/context/context.py",
            "for process, footprint in self._stopped.items():", "for process, footprint in ():"),
@@ -233,7 +295,7 @@ def is_killed(mutant: Mutant) -> tuple[bool, str, float]:
         mutant.apply(source)
         environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider",
-                   "-m", "not slow", *TESTS]  # fmt: skip
+                   "-m", "not slow and not minutes", *(mutant.tests or TESTS)]  # fmt: skip
         try:
             done = subprocess.run(
                 command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT

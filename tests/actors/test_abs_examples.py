@@ -75,6 +75,13 @@ def test_the_printed_translation_is_a_program_of_its_own(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", COUNTS)
+def test_the_translation_is_what_it_was(name: str) -> None:
+    """Whoever changes it on purpose: `treadle abs FILE.abs > tests/actors/translated/FILE.py`."""
+    known = (Path(__file__).parent / "translated" / f"{name}.py").read_text()
+    assert read_abs(FOLDER / f"{name}.abs").python_text() == known
+
+
+@pytest.mark.parametrize("name", COUNTS)
 def test_nothing_in_them_is_unknown(name: str) -> None:
     for program in (load(FOLDER / f"{name}.abs", "")[1], twin(name)):
         result = treadle.explore(program, stop_on_failure=False, dependency="field")

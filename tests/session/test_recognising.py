@@ -73,7 +73,8 @@ def test_what_nobody_explores(target: object) -> None:
         treadle.explore(target)  # type: ignore[arg-type]
     assert str(caught.value) == (
         f"cannot explore {type(target).__name__} objects: give a function without parameters that "
-        f"uses threads, or a treadle.actors.Program, or a treadle.model.Program"
+        f"uses threads, or a network (treadle.networks), or a treadle.actors.Program, or a "
+        f"treadle.model.Program"
     )
 
 

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import treadle
+
 
 def together(*bodies: Callable[[], Any]) -> None:
     """Run functions in threads of their own, and wait for them."""
@@ -14,3 +16,18 @@ def together(*bodies: Callable[[], Any]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def outcomes(program: Callable[[], Any], algorithm: str = "optimal") -> set[str]:
+    """Return what a program returns, in words, in the executions of an exploration.
+
+    Those in which Treadle learns what matters are none of these.
+    """
+
+    def test() -> None:
+        raise ValueError(repr(program()))
+
+    result = treadle.explore(test, algorithm, stop_on_failure=False, max_executions=2000)
+    assert result.complete, result
+    assert {failure.kind for failure in result.failures} == {"exception"}
+    return {failure.message.removeprefix("ValueError: ") for failure in result.failures}

@@ -37,6 +37,18 @@ class Crash:
     kind: str = ""
     """What sort of failure it is, if the front end declares one for it."""
 
+    @classmethod
+    def of(cls, process: int, step: int, exception: BaseException) -> Crash:
+        """Describe a process that ended with an exception, which may say of what kind it is."""
+        kind = exception.kind if isinstance(exception, Violation) else ""
+        return cls(process, step, exception, kind)
+
+
+class Violation(AssertionError):
+    """A property that does not hold: derived classes say what kind of failure that is."""
+
+    kind: ClassVar[str] = ""
+
 
 @dataclass(slots=True)
 class Ending:
@@ -244,6 +256,8 @@ class Program(ABC):
     """Whether runs end where their fate is sealed, with steps left that others might need."""
     counts_states: ClassVar[bool] = False
     """Whether results say how many states the tree of executions has."""
+    scope: ClassVar[str] = ""
+    """What a verdict is limited to, in words: `for these packets`."""
     returned: object = None
     """What a function returned that was tried out: perhaps the program that is really meant."""
 

@@ -40,7 +40,9 @@ class StepRecord:
     label: str = ""
     """What the program calls the process, if it has a name of its own: that of a thread."""
     then: str = ""
-    """What comes next for the process: empty if it can go on, or `waits` or `ends`."""
+    """What comes next for the process: empty if it can go on, or `waits` or `ends`.
+
+    Nothing is said of it if it is `over`: a message that was handled."""
     lane: str = ""
     """What its column is headed by, if several processes share one: an actor, a node."""
 

@@ -51,6 +51,8 @@ class Result:
     """What else users should know, in words."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
+    scope: str = ""
+    """What the verdict is limited to, in words: `for these packets`."""
     states: int | None = None
     """Nodes of the tree of executions, the root left out, if the front end counts them."""
 

@@ -56,7 +56,7 @@ class Search:
         self._stop_on_failure = stop_on_failure
         self.shared = 0
         """How many steps the current execution shares with the one before."""
-        self.result = Result(program.name, name)
+        self.result = Result(program.name, name, scope=program.scope)
         self.probes = Probes(program, self.result)
         self._accounts = Accounts(program, self.trace, self.result, races=races)
         self._meter = Meter(self.result, self.trace, listener)

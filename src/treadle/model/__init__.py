@@ -2,6 +2,7 @@
 
 from treadle.model.mailbox import TIMEOUT, Mailbox
 from treadle.model.program import Program
+from treadle.model.rules import Rules
 from treadle.model.state import Counter, Handle, State
 from treadle.model.sync import Condition, Lock, RLock, Semaphore
 
@@ -14,6 +15,7 @@ __all__ = [
     "Mailbox",
     "Program",
     "RLock",
+    "Rules",
     "Semaphore",
     "State",
 ]

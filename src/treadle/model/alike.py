@@ -26,6 +26,8 @@ _BY_TEXT = frozenset({float, complex, range})
 _ITERATORS: frozenset[type[Any]] = frozenset(
     {type(iter(())), type(iter("")), type(iter(range(0))), type(iter("é"))}
 )
+_KIT = ("treadle.model.", "treadle.networks.")
+"""Where the classes of shared objects are: the kit's own, and what is built on it."""
 _SAME = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum)
 """What is compared by identity: created once, before the executions, or equal to nothing."""
 
@@ -81,7 +83,7 @@ def alike(value: Any, seen: _Seen | None = None) -> object:
 
 def _is_of_the_kit(kind: type) -> bool:
     """Tell whether a class is Treadle's: its objects are created once, under the same names."""
-    return kind.__module__.startswith("treadle.model.") and hasattr(kind, "fingerprint_of")
+    return kind.__module__.startswith(_KIT) and hasattr(kind, "fingerprint_of")
 
 
 def _content(value: Any, seen: _Seen) -> object:

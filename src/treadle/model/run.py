@@ -95,7 +95,7 @@ class ModelRun(Run):
         except (TreadleError, CannotStepError):
             raise
         except (Exception, SystemExit) as error:
-            self.crashes.append(Crash(process, self._steps, error))
+            self.crashes.append(Crash.of(process, self._steps, error))
             del self._alive[process]
             self._note_yielded(process, None)
         else:
@@ -182,7 +182,7 @@ class ModelRun(Run):
                 except (TreadleError, CannotStepError):
                     raise
                 except (Exception, SystemExit) as error:
-                    self.crashes.append(Crash(process, self._steps, error))
+                    self.crashes.append(Crash.of(process, self._steps, error))
                     del alive[process]
                     self._note_yielded(process, None)
                 else:
@@ -273,8 +273,7 @@ class ModelRun(Run):
         if parent < 0:
             raise TreadleError(TOUCHED_OUTSIDE)
         index = self._children[parent] = self._children.get(parent, 0) + 1
-        path = f"{self.name_of(parent)}.{index}"
-        number = self.vocabulary.process(f"{path}:{name}" if name else path)
+        number = self.vocabulary.process(self.child_name(parent, index, name))
         if number in self._created():
             raise TreadleError(
                 f"two processes are called {self.name_of(number)!r}, which is how the first ones "
@@ -290,6 +289,11 @@ class ModelRun(Run):
             self._daemons = self._daemons | {number}
         self.append(code(number, Mode.SPAWN))
         return Handle(number, self.name_of(number))
+
+    def child_name(self, parent: int, index: int, name: str) -> str:
+        """Return the name of a process that another one spawns: its path, and what it is called."""
+        path = f"{self.name_of(parent)}.{index}"
+        return f"{path}:{name}" if name else path
 
     def _begin(
         self,

@@ -18,8 +18,10 @@ class Benchmark:
 
     name: str
     make: Callable[[int], Program]
-    classes: Callable[[int], int]
-    """The exact number of happens-before classes: what algorithms that see each order complete."""
+    classes: Callable[[int], int | None]
+    """The exact number of happens-before classes: what algorithms that see each order complete.
+
+    None if nobody has counted them."""
     largest: int | None = None
     """The largest parameter for which the program is defined."""
     fewer: Mapping[str, Callable[[int], int]] = field(default_factory=dict)
@@ -87,8 +89,8 @@ class Row:
         return f"{self.benchmark.name}({self.n})"
 
     @property
-    def expected(self) -> int:
-        """The exact number of classes: the paper's, or the closed form."""
+    def expected(self) -> int | None:
+        """The exact number of classes: the paper's, or the closed form; None: nobody knows."""
         optimal = self.printed.get("optimal", Printed()).explored
         return self.benchmark.classes(self.n) if optimal is None else optimal
 

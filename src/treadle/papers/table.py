@@ -174,7 +174,9 @@ def _executions(cell: MeasuredRow) -> str:
 
 
 def _their_blocked(row: Row, printed: Printed) -> str:
-    return _number(None if printed.explored is None else printed.explored - row.expected)
+    if printed.explored is None or row.expected is None:
+        return _number(None)
+    return _number(printed.explored - row.expected)
 
 
 _COLUMNS = {

@@ -203,7 +203,8 @@ class _Table:
             record.where,
         )
         lines: list[Span] = []
-        if record.lane and (before is None or before.process != record.process):
+        is_other = before is None or before.process != record.process
+        if record.lane and record.lane != record.label and is_other:
             lines.append((cut(printable(f"{record.label or record.process}:"), width), colour))
         source = printable(record.source)
         if source and not is_known:
@@ -221,6 +222,8 @@ class _Table:
         record, dash = self._records[index], self._marks.dash
         is_last = index + 1 == len(self._records)
         if not is_last and self._records[index + 1].process == record.process:
+            return []
+        if record.then == "over":
             return []
         if record.then:
             return [f"({record.then})"] if not record.error else []

@@ -31,9 +31,10 @@ def verdict_in_words(result: Result, *, target: str = "") -> str:
 def _reason(result: Result) -> str:
     if result.failures:
         return ", ".join(f"{count} {kind}" for kind, count in result.failure_kinds.items())
+    scope = f" {result.scope}" if result.scope else ""
     if result.complete:
-        return "no interleaving fails"
-    return f"no failure found before {result.stopped_by or 'the search ended'}"
+        return f"no interleaving fails{scope}"
+    return f"no failure found{scope} before {result.stopped_by or 'the search ended'}"
 
 
 def result_in_words(result: Result, *, target: str = "") -> str:

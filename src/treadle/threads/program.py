@@ -201,6 +201,7 @@ class ThreadProgram(Program):
         self.scheduler.reset()
         self._record(detail)
         self.shared.reset()
+        self._instrumentation.adapt()
         self._instrumentation.publish()
         self._run = run = ThreadRun(self)
         self.returned = None

@@ -10,14 +10,17 @@ and gets something published is taken to write all of it (the safe default).
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import operator
 import re
+import string
 import sys
 import types
 import weakref
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from types import FunctionType, MethodType
 from typing import Any
@@ -25,11 +28,13 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
+    class_making,
     generators,
     iterate,
     known_functions,
     lru_caches,
     stand_ins,
+    streams,
     uninstrumented,
 )
 from treadle.python.accesses import (
@@ -44,7 +49,10 @@ from treadle.python.accesses.container_methods import (
 )
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
+    CLASS_METHODS,
     CLASSES,
+    DESCRIPTOR_METHODS,
+    DESCRIPTORS,
     FUNCTIONS,
     LIBRARY,
     PURE_METHODS,
@@ -93,6 +101,8 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
+"""Classes whose methods change nothing."""
 _VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
 """Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
@@ -167,18 +177,32 @@ def _of_object(function: Any, owner: Any) -> Any:
     kind = type(owner)
     table = published.get(id(owner))
     if issubclass(kind, type):
+        if function.__name__ == class_making.SUBCLASSES:
+            return functools.partial(class_making.subclasses_of, owner)
         return _of_class_method(function)
     if table is None:
         return _of_private(function, kind)
     if isinstance(table, ContainerTable):
         return functools.partial(_on_container, function, owner, table)
-    if is_immutable(kind):
+    if is_immutable(kind) or (
+        issubclass(kind, _CONSTANT) and function.__name__ not in ATTRIBUTE_METHODS
+    ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
         return function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
+
+
+def _of_method_wrapper(function: Any, owner: Any) -> Any:
+    """Return what to call instead of a special method in C that is bound to an object."""
+    if issubclass(type(owner), type):
+        of_class = CLASS_METHODS.get(function.__name__)
+        return function if of_class is None else functools.partial(of_class, owner)
+    if issubclass(type(owner), DESCRIPTORS) and function.__name__ in DESCRIPTOR_METHODS:
+        return functools.partial(DESCRIPTOR_METHODS[function.__name__], owner)
+    return _of_object(function, owner)
 
 
 def _of_private(function: Any, kind: type) -> Any:
@@ -192,7 +216,8 @@ def _of_private(function: Any, kind: type) -> Any:
         return functools.partial(_read_arguments, function)
     if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
         return function
-    if name.endswith("into"):
+    is_of_library = kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+    if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
 
@@ -272,6 +297,7 @@ def _of_instance(function: Any) -> Any:
 
 
 def _of_partial(function: Any) -> Any:
+    say(known_functions.keywords_read(function))
     inner = resolve(function.func)
     if inner is function.func:
         return function
@@ -286,6 +312,13 @@ def _of_reader(function: Any) -> Any:
     return functools.partial(read_everything, function)
 
 
+def _get_items(getter: Any, *args: Any) -> Any:
+    """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
+    for obj in args:
+        hooks.make_defaults(obj, getter.__reduce__()[1])
+    return read_everything(getter, *args)
+
+
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
     table = published.get(id(function))
@@ -297,10 +330,10 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodDescriptorType: _of_descriptor,
     types.WrapperDescriptorType: _of_descriptor,
     types.ClassMethodDescriptorType: lambda function: function,
-    types.MethodWrapperType: lambda function: _of_object(function, function.__self__),
+    types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: function,
-    operator.itemgetter: _of_reader,
+    operator.itemgetter: lambda function: functools.partial(_get_items, function),
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
     type(functools.lru_cache(int)): _of_cache,
@@ -327,22 +360,45 @@ def _on_container(
     if name == "__iter__":
         return iterate.iterator_of(owner)
     known_functions.resolve_key(kwargs)
-    arguments = [*args, *kwargs.values()]
+    args = _to_store(owner, table, name, args, kwargs)
     publish_arguments(table, name, args, kwargs)
-    read = _contents(arguments, goes_through=name in READING_ARGUMENTS)
-    codes = (*codes_of_method(table, name, args, kwargs), *read)
+    codes = _codes_of_call(table, name, args, kwargs)
     is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
     call: MethodCall = (name, args, kwargs)
     if is_looking and "key" not in kwargs and not _are_atoms(args):
         hooks.look_into((owner, *args), codes, METHOD, table.label, call)
     else:
         say(codes, METHOD, table.label, call)
+    if name in ("__getitem__", "__missing__") and issubclass(type(owner), defaultdict) and args:
+        hooks.make_default(owner, args[0], table)
+        function = owner.__getitem__
     result = function(*args, **kwargs)
     if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
         slots.on_return(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
+
+
+def _to_store(
+    owner: Any, table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Return the arguments of a method of a published container, ready to be stored there."""
+    if name in streams.TAKING:
+        return streams.all_to_store(owner, table, args, kwargs)
+    if name in streams.EMPTYING or (name == "__setitem__" and args and type(args[0]) is slice):
+        return (*args[:-1], *(streams.emptied(table, value) for value in args[-1:]))
+    return args
+
+
+def _codes_of_call(
+    table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Codes:
+    """Return what the call of a method of a published container touches before it calls back."""
+    if name != "__init__" and any(type(value) is streams.Stream for value in args):
+        return ()
+    read = _contents([*args, *kwargs.values()], goes_through=name in READING_ARGUMENTS)
+    return (*codes_of_method(table, name, args, kwargs), *read)
 
 
 def _are_atoms(values: tuple[Any, ...]) -> bool:
@@ -355,16 +411,16 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__name__", "")
     if name in ATTRIBUTE_METHODS:
         return ATTRIBUTE_METHODS[name](owner, *args)
-    if name in PURE_METHODS:
+    is_pure = name != "__init__" or type(owner).__init__ is object.__init__
+    if name in PURE_METHODS and is_pure:
         return function(*args, **kwargs)
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    if is_foreign(type(owner)):
-        hooks.run_foreign(PLAIN, owner, args)
-    else:
-        _hand_out_all(args, table.label)
-        say((state_of(table),))
+    if is_foreign(type(owner)) or not is_pure:
+        return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
+    _hand_out_all(args, table.label)
+    say((state_of(table),))
     return function(*args, **kwargs)
 
 
@@ -383,6 +439,10 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     known_functions.resolve_key(kwargs)
     name = function.__name__
     if name in ("format", "format_map"):
+        if name == "format_map":
+            fields = (field for _, field, *_ in string.Formatter().parse(function.__self__))
+            for obj in args:
+                hooks.make_defaults(obj, filter(None, fields))
         names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
         hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
     elif name == "join":
@@ -495,27 +555,43 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
 # What goes through its arguments one by one, and may call C functions
 
 
-_CALLING = (
-    map, filter, functools.reduce, itertools.starmap, itertools.filterfalse, itertools.takewhile,
-    itertools.dropwhile,
-)  # fmt: skip
-"""What calls its first argument for each element; None stands for `bool`."""
+_FILTERS = (filter, itertools.filterfalse)
+_CALLING: dict[Any, int] = {
+    **dict.fromkeys(
+        (map, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile), 0
+    ),
+    **dict.fromkeys(_FILTERS, 0),
+    **dict.fromkeys((itertools.accumulate, itertools.groupby), 1),
+}
+"""Which argument is called for each element; for a filter, None stands for `bool`."""
 
 
 def _lazy(function: Any) -> Function:
     """Stand for something that goes through its arguments one by one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        ready = [iterate.lazily(value) if id(value) in published else value for value in args]
-        if ready and function in _CALLING:
-            ready[0] = known_functions.truth if args[0] is None else resolve(args[0])
+        ready = list(args)
+        for place, value in enumerate(args):
+            if id(value) in published and (function is not functools.reduce or place == 1):
+                ready[place] = iterate.lazily(value)
+        at = _CALLING.get(function, len(ready))
+        if at < len(ready):
+            if args[at] is not None:
+                ready[at] = iterate.called_late(args[at])
+            elif function in _FILTERS:
+                ready[at] = known_functions.truth
+        for name in ("func", "key"):
+            if kwargs.get(name) is not None:
+                kwargs[name] = iterate.called_late(kwargs[name])
         return function(*ready, **kwargs)
 
     return call
 
 
+FUNCTIONS[builtins.__build_class__] = class_making.build_class
+CLASSES[type] = class_making.make_class
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
-    if isinstance(_kind, type) and _kind.__module__ in ("builtins", "itertools"):
+    if isinstance(_kind, type) and _kind is not itertools.repeat:
         CLASSES[_kind] = _lazy(_kind)

@@ -46,8 +46,7 @@ MUTATORS = frozenset(
 """Names of methods that change the object that they belong to."""
 _STORING = frozenset(
     {
-        "append", "appendleft", "add", "insert", "setdefault", "__setitem__", "extend",
-        "extendleft", "update", "__iadd__", "__ior__", "__init__", "symmetric_difference_update",
+        "append", "appendleft", "add", "insert", "setdefault", "__setitem__",
     }
 )  # fmt: skip
 
@@ -75,10 +74,7 @@ def publish_arguments(
         return
     effects[0] = True
     for value in (*args, *kwargs.values()):
-        if name in READING_ARGUMENTS:
-            table.hand_out_all(value, slots.hand_out)
-        else:
-            table.hand_out(value, slots.hand_out)
+        table.hand_out(value, slots.hand_out)
 
 
 # Rules

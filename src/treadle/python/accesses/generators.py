@@ -17,6 +17,7 @@ from treadle.core.events import Mode, code, location_of
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control, slots
+from treadle.python.sharing.children import children_of_generator
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.published import published
 
@@ -56,7 +57,9 @@ def run(generator: Any, resume: Callable[..., Any], *args: Any) -> Any:
         return resume(*args)
     running.add(id(generator))
     try:
-        return resume(*args)
+        value = resume(*args)
+        slots.hand_out(value, "value")  # which the generator may have kept
+        return value
     finally:
         _publish_variables(generator)
         hooks.say((changes,))
@@ -66,6 +69,6 @@ def run(generator: Any, resume: Callable[..., Any], *args: Any) -> Any:
 def _publish_variables(generator: Any) -> None:
     """Publish what a generator, and those that it delegates to, assigned to their variables."""
     while type(generator) is types.GeneratorType and generator.gi_frame is not None:
-        for name, value in generator.gi_frame.f_locals.items():
+        for value, name in children_of_generator(generator, ""):
             slots.hand_out(value, name)
         generator = generator.gi_yieldfrom

@@ -9,14 +9,15 @@ runs behind an operator or an attribute, and in `access_deeds` what accesses are
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from treadle.core.events import Codes
-from treadle.core.frames import is_own, place_of_frame
+from treadle.core.events import OPEN, Codes
+from treadle.core.frames import callers_frame, is_own, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
@@ -29,12 +30,14 @@ from treadle.python.accesses.access_deeds import (
     WHOLE,
 )
 from treadle.python.accesses.uninstrumented import (
+    IN_STATE,
     OWN,
     Behind,
     Reach,
     behind,
     behind_attribute,
     has_plain_attributes,
+    look_at_state_of,
 )
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
@@ -140,6 +143,9 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
         return False
     deed = _DEEDS[access]
+    if found is IN_STATE:
+        say((look_at_state_of(published[id(obj)]),), deed, obj, name)
+        return False
     run_foreign(found, obj, others, name, deed, others[0] if others else name)
     return True
 
@@ -227,6 +233,61 @@ store_global = store_cell
 delete_global = delete_cell
 
 
+# Names in code that `exec` and `eval` run, whose namespaces are dictionaries
+
+
+def load_name(name: str) -> None:
+    """Before a name is looked up."""
+    frame = callers_frame()
+    load_item(frame.f_locals, name)
+    if name not in frame.f_locals:
+        load_item(frame.f_globals, name)
+
+
+def store_name(value: Any, name: str, is_global: bool) -> None:
+    """Before a name is assigned."""
+    frame = callers_frame()
+    namespace = frame.f_globals if is_global else frame.f_locals
+    table = container(namespace, "__setitem__", name, value)
+    if table is not None:
+        table.hand_out(value, slots.hand_out, name)
+        say(table.item_write(name), STORED, namespace, value)
+
+
+def delete_name(name: str, is_global: bool) -> None:
+    """Before a name is deleted."""
+    frame = callers_frame()
+    delete_item(frame.f_globals if is_global else frame.f_locals, name)
+
+
+# Special methods, and functions whose code is replaced
+
+
+def look_at_classes(*operands: Any) -> None:
+    """Before an instruction that runs special methods, which somebody replaces, or a function."""
+    names = sorted(
+        what
+        for what in control.the_program().shared.happening
+        if isinstance(what, str) and what.startswith("__") and what.endswith("__")
+    )
+    found = {id(one): one for operand in operands for one in _deciding(operand)}
+    tables = [published[one] for one in found if one in published]
+    codes = dict.fromkeys(code for table in tables for name in names for code in table[name])
+    if codes:  # which may depend on what is in a container now
+        slots.announce((*codes, OPEN))
+
+
+def _deciding(operand: Any) -> Iterator[Any]:
+    """Yield what decides what is run when something is done with an operand."""
+    if type(operand) is types.MethodType:
+        operand = operand.__func__
+    if issubclass(type(operand), type | types.FunctionType):
+        yield operand
+    yield type(operand)
+    if type(operand) in (list, tuple, set):  # whose elements may be compared
+        yield from map(type, operand)
+
+
 # Items
 
 
@@ -259,38 +320,52 @@ def load_item(obj: Any, key: Any) -> None:
     table = container(obj, "__getitem__", key)
     if table is not None:
         codes = table.item(key)
+        makes_missing = issubclass(type(obj), defaultdict)
+        if makes_missing:
+            codes = (*codes, *table["default_factory"])
         if codes:
             slots.announce(codes, ITEM, obj, key)
-        if issubclass(type(obj), defaultdict) and isinstance(
-            obj.default_factory, types.FunctionType
-        ):
-            _make_default(obj, key, table)
+        if makes_missing:
+            make_default(obj, key, table)
 
 
-def _make_default(obj: Any, key: Any, table: ContainerTable) -> None:
-    """Do what a `defaultdict` does for a missing key: not one step, as its factory takes some."""
-    if not dict.__contains__(obj, key):
-        value = obj.default_factory()
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-        dict.__setitem__(obj, key, value)
+def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
+    """Do what a `defaultdict` does for a missing key.
 
-
-def store_item(value: Any, obj: Any, key: Any) -> None:
-    """Before `obj[key] = value`."""
-    if type(key) is slice:
-        store_slice(value, obj)
+    A factory in C is part of the step that finds the key missing. One in Python takes steps: two
+    threads may both make a value, and the later one replaces the other.
+    """
+    factory = obj.default_factory
+    if factory is None or dict.__contains__(obj, key) or not _has_own_missing(type(obj)):
         return
-    table = container(obj, "__setitem__", key, value)
-    if table is not None:
-        table.hand_out(key, slots.hand_out)
-        table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
+    is_in_c = _runs_no_code(factory)
+    value = factory() if is_in_c else slots.resolve(factory)()
+    table.hand_out(key, slots.hand_out)
+    table.hand_out(value, slots.hand_out, key)
+    codes = () if is_in_c else table.item_write(key)
+    if codes:
+        slots.announce(codes, STORED, obj, value)
+    dict.__setitem__(obj, key, value)
+
+
+def make_defaults(obj: Any, names: Iterable[Any]) -> None:
+    """Before C code asks for several items, if it may find a `defaultdict`."""
+    if id(obj) in published and issubclass(type(obj), defaultdict):
+        for name in names:
+            load_item(obj, name)
+
+
+def _has_own_missing(kind: Any) -> bool:
+    """Tell whether a class of dictionaries makes missing values as `defaultdict` does."""
+    return kind.__missing__ is defaultdict.__missing__
+
+
+def _runs_no_code(factory: Any) -> bool:
+    """Tell whether a factory is a built-in class."""
+    return isinstance(factory, type) and factory.__module__ in _BUILT_IN
+
+
+_BUILT_IN = ("builtins", "collections", "types")
 
 
 def delete_item(obj: Any, key: Any) -> None:
@@ -309,22 +384,10 @@ def load_slice(obj: Any) -> None:
         say(table.whole_read(), WHOLE, obj)
 
 
-def store_slice(value: Any, obj: Any) -> None:
-    """Before `obj[i:j] = value`."""
-    table = container(obj, "__setitem__", value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.whole_write(), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
-    elif type(obj) in EXACT:
-        say(_whole(value), STORED, obj, value)
-
-
 # Containers as a whole
 
 
-def _whole(obj: Any) -> Codes:
+def whole(obj: Any) -> Codes:
     """Return the codes of reading all of a container, if it is one and published."""
     table = published.get(id(obj))
     return table.whole_read() if isinstance(table, ContainerTable) else ()
@@ -352,6 +415,8 @@ def read_whole(obj: Any) -> None:
         say(table.whole_read(), WHOLE, obj)
 
 
+_FIELDS = re.compile(r"%\((.*?)\)")
+"""Names in `"%(name)s"`."""
 _REFLECTED = {
     "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
     "__eq__": "__eq__", "__ne__": "__ne__",
@@ -377,6 +442,8 @@ def read_both(left: Any, right: Any, method: str) -> None:
                 run_foreign(found, obj, (other,))
                 return
     is_format = method == "__mod__" and isinstance(left, str)
+    if is_format:
+        make_defaults(right, _FIELDS.findall(left))
     read_deeply((left, right), ("__format__",) if is_format else ())
 
 
@@ -461,20 +528,6 @@ def contains(item: Any, obj: Any) -> None:
         look_into((obj, item), table.membership(item), MEMBERSHIP, obj, item)
     elif id(obj) not in published:
         look_into((obj,), (), MEMBERSHIP, obj, item)
-
-
-def update_in_place(obj: Any, value: Any, method: str) -> None:
-    """Before `obj += value` and the like."""
-    table = published.get(id(obj))
-    if not isinstance(table, ContainerTable) or behind(type(obj), method) is OWN:
-        read_both(obj, value, method)
-        return
-    table = container(obj, method, value)
-    if table is not None:
-        table.hand_out_all(value, slots.hand_out)
-        codes = (*table.extend(value), *_whole(value))
-        if codes:
-            slots.announce(codes, STORED, obj, value)
 
 
 # Patterns

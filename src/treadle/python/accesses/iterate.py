@@ -7,13 +7,15 @@ Before a loop begins, a published container is replaced by an iterator of ours t
 from __future__ import annotations
 
 import functools
+import gc
+import itertools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.python.accesses import generators
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
+from treadle.python.accesses.uninstrumented import OWN, Behind, Reach, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.containers import ContainerTable, ListTable
@@ -82,8 +84,35 @@ def take(obj: Any, *default: Any) -> Any:
         found = behind(type(obj), "__next__")
         if found is not OWN:
             hooks.run_foreign(found, obj)
-            return _take_from_held(obj, default)
+            try:
+                return _take_from_held(obj, default)
+            finally:
+                _publish_what_it_remembers(obj)
     return next(obj, *default)
+
+
+_REMEMBERING: tuple[type, ...] = (
+    itertools.accumulate, itertools.chain, itertools.cycle, itertools.groupby, itertools.pairwise,
+    itertools.product, type(itertools.tee(())[0]),
+)  # fmt: skip
+"""Iterators in C that keep something that they have taken."""
+
+
+def _publish_what_it_remembers(iterator: Any) -> None:
+    """Publish what an iterator has taken and keeps, for whoever takes something next."""
+    if _remembers(iterator):
+        reach = Reach(published)
+        reach.write([iterator])
+        for value, label in reach.missing:
+            slots.hand_out(value, label)
+
+
+def _remembers(obj: Any) -> bool:
+    kind = type(obj)
+    if issubclass(kind, _REMEMBERING) or kind.__module__ not in ("builtins", "itertools"):
+        return True
+    parts = gc.get_referents(obj)
+    return any(_remembers(part) for part in parts if isinstance(part, Iterator))
 
 
 def _take_from_held(obj: Any, default: tuple[Any, ...]) -> Any:
@@ -217,9 +246,11 @@ class SharedIterator:
 
 def iterator_of(obj: Any, *sentinel: Any) -> Any:
     """Stand for `iter`."""
+    if sentinel:
+        return iter(called_late(obj), *sentinel)
     table = published.get(id(obj))
-    if sentinel or table is None:
-        return iter(obj, *sentinel)
+    if table is None:
+        return iter(obj)
     if isinstance(table, WeakProxyTable):
         return iterator_of(table.target())
     found = behind(type(obj), "__iter__")
@@ -231,6 +262,17 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     if found is OWN or not isinstance(table, ContainerTable):
         return iter(obj)
     return SharedIterator(obj, table)
+
+
+def called_late(function: Any) -> Any:
+    """Return what an iterator in C calls again and again; what that touches is looked at then."""
+    if type(function) is types.FunctionType or isinstance(function, type):
+        return slots.resolve(function)
+    return functools.partial(_call_late, function)
+
+
+def _call_late(function: Any, *args: Any) -> Any:
+    return slots.resolve(function)(*args)
 
 
 def lazily(obj: Any) -> Any:

@@ -16,18 +16,19 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
+from treadle.python.accesses import iterate, streams
 from treadle.python.runtime import slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
+    DictTable,
     ItemsTable,
     whole_read,
 )
 from treadle.python.sharing.published import published
-from treadle.python.sharing.tables import ClassTable, ObjectTable
+from treadle.python.sharing.tables import ClassTable, ObjectTable, Table
 
 Function = Callable[..., Any]
 
@@ -61,8 +62,7 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = published.get(id(function.__self__))
     if isinstance(table, ContainerTable):
-        for value in args:
-            table.hand_out_all(value, slots.hand_out)
+        args = tuple(streams.emptied(table, value) for value in args)
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
@@ -72,9 +72,11 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
-    table = published.get(id(args[0])) if args else None
+    resolve_key(kwargs)
+    given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
+    table = published.get(id(given[0])) if given else None
     if isinstance(table, ContainerTable):
-        for value in args[1:]:
+        for value in given[1:]:
             table.hand_out(value, slots.hand_out)
         say(table.whole_write())
     return function(*args, **kwargs)
@@ -89,6 +91,39 @@ def dict_of(obj: Any) -> Any:
     ):
         AttributesTable(table, type(found)).stand_for(found)
     return found
+
+
+_KEYWORDS = "functools.partial", "keywords are taken"
+"""Only then may somebody change them."""
+
+
+def keywords_of(obj: Any) -> Any:
+    """Stand for `obj.keywords`: a partial call has a dictionary of its own."""
+    hooks.load_class_attr(obj, "keywords")
+    table = published.get(id(obj))
+    if type(obj) is functools.partial and table is not None:
+        table.shared.note(*_KEYWORDS)
+        _enter_keywords(obj, table)
+    return obj.keywords
+
+
+def keywords_read(function: Any) -> Codes:
+    """Return the codes of reading what a partial call has for keywords."""
+    table = published.get(id(function))
+    if table is None or not table.shared.happens(*_KEYWORDS):
+        return ()
+    _enter_keywords(function, table)
+    return hooks.whole(function.keywords)
+
+
+def _enter_keywords(function: Any, table: Table) -> None:
+    """Enter the keywords of a partial call: their name follows from that of the call."""
+    found = function.keywords
+    if id(found) not in published:
+        label = f"keywords of {table.label}"
+        made = table.shared.new_table(DictTable, (table.key, "keywords"), found, label)
+        made.begin(found)
+        table.shared.enter(found, made)
 
 
 def store_dict(value: Any, obj: Any) -> None:
@@ -156,6 +191,60 @@ def _raw_delattr(obj: Any, name: str) -> None:
 def _raw_getattribute(obj: Any, name: str) -> Any:
     hooks.load_attr(obj, name)
     return object.__getattribute__(obj, name)
+
+
+def _set_of_class(owner: type, name: str, value: Any) -> None:
+    effects[0] = True
+    hooks.store_attr(value, owner, name)
+    type.__setattr__(owner, name, value)
+
+
+def _delete_of_class(owner: type, name: str) -> None:
+    effects[0] = True
+    hooks.delete_attr(owner, name)
+    type.__delattr__(owner, name)
+
+
+def _get_of_class(owner: type, name: str) -> Any:
+    hooks.load_attr(owner, name)
+    return type.__getattribute__(owner, name)
+
+
+CLASS_METHODS: dict[str, Function] = {
+    "__setattr__": _set_of_class,
+    "__delattr__": _delete_of_class,
+    "__getattribute__": _get_of_class,
+}
+"""What stands for methods of `type` that are bound to a class."""
+
+
+def _set_by(descriptor: Any, obj: Any, value: Any) -> None:
+    effects[0] = True
+    if id(obj) in published:
+        slots.hand_out(value, f"{published[id(obj)].label}.{descriptor.__name__}")
+        _stored(obj, descriptor.__name__)
+    descriptor.__set__(obj, value)
+
+
+def _delete_by(descriptor: Any, obj: Any) -> None:
+    effects[0] = True
+    if id(obj) in published:
+        _stored(obj, descriptor.__name__)
+    descriptor.__delete__(obj)
+
+
+def _get_by(descriptor: Any, obj: Any, *kind: Any) -> Any:
+    hooks.load_attr(obj, descriptor.__name__)
+    return descriptor.__get__(obj, *kind)
+
+
+DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+"""Slots, and what else holds an attribute of an instance."""
+DESCRIPTOR_METHODS: dict[str, Function] = {
+    "__set__": _set_by,
+    "__delete__": _delete_by,
+    "__get__": _get_by,
+}
 
 
 ATTRIBUTE_METHODS: dict[str, Function] = {
@@ -269,9 +358,14 @@ def _before(hook: Function, function: Any, order: tuple[int, ...]) -> Function:
     return call
 
 
-def _in_place(method: str) -> Function:
-    """Return the hook of an operator that changes its first operand."""
-    return lambda obj, value: hooks.update_in_place(obj, value, method)
+def _in_place(function: Any, method: str) -> Function:
+    """Stand for an operator as a function that changes its first operand."""
+    return lambda obj, value: function(obj, streams.update_in_place(obj, value, method))
+
+
+def _setitem(obj: Any, key: Any, value: Any) -> None:
+    effects[0] = True
+    operator.setitem(obj, key, streams.store_item(value, obj, key))
 
 
 def _build_functions() -> dict[Any, Function]:
@@ -288,7 +382,7 @@ def _build_functions() -> dict[Any, Function]:
         exec: _exec,
         eval: _eval,
         operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
-        operator.setitem: _before(hooks.store_item, operator.setitem, (2, 0, 1)),
+        operator.setitem: _setitem,
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
@@ -321,11 +415,11 @@ def _add_operators(table: dict[Any, Function]) -> None:
         function = getattr(operator, name)
         if not callable(function) or function in table or isinstance(function, type):
             continue
-        if name.startswith("i") and name not in ("is_", "is_not", "index", "inv", "invert"):
-            hook = _in_place(f"__{name}__" if not name.startswith("__") else name)
-            table.setdefault(function, _before(hook, function, (0, 1)))
-        elif name not in ("is_", "is_not", "length_hint", "call"):
-            table.setdefault(function, _reading(function))
+        plain = name.strip("_")
+        if plain.startswith("i") and plain not in ("is", "is_not", "index", "inv", "invert"):
+            table[function] = _in_place(function, f"__{plain}__")
+        elif plain not in ("is", "is_not", "length_hint", "call"):
+            table[function] = _reading(function)
 
 
 def _build_classes() -> dict[Any, Function]:

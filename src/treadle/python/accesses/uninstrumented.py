@@ -116,6 +116,8 @@ PLAIN = Behind()
 OWN = Behind()
 """Code under test, which announces itself."""
 _IN_C = Behind(is_foreign=True)
+IN_STATE = Behind(is_foreign=True)
+"""No code: an attribute that shows the state of an object in C."""
 
 
 def is_silent(module: str | None) -> bool:
@@ -173,6 +175,17 @@ def is_foreign(kind: type) -> bool:
         return False
     found: bool = _remembered((kind,), _has_foreign_base, kind)
     return found
+
+
+_OPERATORS = (
+    "__add__", "__sub__", "__mul__", "__mod__", "__truediv__", "__floordiv__", "__pow__",
+    "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__eq__", "__lt__",
+)  # fmt: skip
+
+
+def has_foreign_operators(kind: type) -> bool:
+    """Tell whether operators run code for a class that is not instrumented."""
+    return is_foreign(kind) and any(behind(kind, method).is_foreign for method in _OPERATORS)
 
 
 def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
@@ -282,12 +295,27 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         function = getattr(descriptor, _OF_PROPERTY[access])
         found = PLAIN if function is None else _judge(kind, owner, function)
         return found if found.name else PLAIN
+    if access == "get" and _shows_state(owner, descriptor):
+        return IN_STATE
     code = _lookup(type(descriptor), _DESCRIPTOR[access])
     if code is None or not isinstance(code[1], types.FunctionType):
         return PLAIN
     found = _judge(type(descriptor), *code)
     is_weak = _lookup(type(descriptor), "__set__") is None
     return Behind(True, found.name, is_weak) if found.name else PLAIN
+
+
+def _shows_state(owner: type, descriptor: Any) -> bool:
+    """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
+    is_in_c = not owner.__flags__ & _HEAP_TYPE or owner.__module__ not in modules_under_test
+    return (
+        isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
+        and is_in_c
+        and owner not in _PLAIN
+        and not _is_harmless(owner)
+        and "__slots__" not in vars(owner)
+        and descriptor.__name__ not in ("__dict__", "__weakref__")
+    )
 
 
 # What it touches
@@ -348,6 +376,7 @@ class Reach:
         if isinstance(table, ContainerTable):
             self._add(table.whole_write())
             found = content(value)
+            self._miss(found, f"{table.label}[...]")
             return [*found, *self._write_attributes(value, table, "")] if foreign else found
         if type(table) is not ObjectTable:
             self._add(whole_write(table, ()) if is_root else ())
@@ -362,18 +391,37 @@ class Reach:
         if issubclass(type(value), types.GeneratorType):
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
-            return [] if is_own else gc.get_referents(value)
+            return [] if is_own else self._hidden(value, table)
         if not type(value).__flags__ & _HEAP_TYPE:
-            return gc.get_referents(value)
+            return self._hidden(value, table)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
         held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
         for key, part in held.items():
-            if type(part) not in ATOMS and id(part) not in self._published:
-                self.missing.append((part, f"{table.label}.{key}"))
+            self._miss([part], f"{table.label}.{key}")
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
             self._add(table.stored(key))
         return [*held.values(), *children.hidden_parts(value)]
+
+    def _hidden(self, value: Any, table: Table) -> list[Any]:
+        """Return what an object in C holds."""
+        found = gc.get_referents(value)
+        self._miss(found, table.label)
+        return found
+
+    def _miss(self, parts: Iterable[Any], label: str) -> None:
+        """Take note of what hangs on something published, if it is not published itself."""
+        for part in parts:
+            kind = type(part)
+            if kind in (tuple, frozenset):
+                self._miss(part, label)
+            elif (
+                kind not in ATOMS
+                and id(part) not in self._published
+                and not issubclass(kind, weakref.ref)  # it depends on chance what those lead to
+                and (not issubclass(kind, _INERT) or _is_under_test(part))
+            ):
+                self.missing.append((part, label))
 
     def read(
         self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
@@ -443,6 +491,22 @@ class Reach:
 _HEAP_TYPE = 1 << 9
 
 
+def _is_under_test(value: Any) -> bool:
+    """Tell whether a class, function or method is of code under test."""
+    if issubclass(type(value), type):
+        return value.__module__ in modules_under_test
+    function = getattr(value, "__func__", value)
+    return type(function) is types.FunctionType and id(function.__globals__) in instrumented
+
+
+_STATE = "position"
+
+
 def state_of(table: Table) -> int:
     """Return the code of changing what an object hides."""
-    return table.at("position", Mode.WRITE)
+    return table.at(_STATE, Mode.WRITE)
+
+
+def look_at_state_of(table: Table) -> int:
+    """Return the code of reading what an object hides."""
+    return table.at(_STATE, Mode.READ)

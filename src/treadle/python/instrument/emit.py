@@ -24,6 +24,7 @@ from treadle.python.instrument.opcodes import (
     with_null,
 )
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.published import published
 
 Item = Any
@@ -59,6 +60,14 @@ def replaced(at: Location, function: Hook) -> list[Item]:
         Instr("SWAP", 2, location=at),
         *call(at, 0),
     ]
+
+
+def instead(
+    at: Location, depth: int, function: Hook, copies: Iterable[int], consts: Iterable[Any] = ()
+) -> list[Item]:
+    """Return the call of a hook whose result replaces what is at a depth of the stack."""
+    called = hook(at, function, copies=copies, consts=consts)
+    return [*called[:-1], Instr("SWAP", depth + 1, location=at), _pop(at)]
 
 
 def guard(at: Location, depth: int, body: list[Item]) -> list[Item]:
@@ -142,9 +151,9 @@ def _pop(at: Location) -> Instr:
     return Instr("POP_TOP", location=at)
 
 
-def assign_item(at: Location, container: Any, key: Any, value: Any) -> list[Item]:
-    """Return what does `container[key] = value` with constants."""
-    loads = [Instr("LOAD_CONST", one, location=at) for one in (value, container, key)]
+def effect(at: Location) -> list[Item]:
+    """Return what says that something changed, shared or not, by `effects[0] = True`."""
+    loads = [Instr("LOAD_CONST", one, location=at) for one in (True, effects, 0)]
     return [*loads, Instr("STORE_SUBSCR", location=at)]
 
 

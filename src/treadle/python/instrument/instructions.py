@@ -13,6 +13,11 @@ UNARY = {
     "INTRINSIC_UNARY_POSITIVE": "__pos__",
 }  # fmt: skip
 """The special methods of operators with one operand."""
+RESULTS = {
+    "BINARY_OP": frozenset(f"__{r}{name}__" for name in METHODS.values() for r in ("", "r")),
+    "COMPARE_OP": frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}),
+}
+"""Special methods that decide what operators with two operands yield."""
 TRUTHS = frozenset({"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL", "MATCH"})
 """Instructions whose result is true or false, or not worth asking."""
 FRESH = frozenset(

@@ -15,25 +15,28 @@ import functools
 import importlib
 import sys
 import types
+from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, lru_caches
+from treadle.python.accesses import calls, lru_caches, uninstrumented
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.rewritten_code import RewrittenCode
-from treadle.python.instrument.scan import Facts, facts_of
+from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.children import Children
-from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.shared import Shared
+from treadle.python.sharing.containers import AttributesTable
+from treadle.python.sharing.namespaces import executed, instrumented
+from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
 from treadle.python.sharing.tables import CellTable, Table
 from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
@@ -43,10 +46,28 @@ _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest
 _CALLED_AS_METHODS = ("copy", "operator")
 """Modules with functions that are called like methods of containers."""
 
-_CONTAINERS = (list, dict, set, deque, bytearray, object, OrderedDict, defaultdict)
+_CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
+_PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__"})
+"""Special methods that are called where it shows."""
 _variables: dict[tuple[str, str], Variable] = {}
+
+
+_GLOBAL = "global "
+_CLASS = "class "
+_OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
+"""Attributes of functions that decide what calling them does."""
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def _is_followed(kind: type) -> bool:
+    """Tell whether a class is of code under test; that of `exec` may have no module."""
+    module = kind.__module__
+    is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
+    return is_executed or module in calls.modules_under_test
 
 
 def variable_of(module: str, name: str) -> Variable:
@@ -69,7 +90,7 @@ class VariableTable(CellTable):
     def sort_of(cls, value: Any, label: str) -> str:
         """Variables are told apart by module and name."""
         del label
-        return f"global {value.module}.{value.name}"
+        return f"{_GLOBAL}{value.module}.{value.name}"
 
 
 class ModuleTable(Table):
@@ -87,9 +108,22 @@ class ModuleTable(Table):
         return () if table is None else table["cell"]
 
     def write(self, what: Any) -> Codes:
-        """Return the codes of assigning a global variable."""
+        """Return the codes of assigning a global variable.
+
+        One that no code was seen to assign is learned: the exploration begins anew with it.
+        """
         table = self._variable(what)
-        return () if table is None else table.writes["cell"]
+        if table is not None:
+            return table.writes["cell"]
+        if self.label in calls.modules_under_test:
+            self.shared.write(f"{_GLOBAL}{self.label}.{what}", "assigned")
+        return ()
+
+    def changing(self) -> list[str]:
+        """Return the variables that are assigned."""
+        sorts = (sort for sort, _ in self.shared.features)
+        prefix = f"{_GLOBAL}{self.label}."
+        return sorted(sort.removeprefix(prefix) for sort in sorts if sort.startswith(prefix))
 
     def _variable(self, name: str) -> Table | None:
         variable = _variables.get((self.label, name))
@@ -151,7 +185,7 @@ class Instrumentation:
         self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
         """The modules under test: name and namespace, by `id` of the latter."""
         self._scopes: dict[int, Scope] = {}
-        self._facts: list[Facts] = []
+        self._facts: dict[Facts, None] = {}
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
@@ -159,6 +193,10 @@ class Instrumentation:
         """Modules that the test was not seen to reach, but called."""
         self._declined: set[str] = set()
         """Modules that are not under test."""
+        self._late: set[tuple[str, str]] = set()
+        """Globals, with their modules, and attributes of classes that were seen to be assigned."""
+        self._adapted: Set[Feature] = frozenset()
+        """What was known when the code was rewritten."""
         self._importing = 0
         """How many imports are under way, one inside the other."""
 
@@ -167,7 +205,8 @@ class Instrumentation:
         self._shared = shared
         hooks.unobserved.clear()
         effects[0] = False
-        shared.follows = lambda kind: kind.__module__ in calls.modules_under_test
+        shared.follows = _is_followed
+        shared.has_foreign_operators = uninstrumented.has_foreign_operators
         try:
             self._trust_own_modules()
             self._add_modules()
@@ -191,7 +230,36 @@ class Instrumentation:
         self._facts.clear()
         self._to_publish.clear()
         instrumented.clear()
+        executed.clear()
         calls.modules_under_test.clear()
+
+    def adapt(self) -> None:
+        """Rewrite the code anew if names turned out to be assigned that it computes itself."""
+        assert self._shared is not None
+        if self._shared.features is self._adapted:
+            return
+        self._adapted = self._shared.features
+        late = set(_late_names(self._adapted)) - self._late
+        if not late:
+            return
+        before = {key: self._scope(name, space) for key, (name, space) in self._namespaces.items()}
+        self._late |= late
+        self._scopes.clear()
+        if any(self._scope(*self._namespaces[key]) != scope for key, scope in before.items()):
+            self._rewrite_anew()
+
+    def _rewrite_anew(self) -> None:
+        assert self._shared is not None
+        lru_caches.undo()
+        for function, _ in self._swapped:
+            function.__code__ = self._rewrite(function.__code__, function.__globals__)
+        self._shared.clear()
+        self._to_publish = [
+            (name, namespace)
+            for name, namespace in self._namespaces.values()
+            if id(namespace) not in executed
+        ]
+        self.publish()
 
     def take_in(self, module: str) -> bool:
         """Instrument a module of the user's that is about to be called; tell whether it is new.
@@ -238,10 +306,8 @@ class Instrumentation:
             for found in referrers(namespace for _, namespace in added)
             if type(found) is types.FunctionType and id(found.__globals__) in new
         ]
-        self._facts += {
-            id(code): facts_of(code)
-            for code in (_rewritten.original(function.__code__) for function in functions)
-        }.values()
+        originals = (_rewritten.original(function.__code__) for function in functions)
+        self._facts.update(dict.fromkeys(map(facts_of, originals)))
         self._to_publish += added
         for function in functions:
             self._swap(function)
@@ -296,15 +362,23 @@ class Instrumentation:
 
     def _rewrite(self, code: types.CodeType, namespace: dict[str, Any]) -> types.CodeType:
         name, _ = self._namespaces[id(namespace)]
+        return _rewritten.rewritten(code, name, self._scope_of(namespace))
+
+    def _scope_of(self, namespace: dict[str, Any]) -> Scope:
         scope = self._scopes.get(id(namespace))
         if scope is None:
+            name, _ = self._namespaces[id(namespace)]
             scope = self._scopes[id(namespace)] = self._scope(name, namespace)
-        return _rewritten.rewritten(code, name, scope)
+        return scope
 
     def _scope(self, module: str, namespace: dict[str, Any]) -> Scope:
         """Return what the rewriter has to know about a module."""
         stored = {name for facts in self._facts for name in facts.attributes_stored}
         assigned = {name for facts in self._facts for name in facts.globals_stored}
+        assigned |= {name for owner, name in self._late if owner == module}
+        class_names = stored & self._class_names() | {
+            name for owner, name in self._late if not owner
+        }
         own = {
             name
             for name, value in namespace.items()
@@ -315,12 +389,18 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
+        methods = frozenset(name for facts in self._facts for name in facts.functions)
+        specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
-            class_names=frozenset(stored & self._class_names()),
+            class_names=frozenset(class_names),
             shadowed=frozenset(set(namespace) | assigned),
             own=frozenset(own),
-            methods=frozenset(name for facts in self._facts for name in facts.functions),
+            methods=methods,
+            computed=frozenset(name for facts in self._facts for name in facts.class_names),
+            specials=specials - _PLAIN_SPECIALS,
+            meets_foreign_operators=FOREIGN_OPERATORS in self._late,
+            replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
             gil=self._gil,
         )
 
@@ -385,6 +465,8 @@ class Instrumentation:
             name = module.__name__
             table = ModuleTable(found, ("module", name), name, f"module {name}")
             found.published[id(module)] = found._tables["module", name] = table
+            if name in calls.modules_under_test:
+                found.published[id(vars(module))] = AttributesTable(table, dict)
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""
@@ -452,8 +534,29 @@ class Instrumentation:
         if id(namespace) not in self._namespaces:
             self._namespaces[id(namespace)] = str(namespace.get("__name__", name)), namespace
             instrumented.add(id(namespace))
-        self._facts.append(facts_of(source))
-        return self._rewrite(source, namespace)
+            executed.add(id(namespace))
+            calls.modules_under_test.add(self._namespaces[id(namespace)][0])
+        if facts_of(source) not in self._facts:
+            self._facts[facts_of(source)] = None
+            self._scopes.clear()
+        scope = self._scope_of(namespace)
+        return _rewritten.rewritten(source, name, dataclasses.replace(scope, is_executed=True))
+
+
+def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
+    """Yield globals, with their modules, and attributes of classes that are assigned."""
+    for sort, what in features:
+        if (sort, what) == FOREIGN_OPERATORS:
+            yield FOREIGN_OPERATORS
+        elif sort.startswith(_GLOBAL):
+            module, _, name = sort.removeprefix(_GLOBAL).rpartition(".")
+            yield module, name
+        elif (
+            isinstance(what, str)
+            and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS)
+            and not what.startswith(SUBCLASSES)  # at which no instruction looks
+        ):
+            yield "", what
 
 
 def _function_of(test: Any) -> types.FunctionType | None:

@@ -24,37 +24,39 @@ from typing import Any
 
 from bytecode import BinaryOp, Compare, Instr, Label
 
-from treadle.python.accesses import calls, iterate, known_functions
+from treadle.python.accesses import calls, iterate, known_functions, streams
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.container_methods import LOOKING, MUTATORS, READING_ARGUMENTS
+from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.known_builtins import (
-    BUILTIN_METHODS,
     GOING_THROUGH,
     HARMLESS_CALLS,
     IN_WORDS,
     READING,
-    Hook,
 )
 from treadle.python.instrument.decode import decoded
+from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
-    assign_item,
     before_reading,
+    effect,
     guard,
     guard_cell,
     guard_item,
     guard_objects,
     guard_two,
     hook,
+    instead,
     is_published,
     replaced,
 )
-from treadle.python.instrument.instructions import FRESH, METHODS, SCALARS, UNARY
+from treadle.python.instrument.instructions import FRESH, METHODS, RESULTS, SCALARS, UNARY
 from treadle.python.instrument.loops import for_labels
+from treadle.python.instrument.names import NAMING, before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
     BEFORE_CALLS,
     CALLS,
+    CONDITIONAL_JUMPS,
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
     JUMP_IF_TRUE,
@@ -64,10 +66,10 @@ from treadle.python.instrument.opcodes import (
     load_attribute,
     null_for_call,
 )
+from treadle.python.instrument.operands import operands_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
-from treadle.python.runtime.spin import effects
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -85,11 +87,11 @@ class _Rewriter:
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported)
+        self._origins = Origins(imported, scope.specials)
         self._out: list[Item] = []
         self._for_loops = for_labels(self._source)
         self._seen_labels: set[int] = set()
-        self._direct = self._direct_calls()
+        self._direct = direct_calls(self._source, self._scope)
         self._has_keywords = False
         self._is_generator_expression = code.co_name == "<genexpr>"
         self._is_at_first = True
@@ -118,12 +120,16 @@ class _Rewriter:
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
+        if self._scope.replaces_specials:
+            self._look_at_classes(i)
         if i.name in BEFORE_CALLS:
             end = index
             while self._source[end].name not in CALLS:
                 end += 1
             self._has_keywords = i.name == "KW_NAMES"
             called = self._origins.top(callable_depth(self._source[end]))
+            if self._scope.replaces_specials and end > index:
+                self._look_at_classes(self._source[end])
             self._call(self._source[end])
             for one in self._source[index : end + 1]:
                 self._plain(one)
@@ -139,6 +145,13 @@ class _Rewriter:
             self._plain(i)
         return index + 1
 
+    def _look_at_classes(self, i: Any) -> None:
+        """Emit a look at what decides which special methods an instruction runs."""
+        unpacked = self._unpacked(i) if i.name == "CALL_FUNCTION_EX" else ()
+        depths = operands_of(i, unpacked)
+        if depths:
+            self._emit(hook(i.location, hooks.look_at_classes, copies=depths))
+
     def _plain(self, i: Any) -> None:
         self._out.append(i)
         self._origins.follow(i)
@@ -153,8 +166,8 @@ class _Rewriter:
         is_method, name = i.arg if isinstance(i.arg, tuple) else (i.name == "LOAD_METHOD", i.arg)
         if id(i) in self._direct:
             return self._direct_method(i, name)
-        if name == "__dict__" and not is_method:
-            self._emit(replaced(i.location, known_functions.dict_of))
+        if name in _DICTIONARIES and not is_method:
+            self._emit(replaced(i.location, _DICTIONARIES[name]))
             self._origins.forget()
             return True
         if name in self._scope.class_names:
@@ -219,7 +232,7 @@ class _Rewriter:
 
     def _store_item(self, i: Any) -> bool:
         self._effect(i)
-        call = hook(i.location, hooks.store_item, copies=[3, 2, 1])
+        call = instead(i.location, 3, streams.store_item, [3, 2, 1])
         if self._origins.top(1).is_slice:
             self._emit(guard_two(i.location, call, (2, 3)))
         else:
@@ -237,7 +250,7 @@ class _Rewriter:
 
     def _store_slice(self, i: Any) -> bool:
         self._effect(i)
-        call = hook(i.location, hooks.store_slice, copies=[4, 3])
+        call = instead(i.location, 4, streams.store_slice, [4, 3])
         self._emit(guard_two(i.location, call, (3, 4)))
         return False
 
@@ -262,25 +275,8 @@ class _Rewriter:
         self._emit(guard_cell(i.location, i.arg, call))
         return False
 
-    def _load_global(self, i: Any) -> bool:
-        name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
-        variable = self._scope.variables.get(name)
-        if variable is not None:
-            self._emit(hook(i.location, hooks.load_global, consts=[variable]))
-        return False
-
-    def _store_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.store_global, copies=[1], consts=[variable]))
-        return False
-
-    def _delete_global(self, i: Any) -> bool:
-        variable = self._scope.variables.get(i.arg)
-        if variable is not None:
-            self._effect(i)
-            self._emit(hook(i.location, hooks.delete_global, consts=[variable]))
+    def _name(self, i: Any) -> bool:
+        self._emit(before_name(i, self._scope))
         return False
 
     # Containers
@@ -354,11 +350,28 @@ class _Rewriter:
         return False
 
     def _compare(self, i: Any) -> bool:
-        if any(self._origins.top(depth).is_constant for depth in (1, 2)):
-            return False  # numbers and strings, nearly always: a check would cost too much
-        method = f"__{Compare(i.arg).name.lower().removesuffix('_cast')}__"
-        self._look_into_both(i, method)
-        return False
+        plain, is_cast, _ = Compare(i.arg).name.partition("_CAST")
+        method = f"__{plain.lower()}__"
+        if not self._has_plain_constant(i, method):
+            self._look_into_both(i, method)
+        if not is_cast or not RESULTS["COMPARE_OP"] & self._scope.specials:
+            return False
+        self._plain(Instr("COMPARE_OP", Compare[plain], location=i.location))
+        to_bool = Instr("TO_BOOL", location=i.location)  # which may be anybody's code, too
+        self._truth(to_bool)
+        self._plain(to_bool)
+        return True
+
+    def _has_plain_constant(self, i: Any, method: str) -> bool:
+        """Emit the hook of an operator one of whose operands is a number or a string, if one is.
+
+        No container is looked into then; but what is published may run code of a library.
+        """
+        plain = [depth for depth in (1, 2) if self._origins.top(depth).is_plain]
+        if len(plain) == 1 and self._scope.meets_foreign_operators:
+            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+            self._emit(guard(i.location, 3 - plain[0], call))
+        return bool(plain)
 
     def _look_into_both(self, i: Any, method: str) -> None:
         """Emit the hook of an operator that looks into its operands, if those may be containers."""
@@ -382,15 +395,18 @@ class _Rewriter:
             return self._item(i)
         is_in_place = operator.startswith("INPLACE_")
         method = METHODS[operator.removeprefix("INPLACE_")]
-        numbers = [self._origins.top(depth).is_number for depth in (1, 2)]
-        if any(numbers) and method != "mul":
-            return False  # arithmetic, nearly always: a check would cost too much
         name = f"__i{method}__" if is_in_place else f"__{method}__"
+        has_number = any(self._origins.top(depth).is_number for depth in (1, 2))
+        if has_number and method != "mul" and not self._scope.meets_foreign_operators:
+            return False  # arithmetic, nearly always: a check would cost too much
         if name == "__mod__":
             self._look_into_both(i, name)
             return False
-        called: Hook = hooks.update_in_place if is_in_place else hooks.read_both
-        self._two_operands(i, hook(i.location, called, copies=[2, 1], consts=[name]))
+        if is_in_place:
+            call = instead(i.location, 1, streams.update_in_place, [2, 1], [name])
+        else:
+            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[name])
+        self._two_operands(i, call)
         return False
 
     def _format(self, i: Any) -> bool:
@@ -452,7 +468,7 @@ class _Rewriter:
         if name in self._scope.shadowed:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
-            return name in HARMLESS_CALLS
+            return name in HARMLESS_CALLS and name != "type"  # which may make a class
         if name == "sum" and i.arg == 2:
             return False  # of lists, perhaps, which are looked into
         if name in GOING_THROUGH:
@@ -472,30 +488,6 @@ class _Rewriter:
         elif name in ("min", "max"):
             self._look_into_both(i, "__lt__")
         return True
-
-    def _direct_calls(self) -> set[int]:
-        """Return the instructions that load a method or call it, where both are known to match."""
-        origins = Origins(self._scope.imported)
-        direct = set()
-        for item in self._source:
-            if isinstance(item, Label):
-                origins.forget()
-            elif isinstance(item, Instr):
-                if item.name in ("CALL", "CALL_KW"):
-                    origin = origins.top(callable_depth(item))
-                    if origin.name == "LOAD_METHOD" and self._may_be_direct(origin.arg):
-                        direct |= {id(origin.by), id(item)}
-                origins.follow(item)
-        return direct
-
-    def _may_be_direct(self, name: str) -> bool:
-        """Tell whether a method of this name touches nothing beyond the object that it belongs to.
-
-        Methods under test announce what they touch themselves.
-        """
-        if name in READING_ARGUMENTS or name in LOOKING:
-            return False
-        return name in self._scope.methods or name in BUILTIN_METHODS
 
     def _enter(self, i: Any) -> bool:
         self._emit(replaced(i.location, calls.enter))
@@ -533,9 +525,11 @@ class _Rewriter:
 
     def _effect(self, i: Any) -> None:
         """Say that something changed, shared or not: a loop that does that is no idle one."""
-        self._emit(assign_item(i.location, effects, 0, True))
+        self._emit(effect(i.location))
 
 
+_DICTIONARIES = {"__dict__": known_functions.dict_of, "keywords": known_functions.keywords_of}
+"""Attributes that are dictionaries with the name of their owner."""
 _NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
 """Where calls of comprehensions and decorators have their argument, others their callable."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
@@ -555,10 +549,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_FROM_DICT_OR_DEREF": _Rewriter._load_cell,
     "STORE_DEREF": _Rewriter._store_cell,
     "DELETE_DEREF": _Rewriter._delete_cell,
-    "LOAD_GLOBAL": _Rewriter._load_global,
-    "LOAD_FROM_DICT_OR_GLOBALS": _Rewriter._load_global,
-    "STORE_GLOBAL": _Rewriter._store_global,
-    "DELETE_GLOBAL": _Rewriter._delete_global,
+    **dict.fromkeys(NAMING, _Rewriter._name),
     "GET_ITER": _Rewriter._iterate,
     "GET_YIELD_FROM_ITER": _Rewriter._iterate,
     "UNPACK_SEQUENCE": _Rewriter._read_top,
@@ -589,12 +580,5 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "JUMP_BACKWARD": _Rewriter._jump,
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
-    **dict.fromkeys(
-        [
-            f"POP_JUMP_{direction}IF_{outcome}"
-            for direction in ("", "FORWARD_", "BACKWARD_")
-            for outcome in ("TRUE", "FALSE")
-        ],
-        _Rewriter._conditional_jump,
-    ),
+    **dict.fromkeys(CONDITIONAL_JUMPS, _Rewriter._conditional_jump),
 }

@@ -29,16 +29,20 @@ from treadle.python.accesses import (
     iterate,
     known_builtins,
     known_functions,
+    streams,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
 from treadle.python.instrument import (
     decode,
+    direct_calls,
     emit,
     instructions,
     loops,
+    names,
     opcodes,
+    operands,
     stack_origins,
     variables,
 )
@@ -61,7 +65,7 @@ _HOOKS: dict[str, Any] = {
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, iterate, known_functions)
+        for module in (hooks, calls, iterate, known_functions, streams)
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
@@ -70,8 +74,8 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
 _REWRITER = (
-    rewriter, decode, loops, opcodes, emit, instructions, known_builtins, stack_origins,
-    container_methods, variables,
+    rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
+    stack_origins, container_methods, variables, operands, names,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
@@ -144,20 +148,31 @@ class RewrittenCode:
 
 def _relevant(scope: Scope, code: types.CodeType) -> Scope:
     """Leave out of a scope what a code object has nothing to do with."""
-    names = facts_of(code).names
+    used = facts_of(code).names
     return Scope(
-        variables={name: value for name, value in scope.variables.items() if name in names},
-        class_names=scope.class_names & names,
-        shadowed=scope.shadowed & names,
-        own=scope.own & names,
-        methods=scope.methods & names,
+        variables={name: value for name, value in scope.variables.items() if name in used},
+        class_names=scope.class_names & used,
+        shadowed=scope.shadowed & used,
+        own=scope.own & used,
+        methods=scope.methods & used,
+        computed=scope.computed & used,
+        specials=scope.specials,
+        meets_foreign_operators=scope.meets_foreign_operators,
+        replaces_specials=scope.replaces_specials,
+        is_executed=scope.is_executed,
         gil=scope.gil,
     )
 
 
 def _scope_key(module: str, scope: Scope) -> str:
-    parts = (scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods)
-    return repr((module, scope.gil, *(sorted(part) for part in parts)))
+    parts = (
+        scope.variables, scope.class_names, scope.shadowed, scope.own, scope.methods,
+        scope.computed, scope.specials,
+    )  # fmt: skip
+    flags = (
+        scope.gil, scope.meets_foreign_operators, scope.replaces_specials, scope.is_executed,
+    )  # fmt: skip
+    return repr((module, flags, *(sorted(part) for part in parts)))
 
 
 def _digest(code: types.CodeType, what: str) -> str:

@@ -27,6 +27,17 @@ class Facts:
     """All names of attributes and globals."""
     functions: frozenset[str]
     """Names of the functions."""
+    specials: frozenset[str]
+    """Special methods among them that somebody wrote."""
+
+
+_GENERATED = "__create_fn__"
+"""What the names of functions begin with that the decorator of data classes makes."""
+
+
+def is_special(name: str) -> bool:
+    """Tell whether a name is one of Python's own."""
+    return name.startswith("__") and name.endswith("__")
 
 
 _known: dict[int, tuple[types.CodeType, Facts]] = {}
@@ -63,6 +74,11 @@ def _scan(code: types.CodeType) -> Facts:
         frozenset(class_names),
         frozenset(names),
         frozenset(functions),
+        frozenset(
+            one.co_name
+            for one in codes_in(code)
+            if is_special(one.co_name) and not one.co_qualname.startswith(_GENERATED)
+        ),
     )
 
 

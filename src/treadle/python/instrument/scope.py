@@ -21,6 +21,16 @@ class Scope:
     """Global names of functions and classes under test, which nobody assigns."""
     methods: frozenset[str] = frozenset()
     """Names of functions under test."""
+    computed: frozenset[str] = frozenset()
+    """Attributes that classes under test define, perhaps as properties."""
+    specials: frozenset[str] = frozenset()
+    """Special methods that classes under test define: operators and others."""
+    meets_foreign_operators: bool = False
+    """Whether there are objects whose operators run code that is not instrumented."""
+    replaces_specials: bool = False
+    """Whether somebody replaces special methods, or the code of functions."""
+    is_executed: bool = False
+    """Whether it is run by `exec` or `eval`, in some namespace."""
     gil: bool = False
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()

@@ -7,7 +7,10 @@ from typing import Any
 
 from bytecode import BinaryOp, Instr
 
+from treadle.python.instrument.instructions import RESULTS
 from treadle.python.instrument.opcodes import ITERATES_BY_INDEX, NULL_LAST, callable_depth
+
+_PLAIN = (int, float, bool, complex, str, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class Origin:
     def is_number(self) -> bool:
         """Whether the value is a constant number."""
         return self.name == "LOAD_CONST" and self.arg.__class__ in (int, float, bool, complex)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the value is a constant that is equal to no container."""
+        return self.name == "LOAD_CONST" and self.arg.__class__ in _PLAIN
 
     @property
     def is_slice(self) -> bool:
@@ -63,10 +71,14 @@ def _operation(arg: Any) -> str:
 class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
-    def __init__(self, modules: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, modules: frozenset[str] = frozenset(), specials: frozenset[str] = frozenset()
+    ) -> None:
         self._stack: list[Origin] = []
         self._modules = modules
         """Variables that hold what was imported."""
+        self._anything = {name for name, methods in RESULTS.items() if methods & specials}
+        """Operators that may yield anything, and not only what is new, or true or false."""
 
     def forget(self) -> None:
         """Know nothing any more: other code may jump here."""
@@ -93,7 +105,7 @@ class Origins:
             self._load_attribute(i)
         elif name in _TWO_TO_ONE:
             self._pop(2)
-            stack.append(Origin(_operation(arg) if name == "BINARY_OP" else name))
+            stack.append(self._result(name, arg))
         elif name in _ONE_TO_ONE:
             self._pop(1)
             stack.append(Origin(name))
@@ -120,6 +132,11 @@ class Origins:
             self._pop(1)
         elif name not in _NEUTRAL:
             self.forget()
+
+    def _result(self, name: str, arg: Any) -> Origin:
+        """Return what an operator with two operands yields."""
+        found = _operation(arg) if name == "BINARY_OP" else name
+        return _UNKNOWN if found in self._anything else Origin(found)
 
     def _call(self, i: Any) -> None:
         called = self.top(callable_depth(i))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
 
 _POINTER = object.__basicsize__ // 2
@@ -45,6 +46,12 @@ def children_of_dict(value: Any, label: str) -> Children:
             yield key, f"key of {label}"
 
 
+def children_of_defaultdict(value: Any, label: str) -> Children:
+    """Yield the content of a dictionary, and what makes missing values."""
+    yield from children_of_dict(value, label)
+    yield value.default_factory, f"default factory of {label}"
+
+
 def children_of_set(value: Any, label: str) -> Children:
     """Return the elements of a set that are objects."""
     return ((item, f"element of {label}") for item in value if type(item) not in ATOMS)
@@ -60,6 +67,8 @@ def children_of_function(value: Any, _: str) -> Children:
         yield default, f"default {name} of {value.__name__}"
     for name, item in value.__dict__.items():
         yield item, f"{value.__name__}.{name}"
+    if id(value.__globals__) in executed:
+        yield value.__globals__, f"globals of {value.__name__}"
 
 
 def children_of_cell(value: Any, label: str) -> Children:
@@ -89,14 +98,19 @@ def children_of_partial(value: Any, label: str) -> Children:
         yield item, f"argument {index} of {label}"
     for name, item in value.keywords.items():
         yield item, name
+    for name, item in value.__dict__.items():
+        yield item, f"{label}.{name}"
 
 
 def children_of_generator(value: Any, _: str) -> Children:
-    """Yield the local variables of a generator that has not ended."""
+    """Yield what a generator that has not ended works with: its variables, and what else."""
     frame = value.gi_frame
-    if frame is not None:
-        for name, item in frame.f_locals.items():
-            yield item, name
+    if frame is None:
+        return
+    for name, item in frame.f_locals.items():
+        yield item, name
+    for item in gc.get_referents(value):  # cells, what it loops over, what it delegates to
+        yield item, value.__name__
 
 
 _ABOUT_CLASSES = frozenset(
@@ -114,6 +128,9 @@ def children_of_class(value: Any, _: str) -> Children:
     for base in value.__bases__:
         yield base, base.__qualname__
     yield type(value), type(value).__qualname__
+    if "<locals>" in value.__qualname__:  # others may have some of earlier executions
+        for made in type.__subclasses__(value):
+            yield made, made.__qualname__
 
 
 def children_of_property(value: Any, label: str) -> Children:
@@ -267,6 +284,14 @@ def content_of_cell(value: Any) -> Sequence[Any]:
 
 def cells_and_more(value: Any) -> Sequence[Any]:
     """Return what a function refers to, in the usual case without a detour."""
-    if value.__defaults__ or value.__kwdefaults__ or value.__dict__:
+    if value.__defaults__ or value.__kwdefaults__ or value.__dict__ or executed:
         return [child for child, _ in children_of_function(value, "")]
     return value.__closure__ or ()
+
+
+def parts_of_partial(value: Any) -> Sequence[Any]:
+    """Return what a partial call refers to."""
+    found = (value.func, *value.args)
+    if value.keywords or value.__dict__:
+        return (*found, *value.keywords.values(), *value.__dict__.values())
+    return found

@@ -14,17 +14,18 @@ order, and one for all *values*. Whether the summary locations are needed at all
 
 from __future__ import annotations
 
-import enum
 import gc
 import types
 from array import array
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from treadle.core.events import Codes, Mode
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
+from treadle.python.sharing.keys import name_of_key
+from treadle.python.sharing.nested import content
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table, class_feature
 from treadle.python.sharing.walks import register
 
@@ -137,11 +138,8 @@ class ContainerTable(ObjectTable):
 
     def hand_out_all(self, values: Any, publish: HandOut) -> None:
         """Publish the elements of something that are about to be put in."""
-        if isinstance(values, dict):
-            values = [*dict.keys(values), *dict.values(values)]
-        if isinstance(values, list | tuple | set | frozenset | deque):
-            for value in values:
-                self.hand_out(value, publish)
+        for value in content(values):
+            self.hand_out(value, publish)
 
 
 class ListTable(ContainerTable):
@@ -246,7 +244,12 @@ class DictTable(ContainerTable):
     def place(self, key: Any, mode: Mode) -> int:
         """Return the code of one key."""
         named = name_of_key(self, key)
+        assert named is not None
         return self.at(("key", named[0]), mode, named[1])
+
+    def may_be_any(self, key: Any) -> bool:
+        """Tell whether it takes code of a class to find out which key it is equal to."""
+        return type(key) not in ATOMS and name_of_key(self, key) is None
 
     def is_old(self, key: Any) -> bool:
         """Tell whether a key is there from publication on."""
@@ -255,6 +258,8 @@ class DictTable(ContainerTable):
 
     def membership(self, item: Any) -> Codes:
         """Return the codes of looking a key up, whether it is there or not."""
+        if self.may_be_any(item):
+            return self.whole_read()
         every = [self.at("every", READ, " keys")] if self.happens("replaced") else []
         if not self.happens("assigned", "inserted", "deleted"):
             return tuple(every)
@@ -268,6 +273,8 @@ class DictTable(ContainerTable):
 
     def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning a key."""
+        if self.may_be_any(key):
+            return self.whole_write()
         if not self.is_old(key):
             return self._change(key) if self.changed("inserted") else ()
         if not self.changed("assigned"):
@@ -277,6 +284,8 @@ class DictTable(ContainerTable):
 
     def item_delete(self, key: Any) -> Codes:
         """Return the codes of removing a key."""
+        if self.may_be_any(key):
+            return self.whole_write()
         return self._change(key) if self.changed("deleted") else ()
 
     def _every(self) -> list[int]:
@@ -470,7 +479,8 @@ class AttributesTable(AliasTable):
 
     def extend(self, value: Any) -> Codes:
         """Return the codes of storing several attributes."""
-        names = value if isinstance(value, dict) else ()
+        pairs = [part for part in content(value) if type(part) in (tuple, list) and part]
+        names = value if isinstance(value, dict) else (pair[0] for pair in pairs)
         return tuple(dict.fromkeys(code for name in names for code in self.write_item(name)))
 
 
@@ -527,6 +537,8 @@ def whole_write(table: Table, attributes: Iterable[str]) -> Codes:
 
 def _changing_attributes(table: Table) -> list[str]:
     """Return the attributes of an object that are written after publication, in a fixed order."""
+    if table.changing is not None:
+        return table.changing()
     sorts = {table.sort}
     if not isinstance(table, ContainerTable):
         kind = table.owner if isinstance(table, ClassTable) else table.kind
@@ -536,47 +548,11 @@ def _changing_attributes(table: Table) -> list[str]:
     )
 
 
-_NO_KEY = object()
-
-
-def _plain_key(key: Any) -> Any:
-    """Return an immutable built-in value that is the same key, if there is one.
-
-    A member of a `StrEnum`, for example, is the same key as its value.
-    """
-    if type(key) in ATOMS:
-        return key
-    if type(key) is tuple:
-        parts = tuple(_plain_key(part) for part in key)
-        return _NO_KEY if _NO_KEY in parts else parts
-    if isinstance(key, str):
-        return str.__str__(key)
-    if isinstance(key, int):
-        return int.__int__(key)
-    return float.__float__(key) if isinstance(key, float) else _NO_KEY
-
-
-def name_of_key(table: Table, key: Any) -> tuple[Hashable, str]:
-    """Return what identifies a key in every execution, and its name for people.
-
-    Keys that have no such name share one location.
-    """
-    plain = _plain_key(key)
-    if plain is not _NO_KEY:
-        return plain, f"[{plain!r}]"
-    if isinstance(key, enum.Enum) and not isinstance(key, str | int):
-        return (type(key).__qualname__, key.name), f"[{key}]"
-    known = table.shared.published.get(id(key))
-    kind: Any = type(key)
-    if known is not None and kind.__hash__ is object.__hash__:
-        return ("object", known.key), f"[{known.label}]"
-    return "other", "[...]"
-
-
 register(list, ListTable, children.children_of_list, lambda value: value)
 register(bytearray, ListTable)
 register(array, SimpleTable)
 register(dict, DictTable, children.children_of_dict, children.values_and_keys)
+register(defaultdict, DictTable, children.children_of_defaultdict)
 register(set, SetTable, children.children_of_set)
 register(types.MappingProxyType, MappingProxyTable, children.children_of_c_object)
 register(deque, SimpleTable, children.children_of_sequence)

@@ -33,5 +33,7 @@ class Namespaces(set[int]):
         self.forget()
 
 
+executed: set[int] = set()
+"""`id` of the namespaces that `exec` runs code in, and that are no module's."""
 instrumented = Namespaces()
 """`id` of the namespaces of modules whose functions announce what they do themselves."""

@@ -28,6 +28,9 @@ from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_
 Feature = tuple[str, Hashable]
 """A sort of objects (a class, or where a container hangs) and what happens to them."""
 
+FOREIGN_OPERATORS = "operators", "of a library"
+"""Objects are published for which operators run code that is not instrumented."""
+
 Origin = Any
 """Where a walk met an object: a label, or the object before it, the position, and its origin."""
 
@@ -55,6 +58,8 @@ class Shared:
         """The tables that a publication needed last time."""
         self._static_kept: list[Any] = []
         self._local_walks: dict[type, Walk] = {}
+        self.has_foreign_operators: Callable[[type], bool] = lambda _: False
+        """Tells whether operators run code for a class that is not instrumented."""
         self.follows: Callable[[type], bool] = lambda _: False
         """Tells whether a class is of code under test, so that its attributes may be shared."""
 
@@ -189,6 +194,8 @@ class Shared:
         if table is None:
             table = self._tables[key] = make(self, key, label, sort)
         table.kind = type(value)
+        if self.has_foreign_operators(table.kind):
+            self.note(*FOREIGN_OPERATORS)
         return table
 
     def _enters(self, value: Any) -> bool:

@@ -8,7 +8,7 @@ asked for; those of writing are in `writes` and `stores`. Containers have tables
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.core.events import Codes, Mode, code, location_of
@@ -36,6 +36,8 @@ class Table(dict[Any, Codes]):
     """Whether only some such objects are the test's business."""
     kind: type
     """The class of the object."""
+    changing: Callable[[], list[str]] | None = None
+    """Returns the attributes that are written, if features of this sort do not tell."""
 
     def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
         super().__init__()

@@ -32,6 +32,7 @@ from treadle.python.sharing.children import (
     content_of_cell,
     hides_parts,
     no_children,
+    parts_of_partial,
 )
 from treadle.python.sharing.tables import CellTable, ClassTable, NewModuleTable, ObjectTable, Table
 
@@ -104,7 +105,8 @@ def walk_of_kind(kind: type) -> Walk:
         quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = WALKS[base]
-    return _walk(inherited.table, functools.partial(_both, inherited.labelled))
+    table = inherited.table or (ObjectTable if kind.__dictoffset__ else None)
+    return _walk(table, functools.partial(_both, inherited.labelled))
 
 
 def outlives_executions(kind: type) -> bool:
@@ -131,12 +133,7 @@ register(types.MethodType, None, children_of_method, lambda value: (value.__self
 register(types.GeneratorType, ObjectTable, children_of_generator)
 register(types.BuiltinFunctionType, None, children_of_builtin, lambda value: (value.__self__,))
 register(types.MethodWrapperType, None, children_of_builtin)
-register(
-    functools.partial,
-    None,
-    children_of_partial,
-    lambda value: (value.func, *value.args, *value.keywords.values()),
-)
+register(functools.partial, ObjectTable, children_of_partial, parts_of_partial)
 register(types.ModuleType, NewModuleTable, children_of_module)
 register(property, None, children_of_property)
 register(staticmethod, None, children_of_wrapped_method)

@@ -1,0 +1,1 @@
+"""How a network runs: topology, tables, messages, controllers, properties; as a model."""
