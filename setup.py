@@ -20,6 +20,7 @@ COMPILED = {
         "strategy",
     ),
     "treadle/explore/basic": ("backtracking", "exhaustive", "sleep"),
+    "treadle/explore/constrained": ("constrained", "dependence", "optimal_constrained"),
     "treadle/explore/context": (
         "context", "done", "dontdo", "exploration", "optimal_context", "planned_order", "reliance",
         "state_check",

@@ -32,8 +32,10 @@ TESTS = [
     "tests/test_rigid.py",
     "tests/test_examples.py",
     "tests/test_conditional.py",
+    "tests/test_constrained.py",
     "tests/test_properties.py",
 ]
+OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
@@ -216,9 +218,31 @@ MUTANTS = [
     Mutant("deadlocks are not reported", "explore/accounts.py",
            "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
+    # C code that calls code under test
+    Mutant("what C code goes on with is no step", "python/accesses/callbacks.py",
+           "            caller.go_on()\n            return\n", "            return\n", OF_CALLBACKS),
+    Mutant("instructions that call back go on unseen", "python/accesses/callbacks.py",
+           "_set_callers(me, (*before, _Instruction(frame, again, touched, announced)))", "pass",
+           OF_CALLBACKS),
+    Mutant("a key that is hashed first is never looked up", "python/accesses/callbacks.py",
+           "        self._is_announced = True\n        self._again()\n",
+           "        self._is_announced = True\n", OF_CALLBACKS),
+    Mutant("a sorted list is never empty for others", "python/accesses/sorting.py",
+           "            end()\n", "            pass\n", OF_CALLBACKS),
+    Mutant("keys that call back are not noticed", "python/sharing/key_kinds.py",
+           "    return frozenset([kind]) | kinds_among(iterate(key))\n", "    return frozenset()\n",
+           ("tests/threads/test_callbacks.py",)),
+    Mutant("a factory in Python is no place to switch", "python/accesses/defaults.py",
+           "        control.point()  # also", "        pass  # also", OF_CALLBACKS),
+    Mutant("operators that are called as functions only read", "python/accesses/known_functions.py",
+           "if name.startswith(\"i\") and name not in _NOT_IN_PLACE:", "if not name:", OF_CALLBACKS),
+    Mutant("lists are looked through at once", "python/accesses/item_by_item.py",
+           "        hooks.say(table.next_item(place))\n", "", OF_CALLBACKS),
+    Mutant("what is stored one by one is not stored again", "python/accesses/streams.py",
+           "hooks.say(self._codes, STORED, self._obj, self._stored)", "pass", OF_CALLBACKS),
     # Threads: what C code stores
     Mutant("elements that come one by one are not published", "python/accesses/streams.py",
-           "        self._table.hand_out(value, slots.hand_out)\n        hooks.say(", "        hooks.say(",
+           "        self._table.hand_out(value, slots.hand_out)\n        self._stored", "        self._stored",
            STORED),
     Mutant("what an iterator passes on is not published", "python/accesses/streams.py",
            "        found = _taken(values)\n    else:\n        return Stream",
@@ -230,10 +254,10 @@ MUTANTS = [
            "        value = emptied(table, value)\n", "", STORED),
     Mutant("what unknown C code stores is not published", "python/accesses/uninstrumented.py",
            '            self._miss(found, f"{table.label}[...]")\n', "", STORED),
-    Mutant("what a factory makes is not published", "python/accesses/instruction_hooks.py",
+    Mutant("what a factory makes is not published", "python/accesses/defaults.py",
            "    table.hand_out(value, slots.hand_out, key)\n    codes = () if is_in_c", "    codes = () if is_in_c",
            HOLES),
-    Mutant("a factory in Python is part of one step", "python/accesses/instruction_hooks.py",
+    Mutant("a factory in Python is part of one step", "python/accesses/defaults.py",
            "    is_in_c = _runs_no_code(factory)\n", "    is_in_c = True\n", HOLES),
     Mutant("what a slot is set to is not published", "python/accesses/known_functions.py",
            '        slots.hand_out(value, f"{published[id(obj)].label}.{descriptor.__name__}")\n', "", STORED),
@@ -281,8 +305,22 @@ MUTANTS = [
     Mutant("open steps are only reversed behind forbidden ones", "explore/context/exploration.py",
            "if outcome != BLOCKED or may_differ or run.blocked():",
            "if outcome != BLOCKED or run.blocked():"),
+    Mutant("the order that is kept may hide races of open steps", "explore/context/state_check.py",
+           "            if other is not step:\n", "            if other is step:\n"),
     Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
-           "        if is_stopped:\n", "        if is_stopped and not self.footprints:\n"),
+           "        if looks:\n", "        if looks and not self.footprints:\n"),
+    # Constraints
+    Mutant("the point has all that came before (as printed)",
+           "explore/constrained/dependence.py",
+           "point = self._closed(self.base[e] | base | self.direct[e] & direct)",
+           "point = (1 << e) - 1"),
+    Mutant("only shared values are compared (as printed)", "model/constrained_run.py",
+           'found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)', "pass"),
+    Mutant("a guard is no part of a constraint (as printed)", "model/constrained_run.py",
+           "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
+           "            return False\n", ""),
+    Mutant("others may write what a constraint reads", "model/constrained_run.py",
+           "if holds and self._stays(read, {first, second}):", "if holds:"),
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from treadle.model import Program
 
 WRITES = {Mode.WRITE, Mode.STORE, Mode.TAKE, Mode.SPARE}
 UPDATES = {Mode.ADD, Mode.GIVE}
-NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP}
+NO_ACCESS = {Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK}
 
 Step = tuple[str, Codes]
 """The process of a step, and what it accessed."""
@@ -51,6 +51,7 @@ def brute_force(program: Program, limit: int, order: type[Dependence] | None = N
     """Run every interleaving; raise `TooMany` beyond `limit` of them."""
     everything = Everything()
     dependence = (order or Dependence)(program)
+    program.name_values(dependence.knows_values)
     for run, steps in interleavings(program):
         everything.interleavings += 1
         if everything.interleavings > limit:
@@ -100,6 +101,9 @@ def failures_of(run: Run) -> set[tuple[str, str]]:
 class Dependence:
     """Which steps of a program are dependent, and so which executions are equivalent."""
 
+    knows_values = True
+    """Whether two stores of the same value are independent."""
+
     def __init__(self, program: Program) -> None:
         self._program = program
         self._known: dict[tuple[Step, Step], bool] = {}
@@ -144,7 +148,32 @@ class Dependence:
         joined = {names[location_of(b)] for b in second[1] if mode_of(b) is Mode.JOIN}
         if second[0] in created or first[0] in joined:
             return True
-        return any(self._conflict(a, b) for a in first[1] for b in second[1])
+        equal = self.stored(first[1]) & self.stored(second[1])
+        same = {location for location, _ in equal}
+        return any(
+            self._conflict(a, b)
+            for a in first[1]
+            for b in second[1]
+            if not (location_of(a) in same and mode_of(a) is mode_of(b) is Mode.STORE)
+        )
+
+    def stored(self, codes: Codes) -> set[tuple[int, int]]:
+        """Return what a step stores, each with the name of the value: it has read nothing before.
+
+        Nothing if it may do something else when it reads something else, or may have to wait.
+        """
+        found: dict[int, int | None] = {}
+        looked: set[int] = set()
+        for access, following in zip(codes, (*codes[1:], 0), strict=False):
+            mode, location = mode_of(access), location_of(access)
+            if mode is Mode.STORE and location not in looked:
+                is_named = mode_of(following) is Mode.STORED and not looked
+                found[location] = location_of(following) if is_named else None
+            elif mode in (Mode.READ, Mode.WRITE):
+                looked.add(location)
+            elif mode not in (Mode.STORE, Mode.STORED, Mode.SPAWN, Mode.JOIN, *UPDATES):
+                return set()
+        return {(location, name) for location, name in found.items() if name is not None}
 
     def _conflict(self, a: int, b: int) -> bool:
         """Tell whether two accesses of different processes are dependent."""
@@ -171,6 +200,8 @@ class Dependence:
 
 class Observed(Dependence):
     """The same modulo observability: two steps that overwrite are ordered if somebody looks."""
+
+    knows_values = False
 
     def waiting(self, run: Run) -> list[Step]:
         """Return the reads of conditions that processes wait for at the end."""

@@ -107,15 +107,13 @@ def _expression(rng: Source, shape: Shape) -> Expression:
 
 
 def build(processes: Sequence[Process], *, observed: bool = False) -> Program:
-    """Return the model; if `observed`, somebody looks at all variables when all others are over."""
+    """Return the model; if `observed`, somebody looks at all variables when it is over."""
     program = Program("conditional", **dict.fromkeys(NAMES, 0))
     names = [f"p{index}" for index in range(len(processes))]
     for name, process in zip(names, processes, strict=True):
         program.process(compile_process(name, lines_of(process)[1:]), name=name)
     if observed:
-        ends = [f"yield s.join({name!r})" for name in names]
-        look = ["seen = s.x, s.y, s.z", "yield", "assert seen"]
-        program.process(compile_process("end", [*ends, *look]), name="end")
+        program.finally_(lambda s: (s.x, s.y, s.z))
     return program
 
 
@@ -289,7 +287,7 @@ def reached(program: Program, algorithm: str, schedule: str = "stay", **options:
             values = program.shared_values(run._state)
             failed = {names[crash.process] for crash in run.crashes}
             waiting = {f"{names[process]} waits" for process, _ in run.blocked()}
-            found.add((tuple(values.values()), frozenset(failed | waiting - {"end waits"})))
+            found.add((tuple(values.values()), frozenset(failed | waiting)))
 
     search = Search(
         program, ALGORITHMS[algorithm], algorithm, budget=Budget(), choose=SCHEDULES[schedule],
@@ -318,8 +316,3 @@ SHAPES = {
     "locals": Shape(locals=True, assertions=True),
     "processes": Shape(spawns=True, locals=True, assertions=True, processes=(2, 4), blocks=4),
 }
-
-
-def can_be_observed(shape: Shape) -> bool:
-    """Tell whether somebody can look when all others are over: nobody waits, nobody is created."""
-    return not (shape.guards or shape.spawns)

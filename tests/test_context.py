@@ -226,7 +226,7 @@ def test_example_12_a_dont_do_sequence_finds_its_way_into_an_equivalent_plan() -
         order = (0, 1, 2, 3) if last < 0 else (1, 2, 0, 3)
         return next((process for process in order if process in enabled), -1)
 
-    assert len(brute_force(program, 1000).classes) == 24
+    assert len(brute_force(program, 1000).classes) == 18  # the paper's 24, but q and v are equal
     assert treadle.explore(program, "observers").executions == 13
     refined = logbook(program, OptimalContextObservers, as_in_the_paper)
     old = logbook(program, OldInheritance, as_in_the_paper)

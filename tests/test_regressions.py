@@ -112,9 +112,9 @@ def leaf_beside_a_sibling() -> Program:
     """A leaf of the wakeup tree has to keep what tells it from a branch explored before it."""
     program = Program(x=0, lock=Lock())
 
-    def write(s: Any) -> Iterator[Any]:
+    def write(s: Any, value: int) -> Iterator[Any]:
         yield
-        s.x = 1
+        s.x = value
 
     def read(s: Any) -> Iterator[Any]:
         yield s.lock.acquire()
@@ -127,10 +127,10 @@ def leaf_beside_a_sibling() -> Program:
         yield s.lock.acquire()
         yield s.lock.acquire()
 
-    program.process(write, name="p")
+    program.process(write, 1, name="p")
     program.process(read, name="q")
     program.process(stick, name="r")
-    program.process(write, name="t")
+    program.process(write, 2, name="t")
     return program
 
 
@@ -185,12 +185,12 @@ def test_a_step_that_differs_when_it_is_replayed_is_reported(algorithm: str) -> 
         RUNS.append(0)
         s.a[int(len(RUNS) > 2)] = 1
 
-    def write(s: Any) -> Iterator[Any]:
+    def write(s: Any, value: int) -> Iterator[Any]:
         yield
-        s.x = 1
+        s.x = value
 
-    program.process(write, name="q")
-    program.process(write, name="r")
+    program.process(write, 1, name="q")
+    program.process(write, 2, name="r")
     assert not program.open_steps(p).any
     result = treadle.explore(program, algorithm)
     assert [(failure.kind, failure.process) for failure in result.failures] == [

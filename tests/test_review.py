@@ -228,7 +228,7 @@ def test_a_condition_may_reach_the_state_by_detours(way):
         raise AssertionError("through")
 
     opens = process("opens", "yield", "s.a = 1", "yield", "s.b = 1")
-    closes = process("closes", "yield", "s.b = 1", "yield", "s.a = 0")
+    closes = process("closes", "yield", "s.b = 2", "yield", "s.a = 0")
     for make in orders(daemon, opens, closes, a=0, b=0):
         check_all(make, 5, "a")
 

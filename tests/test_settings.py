@@ -42,6 +42,7 @@ def test_every_setting_can_be_read() -> None:
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
         "learn": False, "refined": False, "dependency": "field", "order": "fifo", "max_tasks": 5,
         "always_release": True, "early_stop": True,
+        "constraints": "none", "uniformity": "keeps",
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")

@@ -72,8 +72,9 @@ def explore(
     For threads:
 
     - `instrument` names packages whose code is under test besides the user's own;
-    - `granularity` is `access` (every access of shared state is a step) or `gil` (threads switch
-      only where an interpreter with a global lock hands over);
+    - `granularity` is `access` (every access of shared state is a step), `gil` (threads switch
+      only where an interpreter with a global lock hands over) or `free-threaded` (as `access`, and
+      what looks through a list reads item by item);
     - `races` makes a data race a failure;
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
     - `max_rounds` leaves out what comes after a thread slept, or waited in vain, more often than
@@ -84,7 +85,9 @@ def explore(
     or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
     lets the eager algorithms try what was seen to be impossible, as in their paper; with
     `refined=False` the context-sensitive algorithms compare whole states and not only what a race
-    can change; `listener` is called with the progress of the search.
+    can change; `constraints` says which independence constraints the constrained algorithms use
+    (`declared` or `none`), and `uniformity` how they know that one goes on to hold (`static`);
+    `listener` is called with the progress of the search.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)

@@ -13,8 +13,6 @@ from policies import kinds, pair
 
 import treadle.networks as sdn
 
-SENT = "net.send"
-
 
 def one(net: sdn.Network) -> None:
     net.send("h1", dst="h2")
@@ -108,10 +106,6 @@ class TwoHandlers(sdn.Controller):
             switch.install(sdn.match(dst="y"), sdn.output(2))
         else:
             switch.install(sdn.match(dst="z"), sdn.output(2))
-
-
-class EventOrder(sdn.Controller):
-    """Records in the model's own words in which order a switch handles messages."""
 
 
 def orders_at(policy: Any, packets: Any, switch: str, **options: Any) -> set[tuple[str, ...]]:

@@ -62,6 +62,15 @@ def test_handlers_that_conflict_by_their_accesses(packets: Any, executions: int)
     assert (result.ok, result.executions) == (True, executions)
 
 
+def test_an_instrumented_module() -> None:
+    names = ("os_ken_learning_switch", "elsewhere")
+    for instrument, executions in ((names, 3), (names[0], 3), (names[1], 6)):
+        result = sdn.explore(pair(), sdn.os_ken(LEARNING), both_ways, instrument=instrument)
+        assert (result.ok, result.executions) == (True, executions)
+    with pytest.raises(TreadleError, match="instrument is for applications of os-ken"):
+        sdn.explore(pair(), sdn.Controller, both_ways, instrument=names)
+
+
 def test_a_learning_switch_on_a_ring() -> None:
     ring = example("os_ken_learning_switch").ring
     result = sdn.explore(ring, sdn.os_ken(LEARNING), lambda net: net.send("h1", src="h1", dst="h2"))

@@ -82,7 +82,7 @@ def test_a_cache_of_others_keeps_a_result_after_it_called_the_function() -> None
         together(lambda: square(1), lambda: square(1))
         assert calls == [1]
 
-    assert everything(test) == (6, {"assertion"})
+    assert everything(test) == (10, {"assertion"})
 
 
 def test_code_of_others_goes_on_between_two_callbacks(library: Any) -> None:
@@ -126,7 +126,7 @@ def test_what_objects_in_c_hold_is_shared() -> None:
         together(*(reader.peek for reader in readers))
         assert source.reads == 2
 
-    assert everything(test) == (16, {"assertion"})
+    assert everything(test) == (58, {"assertion"})
 
 
 def test_importing_what_is_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:

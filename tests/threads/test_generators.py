@@ -136,7 +136,7 @@ CASES: list[tuple[Callable[[], Got], str, list[Got], int]] = [
     (with_local_variables_only, "gil", ONE_EACH, 4),
     (delegated, "access", ONE_EACH, 4),
     (delegated, "gil", ONE_EACH, 4),
-    (within_another_iterator, "access", TEXTS, 14),
+    (within_another_iterator, "access", TEXTS, 24),
     (within_another_iterator, "gil", TEXTS, 4),
     (sending, "access", SENT, 4),
     (sending, "gil", SENT, 4),

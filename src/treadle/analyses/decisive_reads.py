@@ -43,7 +43,7 @@ _ANNOUNCING = {"acquire", "receive", "wait", "until", "join"}
 """Methods that only make an operation to be yielded."""
 
 
-class _OpaqueError(Exception):
+class NotUnderstoodError(Exception):
     """The source does something that the analysis does not follow."""
 
 
@@ -55,6 +55,8 @@ class OpenSteps:
     after: frozenset[int]
     """Instruction offsets (`f_lasti`) of a suspended generator; empty also if `everywhere`."""
     everywhere: bool = False
+    computes: bool = True
+    """Whether something that it read may be in what it stores."""
 
     @property
     def any(self) -> bool:
@@ -72,7 +74,8 @@ def open_steps(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> OpenS
         return EVERYWHERE
     places = {origin for origin in analysis.open if origin is not None}
     shifted = {(line + shift[0], column + shift[1]) for line, column in places}
-    return OpenSteps(None in analysis.open, _offsets(function.__code__, shifted))
+    offsets = offsets_of(function.__code__, shifted)
+    return OpenSteps(None in analysis.open, offsets, computes=analysis.computes)
 
 
 def _analysed(
@@ -82,14 +85,14 @@ def _analysed(
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return None, (0, 0)  # the source would not be that of what runs, or have other parameters
     try:
-        definition, shift = _definition(function)
+        definition, shift = definition_of(function)
         positional = definition.args.posonlyargs + definition.args.args
         parameters = [argument.arg for argument in positional]
         if not parameters:
             return None, shift
         analysis = _Analysis(parameters[0], kinds)
         analysis.block(definition.body, {None: _Path()})
-    except (_OpaqueError, OSError, TypeError, SyntaxError):
+    except (NotUnderstoodError, OSError, TypeError, SyntaxError):
         return None, (0, 0)
     return analysis, shift
 
@@ -126,25 +129,25 @@ def foresee(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Foresigh
         offset: foreseen[origin]
         for origin in origins
         if origin is not None
-        for offset in _offsets(code, {(origin[0] + shift[0], origin[1] + shift[1])})
+        for offset in offsets_of(code, {(origin[0] + shift[0], origin[1] + shift[1])})
     }
     doubtful = {places[o]: decisive(taint) for o, taint in analysis.doubtful.items() if taint}
     return Foresight(foreseen[None], after, doubtful)
 
 
-def _definition(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[int, int]]:
+def definition_of(function: Callable[..., Any]) -> tuple[ast.FunctionDef, tuple[int, int]]:
     """Return a function's syntax tree, and how far it is from the file's lines and columns."""
     lines, first = inspect.getsourcelines(function)
     source = "".join(lines)
     tree = ast.parse(textwrap.dedent(source))
     definition = tree.body[0]
     if len(tree.body) != 1 or not isinstance(definition, ast.FunctionDef):
-        raise _OpaqueError
+        raise NotUnderstoodError
     indent = len(lines[0]) - len(lines[0].lstrip())
     return definition, (max(first, 1) - 1, indent)
 
 
-def _offsets(code: CodeType, places: set[tuple[int, int]]) -> frozenset[int]:
+def offsets_of(code: CodeType, places: set[tuple[int, int]]) -> frozenset[int]:
     """Return the offsets of the instructions that belong to `yield`s at these places."""
     positions = enumerate(code.co_positions())
     return frozenset(2 * i for i, (line, _, column, _) in positions if (line, column) in places)
@@ -211,6 +214,8 @@ class _Analysis:
         self.open: set[Origin] = set()
         self.decisive: dict[Origin, Taint] = {None: _NOTHING}
         self.doubtful: dict[Origin, Taint] = {None: _NOTHING}
+        self.computes = False
+        """Whether a value that is stored depends on a read."""
         self._state_name = state_name
         self._kinds = kinds
         self._breaks: list[_State] = []
@@ -223,7 +228,7 @@ class _Analysis:
         for statement in statements:
             handler = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
             if handler is None:
-                raise _OpaqueError
+                raise NotUnderstoodError
             state = handler(statement, state)
         return state
 
@@ -234,7 +239,7 @@ class _Analysis:
     def _do_delete(self, statement: ast.Delete, state: _State) -> _State:
         for target in statement.targets:
             if not isinstance(target, ast.Name):
-                raise _OpaqueError
+                raise NotUnderstoodError
         return state
 
     def _do_expr(self, statement: ast.Expr, state: _State) -> _State:
@@ -373,7 +378,9 @@ class _Analysis:
             for element in target.elts:
                 self._store_one(element, origin, path, tainted)
         elif self._access_shared(target, origin, path) is None:
-            raise _OpaqueError
+            raise NotUnderstoodError
+        else:
+            self.computes |= bool(tainted)
 
     def _value(self, node: ast.expr, origin: Origin, path: _Path) -> Taint:
         """Return which reads a value depends on."""
@@ -381,11 +388,11 @@ class _Analysis:
             return _NOTHING
         if isinstance(node, ast.Name):
             if node.id == self._state_name:
-                raise _OpaqueError  # the state escapes
+                raise NotUnderstoodError  # the state escapes
             return path.tainted.get(node.id, _NOTHING)
         if isinstance(node, ast.Attribute | ast.Subscript):
             if self._is_object(node):
-                raise _OpaqueError  # a shared object as a value: who knows what is done with it
+                raise NotUnderstoodError  # a shared object as a value: who knows where it goes
             value = self._access_shared(node, origin, path)
             return self._risky(node, origin, path) if value is None else value
         if isinstance(node, ast.Call):
@@ -398,7 +405,7 @@ class _Analysis:
             return self._parts(node, origin, path)
         if isinstance(node, ast.BinOp | ast.UnaryOp | ast.FormattedValue):
             return self._risky(node, origin, path)
-        raise _OpaqueError
+        raise NotUnderstoodError
 
     def _parts(self, node: ast.AST, origin: Origin, path: _Path) -> Taint:
         """Evaluate the parts of an expression, in order."""
@@ -517,7 +524,7 @@ class _Analysis:
     def _refuse_alias(self, node: ast.expr) -> None:
         """Give up on a local name for a shared object."""
         if self._is_object(node) or self._kind(node) == "objects":
-            raise _OpaqueError
+            raise NotUnderstoodError
 
 
 def _read_in(origin: Origin) -> Taint:

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-_MODE_BITS = 4
+_MODE_BITS = 5
 _MODES = (1 << _MODE_BITS) - 1
 
 
@@ -51,6 +51,10 @@ class Mode(IntEnum):
     """A write that replaces what is there without looking at it."""
     PASS = 14
     """Needs a unit of a resource to be there, as `TAKE` does, and leaves it there."""
+    STORED = 15
+    """No access: names the value that the `STORE` just before it put there."""
+    BLOCK = 16
+    """No access: names the code that the step ran, if it may be independent by a constraint."""
 
 
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
@@ -156,7 +160,9 @@ class Footprint:
     """The dependence-relevant content of one tuple of access codes."""
 
     __slots__ = (
+        "accessed",
         "awaits",
+        "block",
         "brings",
         "codes",
         "conflict_set",
@@ -173,15 +179,23 @@ class Footprint:
         "spawns",
         "swap",
         "takes",
+        "unequal",
         "watches",
     )
 
     codes: Codes
+    accessed: tuple[int, ...]
+    """Mask keys of what a step with this footprint accesses."""
     own: tuple[int, ...]
-    """Mask keys that an event with this footprint belongs to."""
+    """Mask keys that an event with this footprint belongs to: these, and those of stored values."""
+    unequal: tuple[tuple[int, int], ...]
+    """Writer keys of what it stores a value in, whatever it reads, each with the value's key.
+
+    Who stores the same is not dependent with it because of that."""
     conflicts: tuple[int, ...]
-    """Mask keys whose events are dependent with this one."""
+    """Mask keys whose events are dependent with this one, besides writers that are `unequal`."""
     conflict_set: frozenset[int]
+    """Mask keys of all accesses that meet one of this one's, equal stores included."""
     takes: tuple[Take, ...]
     brings: frozenset[int]
     """Writer keys of resources of which it may have brought all the units that it left."""
@@ -197,6 +211,8 @@ class Footprint:
     """The compare-and-swap that the step is, if it is one and nothing else."""
     open: bool
     """Whether the step may access other locations when it reads other values."""
+    block: int
+    """The code that it ran, by number, if it may be independent by a constraint; else -1."""
     exclusive: bool
     """Whether the step can be disabled, or is a compare-and-swap."""
     guarded: bool
@@ -213,7 +229,7 @@ class Footprint:
         by_mode: dict[Mode, list[int]] = {mode: [] for mode in Mode}
         for access in codes:
             by_mode[mode_of(access)].append(location_of(access))
-        self.own = _own_keys(codes)
+        self.accessed = _own_keys(codes)
         self.takes = tuple(
             Take(writer_key(location), adder_key(location), mode is Mode.SPARE)
             for mode in (Mode.TAKE, Mode.SPARE, Mode.PASS)
@@ -229,15 +245,21 @@ class Footprint:
         self.watches = tuple(by_mode[Mode.WATCH])
         self.spawns = tuple(by_mode[Mode.SPAWN])
         self.joins = tuple(by_mode[Mode.JOIN])
+        self.block = by_mode[Mode.BLOCK][0] if by_mode[Mode.BLOCK] else -1
         self.swap = self._lone_swap()
         self.open = bool(by_mode[Mode.OPEN] or (by_mode[Mode.SWAP] and self.swap is None))
         self.exclusive = bool(self.takes or self.needs or self.awaits or self.swap is not None)
         self.guarded = self.exclusive or self.open
         self.plain = not (self.guarded or self.spawns or self.joins)
         self.overwrites = frozenset() if self.guarded else _overwritten(codes)
+        stored = _stored(codes)
+        self.unequal = tuple([(key, stored[key]) for key in stored if key in self.overwrites])
+        self.own = (*self.accessed, *[value for _, value in self.unequal])
         self.looks = tuple(
             dict.fromkeys(
-                writer_key(location_of_key(key)) for key in self.own if key not in self.overwrites
+                writer_key(location_of_key(key))
+                for key in self.accessed
+                if key not in self.overwrites
             )
         )
         self.set_conflicts({})
@@ -245,12 +267,14 @@ class Footprint:
     def set_conflicts(self, links: dict[int, list[int]]) -> None:
         """Compute which mask keys conflict, `links` being the pairs beyond equal locations."""
         keys: dict[int, None] = {}
-        for own in self.own:
+        for own in self.accessed:
             kind = own % _CLASSES
             keys.update(dict.fromkeys(own - kind + other for other in _CONFLICTING[kind]))
             keys.update(dict.fromkeys(links.get(own, ())))
-        self.conflicts = tuple(keys)
         self.conflict_set = frozenset(keys)
+        for writers, _ in self.unequal:
+            del keys[writers]
+        self.conflicts = tuple(keys)
 
     def _brings(self, location: int) -> bool:
         """Tell whether a step gives units back and more, and did not begin with taking one."""
@@ -270,11 +294,16 @@ class Footprint:
 
     def conflicts_with(self, other: Footprint) -> bool:
         """Tell whether events with these two footprints are dependent."""
-        return not self.conflict_set.isdisjoint(other.own)
+        if self.conflict_set.isdisjoint(other.own):
+            return False
+        if not (self.unequal and other.unequal):
+            return True
+        equal = {writers for writers, value in self.unequal if value in other.own}
+        return not (self.conflict_set - equal).isdisjoint(other.own)
 
     def shared_with(self, other: Footprint) -> set[int]:
         """Return the locations because of which events with these footprints are dependent."""
-        return {location_of_key(key) for key in self.own if key in other.conflict_set}
+        return {location_of_key(key) for key in self.accessed if key in other.conflict_set}
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{mode_of(a).name} {location_of(a)}" for a in self.codes)
@@ -306,6 +335,28 @@ def _overwritten(codes: Iterable[int]) -> frozenset[int]:
         elif mode is Mode.STORE and location not in read:
             overwritten.add(location)
     return frozenset(map(writer_key, overwritten))
+
+
+_LOOKING = (Mode.READ, Mode.WRITE, Mode.NEED, Mode.AWAIT, Mode.TAKE, Mode.SPARE, Mode.PASS)
+
+
+def _stored(codes: Iterable[int]) -> dict[int, int]:
+    """Return the writer keys of what codes store a value in that they cannot have read before.
+
+    Each with the key of the value that they leave there.
+    """
+    stored: dict[int, int] = {}
+    latest, has_looked = 0, False
+    for access in codes:
+        location, mode = location_of(access), mode_of(access)
+        if mode in _LOOKING:
+            has_looked = True
+        elif mode is Mode.STORE:
+            latest = writer_key(location)
+            stored.pop(latest, None)
+        elif mode is Mode.STORED and not has_looked:
+            stored[latest] = writer_key(location)
+    return stored
 
 
 def _shared_name(label: str) -> str:
@@ -369,7 +420,11 @@ class Vocabulary:
         found = self._reading.get(footprint.codes)
         if found is None:
             swaps = any(mode_of(access) is Mode.SWAP for access in footprint.codes)
-            codes = tuple(access for access in footprint.codes if mode_of(access) is not Mode.STORE)
+            codes = tuple(
+                access
+                for access in footprint.codes
+                if mode_of(access) not in (Mode.STORE, Mode.STORED)
+            )
             found = self._reading[footprint.codes] = footprint if swaps else self.footprint(codes)
         return found
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from treadle.core import formats
 from treadle.core.happens_before import Race, Trace
-from treadle.core.program import Crash, Ending, Program, Run
+from treadle.core.program import Crash, Ending, FindingError, Program, Run
 from treadle.core.records import FrameRecord, StepRecord, Wait
 from treadle.core.schedule import Schedule
 
@@ -78,7 +78,8 @@ class Failure:
     waits: tuple[Wait, ...] = ()
     """Who waits for what in a deadlock or livelock, and who holds it."""
     granularity: str = ""
-    """What a step was, if the program can be run with different ones: `access` or `gil`."""
+    """What a step was, if the program can be run with different ones: `access`, `gil` or
+    `free-threaded`."""
     options: dict[str, object] = field(default_factory=dict)
     """Options that are needed to replay it, beyond the schedule."""
     pair: tuple[int, int] | None = None
@@ -119,6 +120,17 @@ class Failure:
             schedule=schedule,
             step=len(schedule),
             waits=tuple(waits),
+        )
+
+    @classmethod
+    def of_finding(cls, error: FindingError, schedule: Schedule) -> Failure:
+        """Describe what the last step of a schedule shows is wrong with what was declared."""
+        return cls(
+            kind=error.kind,
+            message=error.message,
+            process=schedule[-1],
+            step=len(schedule) - 1,
+            schedule=schedule,
         )
 
     @classmethod

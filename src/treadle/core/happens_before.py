@@ -78,6 +78,8 @@ def conflicting(step: Footprint, touched: Sequence[int]) -> int:
     mask = 0
     for key in step.conflicts:
         mask |= touched[key]
+    for writers, value in step.unequal:
+        mask |= touched[writers] & ~touched[value]
     return mask
 
 
@@ -156,14 +158,22 @@ class Trace:
         """Return the mask of the events that are dependent with a step: those that conflict."""
         return conflicting(step, self.touched)
 
-    def are_dependent(self, step: Footprint, other: Footprint) -> bool:
-        """Tell whether two steps that can be taken here are dependent."""
-        return not step.conflict_set.isdisjoint(other.own)
+    def would_depend(self, e: int, process: int, step: Footprint, past: int, within: int) -> bool:
+        """Tell whether a step after the events of `within` is dependent with an event before it.
+
+        `past` is what happens before it whatever it accesses.
+        """
+        del process, past, within
+        return step.conflicts_with(self.footprints[e])
 
     def independent_of(self, step: Footprint, others: Mapping[int, Footprint]) -> Sleep:
         """Return those of some processes' steps that are independent of one (`E ⊢ p♢q`)."""
         own = step.own
-        return {q: other for q, other in others.items() if other.conflict_set.isdisjoint(own)}
+        return {
+            q: other
+            for q, other in others.items()
+            if other.conflict_set.isdisjoint(own) or not other.conflicts_with(step)
+        }
 
     # Sequences, in the papers' words
 
@@ -249,6 +259,8 @@ class Trace:
                 dependent = 0
                 for key in footprint.conflicts:
                     dependent |= touched[key]
+                for writers, value in footprint.unequal:
+                    dependent |= touched[writers] & ~touched[value]
                 dependent &= ~known
                 while dependent:
                     event = dependent.bit_length() - 1
@@ -272,7 +284,7 @@ class Trace:
         """
         known = base = self.past_of(process, last, footprint)
         candidates = []
-        dependent = self._dependent_with(footprint) & ~known if footprint.conflicts else 0
+        dependent = self._dependent_with(footprint) & ~known if footprint.accessed else 0
         while dependent:
             event = dependent.bit_length() - 1
             candidates.append(Race(event, index))

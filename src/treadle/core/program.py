@@ -11,6 +11,8 @@ is right, if not the fastest or the richest:
 - `foresee` is for the eager algorithms, which learn by running where nothing is foreseen;
 - `fingerprint`, `watched_step`, `effect` and `values` are for the context-sensitive ones, which
   take nothing for equal that cannot be compared;
+- `has_constraints`, `may_commute` and `Run.are_independent` are for constrained ones: without them
+  steps are independent if their accesses are;
 - `knowledge`, `know` and `Restart` are for programs that learn what a step is while they run.
 """
 
@@ -36,6 +38,8 @@ class Crash:
     exception: BaseException
     kind: str = ""
     """What sort of failure it is, if the front end declares one for it."""
+    is_final: bool = False
+    """Whether no process failed, but what should hold of every final state does not."""
 
     @classmethod
     def of(cls, process: int, step: int, exception: BaseException) -> Crash:
@@ -72,7 +76,7 @@ class Ending:
 
         After a crash others may wait only because of it, unless the front end knows better.
         """
-        return bool(self.waits) and (bool(self.kind) or not self.crashes)
+        return bool(self.waits) and (bool(self.kind) or all(c.is_final for c in self.crashes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,17 @@ class CannotStepError(Exception):
     def __init__(self, process: int) -> None:
         super().__init__(process)
         self.process = process
+
+
+class FindingError(Exception):
+    """What a run that was made for another purpose shows is wrong with the program."""
+
+    def __init__(self, kind: str, message: str, processes: Sequence[int]) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.processes = list(processes)
+        """Who takes steps, one after the other, so that it shows: the last with the last step."""
 
 
 class Restart(Exception):
@@ -235,6 +250,17 @@ class Run(ABC):
         del processes, locations
         return Incomparable()
 
+    # For constrained algorithms
+
+    def are_independent(self, first: int, second: int) -> bool:
+        """Tell whether the next steps of two processes commute here by a constraint that holds.
+
+        And goes on to hold whatever the others do meanwhile ("Constrained Dynamic Partial Order
+        Reduction", CAV 2018, definition 3). False if one of them is disabled.
+        """
+        del first, second
+        return False
+
     def values(self, locations: Sequence[int]) -> list[object]:
         """Return for each location a comparable value of what is there.
 
@@ -269,6 +295,11 @@ class Program(ABC):
         """Return the context in which executions can be started; entering it twice is harmless."""
         return nullcontext()
 
+    @property
+    def looks_at_end(self) -> bool:
+        """Whether somebody looks at all that is shared when an execution is over."""
+        return False
+
     # How it is run
 
     @property
@@ -280,6 +311,32 @@ class Program(ABC):
     def options(self) -> dict[str, object]:
         """Options that it takes to run the program in the same way again."""
         return {}
+
+    def name_values(self, wanted: bool) -> None:  # noqa: B027 - most cannot tell
+        """Let steps say which values they store (`Mode.STORED`), or not, from the next run on."""
+
+    # Independence constraints
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether some blocks of code may be independent although their accesses conflict."""
+        return False
+
+    def use_constraints(self, wanted: bool) -> None:  # noqa: B027 - most have none
+        """Let steps of such blocks say which one they are (`Mode.BLOCK`), or not, from now on.
+
+        What they access is then all that the block may access in any state.
+        """
+
+    def finding_in(self, processes: Sequence[int]) -> FindingError | None:
+        """Return what a finished schedule shows is wrong with what was declared, if anything."""
+        del processes
+        return None
+
+    def may_commute(self, first: int, second: int) -> bool:
+        """Tell whether there is a constraint for two blocks, by number."""
+        del first, second
+        return False
 
     # What it learns
 

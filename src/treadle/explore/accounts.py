@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
-from treadle.core.program import Crash, Ending, Program, Run
+from treadle.core.program import Crash, Ending, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
@@ -116,6 +116,13 @@ class Accounts:
             )
         )
         self._result.stopped_by = "nondeterminism"
+
+    def finding(self, error: FindingError) -> None:
+        """Report what a run shows that was made for another purpose; the search ends with it."""
+        self._result.stopped_by = error.kind
+        names = self._program.vocabulary.process_names
+        schedule = Schedule((names[p] for p in error.processes), self._program.knowledge())
+        self._report(Failure.of_finding(error, schedule))
 
     def _report(self, failure: Failure) -> None:
         """Keep the first failure of each kind, process and message; count all."""

@@ -50,6 +50,6 @@ def _conflicts(footprint: Footprint, vocabulary: Vocabulary) -> tuple[list[int],
     """Return the mask keys that a footprint conflicts with: of data, and of synchronisation."""
     data: list[int] = []
     synchronising: list[int] = []
-    for key in footprint.conflicts:
+    for key in footprint.conflict_set:
         (data if location_of_key(key) in vocabulary.data else synchronising).append(key)
     return data, synchronising

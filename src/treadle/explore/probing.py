@@ -88,7 +88,9 @@ class Probes:
             footprint = self.probe(trace, [*range(e), *bits(u)], step.process)
             if footprint is None and u == w and not step.enabling & (after[e] | 1 << e):
                 raise CannotStepError(step.process)  # what is left out cannot have enabled it
-            if footprint is not None and trace.are_dependent(footprint, trace.footprints[e]):
+            if footprint is not None and trace.would_depend(
+                e, step.process, footprint, step.past, prefix | u
+            ):
                 last = trace.push_imagined(step.process, footprint, step.past, prefix | u)
                 yield Reversal(e, u, [last])
                 trace.pop_imagined()

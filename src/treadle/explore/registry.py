@@ -32,6 +32,16 @@ for _name, _where, _summary in (
         "observers.optimal_context_observers:OptimalContextObservers",
         "optimal-context and observers in one",
     ),
+    (
+        "constrained",
+        "constrained.constrained:Constrained",
+        "context; steps that commute where a constraint holds",
+    ),
+    (
+        "optimal-constrained",
+        "constrained.optimal_constrained:OptimalConstrained",
+        "wakeup trees; steps that commute where a constraint holds",
+    ),
     ("eager", "eager.eager:Eager", "all traces of program fragments planned in advance"),
     ("eager-short", "eager.eager:EagerShort", "eager with short fragments"),
     ("eager-adaptive", "eager.eager:EagerAdaptive", "eager with fragments as dependencies allow"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 
 from treadle.core.errors import TreadleBug
-from treadle.core.program import CannotStepError, Program, Run
+from treadle.core.program import CannotStepError, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.explore.accounts import Accounts
 from treadle.explore.budget import Budget
@@ -43,9 +43,16 @@ class Search:
         races: bool = False,
         learn: bool = True,
         refined: bool = True,
+        constraints: str = "declared",
         listener: Listener | None = None,
     ) -> None:
         self.program = program
+        if algorithm.without_constraints is not None and (
+            constraints == "none" or not program.has_constraints
+        ):
+            algorithm = algorithm.without_constraints
+        program.use_constraints(algorithm.without_constraints is not None)
+        program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)
         self.choose = choose
         self.budget = budget
@@ -78,6 +85,8 @@ class Search:
         result = self.result
         try:
             result.complete = self._loop() and self.algorithm.covers
+        except FindingError as error:
+            self._accounts.finding(error)
         except CannotStepError as error:
             self._accounts.not_deterministic(
                 len(self.trace), error.process, "it ended or is blocked"

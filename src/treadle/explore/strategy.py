@@ -55,6 +55,10 @@ class Algorithm(ABC):
     """Whether equivalent executions are explored more than once."""
     never_blocks: ClassVar[bool] = False
     """Whether no execution is begun that turns out to be redundant."""
+    knows_values: ClassVar[bool] = True
+    """Whether two stores of the same value are independent; not for those that compare states."""
+    without_constraints: ClassVar[type[Algorithm] | None] = None
+    """What explores a program without independence constraints in its place, if it uses some."""
     is_guided: ClassVar[bool] = False
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
     survives_cuts: ClassVar[bool] = False

@@ -179,6 +179,9 @@ def _failure_of(
         found.append(Failure.of_deadlock(ending, schedule))
     if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))
+    finding = None if found else program.finding_in(trace.processes)
+    if finding is not None:
+        found.append(Failure.of_finding(finding, schedule))
     if races and (not found or (recipe is not None and recipe.kind == "race")):
         found += [Failure.of_race(program, trace, pair, schedule) for pair in data_races(trace)]
     expected = [failure for failure in found if recipe is not None and recipe.expects(failure)]

@@ -48,7 +48,7 @@ _PRINTS = 32
 """Most prints that a token holds; they are spread over longer schedules."""
 _LONGEST = 10_000_000
 """Steps that a token may stand for."""
-_NO_ACCESS = frozenset({Mode.WATCH, Mode.OPEN, Mode.SWAP})
+_NO_ACCESS = frozenset({Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK})
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from treadle.model.state import Array
 if TYPE_CHECKING:
     from treadle.model.program import Program
 
-_SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP)
+_SILENT = (Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK)
 _WITHOUT_VALUE = (Mode.TAKE, Mode.GIVE, Mode.SPAWN, Mode.JOIN)
 """Modes of accesses of which reports show no value."""
 

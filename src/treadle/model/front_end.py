@@ -10,6 +10,7 @@ class Models(FrontEnd):
 
     name = "model"
     targets = "a treadle.model.Program"
+    kinds = ("constraint",)
 
 
 MODELS = Models()

@@ -98,6 +98,30 @@ class Join(Operation):
         return [self._target]
 
 
+class Labelled(Operation):
+    """Nothing but the name of the block that follows."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def ready(self, process: int) -> bool:
+        """Wait for nothing."""
+        return True
+
+    def perform(self, process: int) -> None:
+        """Do nothing."""
+
+    def pending(self, process: int) -> Codes:
+        """Access nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Name the label."""
+        return f"the label {self._name!r}"
+
+
 class Until(Operation):
     """Wait for a condition on shared state.
 
@@ -150,13 +174,13 @@ class Raised:
     """What calling a function of the model gave, if it raised: true, and can be raised again."""
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
+        self.error = error
 
     def again(self) -> NoReturn:
         """Raise it; not as StopIteration, which would look like the end of the process."""
-        if isinstance(self._error, StopIteration):
-            raise RuntimeError("a condition raised StopIteration") from self._error
-        raise self._error
+        if isinstance(self.error, StopIteration):
+            raise RuntimeError("a condition raised StopIteration") from self.error
+        raise self.error
 
 
 _SAFE_BUILTINS = frozenset(

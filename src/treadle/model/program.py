@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import types
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -32,6 +32,9 @@ from treadle.analyses.decisive_reads import (
 from treadle.core import program as programs
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.core.program import FindingError
+from treadle.model.constrained_run import ConstrainedRun
+from treadle.model.constraints import Constraint, Constraints, Independent
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
@@ -39,9 +42,11 @@ from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Check = TypeVar("Check", bound=Callable[..., object])
 
-PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None]
-"""Number, function, arguments, whether it starts at its first yield, and its open steps if any."""
+PreparedProcess = tuple[int, Callable[..., Any], tuple[Any, ...], bool, OpenSteps | None, bool]
+"""Number, function, arguments, whether it starts at its first yield, its open steps if any, and
+whether it stores nothing that it has read."""
 
 
 class Program(programs.Program):
@@ -73,6 +78,10 @@ class Program(programs.Program):
         self.kept: dict[Hashable, Any] = {}
         self.declared: list[tuple[int, Callable[..., Any], tuple[Any, ...]]] = []
         self.daemons: frozenset[int] = frozenset()
+        self.finals: list[Callable[[State], object]] = []
+        self.names_values = False
+        self.stored: defaultdict[int, dict[tuple[type, Any], int]] = defaultdict(dict)
+        """Codes of the values that were stored in a location, by type and value."""
         self._beginnings: dict[Hashable, bool] = {}
         self._prepared: list[PreparedProcess] = []
         self._finished_log: list[int] = []
@@ -83,6 +92,8 @@ class Program(programs.Program):
         """Whether operations that seldom raise are foreseen not to."""
         self._trusts_analysis = True
         self._declare(shared)
+        self.constraints = Constraints(self, self._kinds)
+        self._uses_constraints = False
 
     # Declaring
 
@@ -157,6 +168,53 @@ class Program(programs.Program):
             self.daemons |= {number}
         return function
 
+    def finally_(self, function: Check) -> Check:
+        """Have a function called at the end of every execution, deadlocked ones too: a decorator.
+
+        It is given the final state, which it may only read, and fails by `assert`. It is no process
+        and costs no reduction, except where writes that nobody looks at are not ordered.
+
+        >>> program = Program(x=0)
+        >>> @program.process
+        ... def writer(s):
+        ...     yield
+        ...     s.x = 1
+        >>> @program.finally_
+        ... def it_is_written(s):
+        ...     assert s.x == 2
+        >>> import treadle
+        >>> treadle.explore(program).failures[0].kind
+        'assertion'
+        """
+        self.finals.append(function)
+        return function
+
+    @property
+    def looks_at_end(self) -> bool:
+        """Whether somebody looks at all that is shared when an execution is over."""
+        return bool(self.finals)
+
+    def independent(self, first: str, second: str, holds: Constraint | None = None) -> Independent:
+        """Say that two blocks are independent: in every state, or where a function says so.
+
+        A block is the code from one `yield` to the next, named like its function, or
+        `function:label` behind `yield s.label("label")`, or `function:1`, `function:2`. As a
+        decorator it takes a function of the state, which it may only read, and of the local names
+        of the two steps. For the algorithms `optimal-constrained` and `constrained`.
+
+        >>> program = Program(x=0)
+        >>> def add(s, amount):
+        ...     yield
+        ...     s.x += amount
+        >>> for amount in range(4):
+        ...     _ = program.process(add, amount)
+        >>> _ = program.independent("add", "add")
+        >>> import treadle
+        >>> treadle.explore(program, "optimal-constrained").executions
+        1
+        """
+        return Independent(self.constraints, first, second, holds)
+
     def _free_name(self, wanted: str) -> str:
         name, count = wanted, 1
         while self.vocabulary.process_number(name) is not None:
@@ -196,7 +254,9 @@ class Program(programs.Program):
             raise TreadleError(
                 f"program {self.name!r} has no process: add one with @program.process"
             )
-        return DetailedRun(self) if detail else ModelRun(self)
+        if detail:
+            return DetailedRun(self)
+        return ConstrainedRun(self) if self._uses_constraints else ModelRun(self)
 
     def prepared(self) -> list[PreparedProcess]:
         """Return the declared processes with what a run has to know to create them."""
@@ -210,7 +270,40 @@ class Program(programs.Program):
         """Find out how a process is created: from its first yield? with open steps?"""
         steps = self.open_steps(function) if _is_closed(function, args) else EVERYWHERE
         is_primed = self._begins_with_yield(number, function, args)
-        return number, function, args, is_primed, steps if steps.any else None
+        return number, function, args, is_primed, steps if steps.any else None, not steps.computes
+
+    def name_values(self, wanted: bool) -> None:
+        """Let steps say which values they store, if the process does not compute them."""
+        self.names_values = wanted
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether some blocks may be independent although their accesses conflict."""
+        return bool(self.constraints.declared)
+
+    def use_constraints(self, wanted: bool) -> None:
+        """Let steps of such blocks say which one they are, or not, from now on."""
+        self._uses_constraints = wanted and self.has_constraints
+
+    def finding_in(self, processes: Sequence[int]) -> FindingError | None:
+        """Return a constraint that does not hold of the last two steps of a schedule, if any."""
+        if not self.has_constraints or len(processes) < 2:
+            return None
+        run = ConstrainedRun(self)
+        for process in processes[:-2]:
+            run.step(process)
+        self.constraints.checked.clear()
+        try:
+            run.are_independent(*processes[-2:])
+        except FindingError as error:
+            return error
+        finally:
+            run.drop()
+        return None
+
+    def may_commute(self, first: int, second: int) -> bool:
+        """Tell whether there is a constraint for two blocks, by number."""
+        return (first, second) in self.constraints.pairs()
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

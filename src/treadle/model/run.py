@@ -18,7 +18,7 @@ from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incom
 from treadle.core.records import Wait
 from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.operations import Join, Operation, Raised, Until
+from treadle.model.operations import Join, Labelled, Operation, Raised, Until
 from treadle.model.state import Array, Dict, Handle
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ TOUCHED_OUTSIDE = (
     "the model touched its shared state outside a step: read and write it only inside the "
     "processes, between two yields"
 )
+
+
+NOBODY = -1
+"""The process that runs when none does."""
 
 
 class ModelRun(Run):
@@ -55,14 +59,19 @@ class ModelRun(Run):
         self._foresight: dict[int, Foresight | None] = {}
         self._children: dict[int, int] = {}
         self._daemons = program.daemons
+        self._finals = program.finals
         self._built_locks: dict[int, Lock] = {}
         self._open: dict[int, OpenSteps] = {}
         """Processes that have open steps at all."""
         self._next_is_open: set[int] = set()
+        self.naming: set[int] = set()
+        """Processes that say which values they store."""
         self._state = state = program.build_state(self)
-        for number, function, args, is_primed, steps in program.prepared():
+        for number, function, args, is_primed, steps, names_values in program.prepared():
             generator = function(state, *args)
             self._alive[number] = generator.send
+            if names_values and program.names_values:
+                self.naming.add(number)
             if is_primed or steps is not None:
                 self._begin(number, generator, is_primed, steps)
 
@@ -104,9 +113,21 @@ class ModelRun(Run):
         if self._open:
             self._mark_open(process)
         codes = tuple(log)
+        if self._finals and self._oldest() < 0:
+            self._check_end(process)
         log.clear()
         self._steps += 1
         return codes
+
+    def _check_end(self, process: int) -> None:
+        """Look at the final state, after a step of a process, with what was given to `finally_`."""
+        for check in self._finals:
+            self._log.clear()
+            value = self.as_process(NOBODY, check, self._state)
+            if any(mode_of(access) is not Mode.READ for access in self._log):
+                raise TreadleError("a function given to @program.finally_ must only read")
+            if isinstance(value, Raised):
+                self.crashes.append(Crash(process, self._steps, value.error, is_final=True))
 
     def offer(self, operation: Offered) -> Offered:
         """Note an operation that was made to be yielded, so that a forgotten yield is noticed."""
@@ -168,10 +189,10 @@ class ModelRun(Run):
         step, is_enabled, announced, alive = (
             self.step, self.is_enabled, self._announced, self._alive,
         )  # fmt: skip
-        log, has_open = self._log, self._open
+        log, has_open, checks = self._log, self._open, bool(self._finals)
         for index in range(length):
             process = processes[index]
-            if not has_open and process not in announced and process in alive:
+            if not (has_open or checks) and process not in announced and process in alive:
                 # The same as `step`, for the case that is nearly always at hand.
                 self.current = process
                 try:
@@ -282,7 +303,10 @@ class ModelRun(Run):
         self.program.check_generator(function)
         generator = function(self._state, *args)
         self._alive[number] = generator.send
-        self._begin(number, generator, *self.program.prepare(number, function, args)[3:])
+        *_, is_primed, steps, names_values = self.program.prepare(number, function, args)
+        self._begin(number, generator, is_primed, steps)
+        if names_values and self.program.names_values:
+            self.naming.add(number)
         self._spawned.append(number)
         self._spawned_code[number] = function, args
         if daemon:
@@ -424,6 +448,10 @@ class ModelRun(Run):
     def _created(self) -> list[int]:
         """Return the processes that exist in this run, ended or not."""
         return [number for number, *_ in self.program.declared] + self._spawned
+
+    def label_operation(self, name: str) -> Labelled:
+        """Return what names the block that follows."""
+        return self.offer(Labelled(name))
 
     def until_operation(self, condition: Callable[[], object]) -> Until:
         """Return the operation that waits for a condition."""

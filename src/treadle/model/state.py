@@ -58,6 +58,8 @@ class Array:
         if index < 0:
             index += len(self._values)
         self._append(self._store + index * NEXT_LOCATION)
+        if self._run.current in self._run.naming:
+            note_value(self._run, self._first + index, value)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -84,6 +86,28 @@ def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
         return
     key = ("compared", location, old)
     run.append(code(run.vocabulary.location(key, "(compared)"), Mode.SWAP))
+
+
+_ATOMS = frozenset({int, bool, str, bytes, type(None)})
+"""Types whose values are told apart by type and content."""
+
+_MOST_VALUES = 64
+"""So many values that are stored in one location have a name."""
+
+
+def note_value(run: ModelRun, location: int, value: Any) -> None:
+    """Log which value was just stored: who stores the same is independent."""
+    kind = type(value)
+    if kind not in _ATOMS:
+        return
+    stored = run.program.stored[location]
+    access = stored.get((kind, value))
+    if access is None:
+        if len(stored) >= _MOST_VALUES:
+            return
+        number = run.vocabulary.location(("stored", location, kind, value), "(stored)")
+        access = stored[kind, value] = code(number, Mode.STORED)
+    run.append(access)
 
 
 def is_plain(value: object) -> bool:
@@ -234,6 +258,10 @@ class State:
         """Block until a condition on shared state holds: `yield s.until(lambda: s.x > 0)`."""
         return self._run.until_operation(condition)
 
+    def label(self, name: str) -> object:
+        """Name the block that follows, for constraints: `yield s.label("put")`."""
+        return self._run.label_operation(name)
+
     def cas(self, name: str, old: Any, new: Any) -> bool:
         """Compare and swap a shared scalar: if it is `old`, make it `new`; tell whether it was."""
         slot = f"_v_{name}"
@@ -298,6 +326,8 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    def {name}(self, value):",
             f"        self._v_{name} = value",
             f"        self._append({code(location, Mode.STORE)})",
+            "        if self._run.current in self._run.naming:",
+            f"            note_value(self._run, {location}, value)",
         ]
     for name in objects:
         lines += [
@@ -311,6 +341,7 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
     namespace: dict[str, Any] = {
         "__name__": __name__,  # the module of the class
         "State": State,
+        "note_value": note_value,
         "refuse_replacement": _refuse_replacement,
     }
     exec("\n".join(lines), namespace)

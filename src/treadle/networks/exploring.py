@@ -8,6 +8,7 @@ from typing import Any
 import treadle.api
 from treadle.core.errors import TreadleError
 from treadle.core.result import Result
+from treadle.networks.world.applications import instrumented
 from treadle.networks.world.network import Network
 from treadle.networks.world.program import NetworkProgram
 from treadle.networks.world.scenario import NAMES, scenario
@@ -28,6 +29,9 @@ def program(
 
     The options are those of networks: see `explore`.
     """
+    names = options.pop("instrument", ())
+    if names:
+        policy = instrumented(policy, [names] if isinstance(names, str) else names)
     for given in options:
         if given not in NAMES:
             raise TreadleError(f"a network has no option {given!r}: {', '.join(sorted(NAMES))}")
@@ -50,7 +54,8 @@ def explore(
     network and lets hosts send. Besides the options of `treadle.explore`, those of networks:
     `no_loop`, `no_black_hole` and `no_conflict` (on unless they are set to False), `properties`,
     `level` (`entry`, `table` or `switch`: what two messages to a switch conflict by), `ordered`,
-    `ordered_links`, `revisits` and `max_hops` (see `Network`).
+    `ordered_links`, `revisits` and `max_hops` (see `Network`). `instrument` names packages:
+    handlers of an os-ken application in one of them conflict only by what they access.
 
     >>> import treadle.networks as sdn
     >>> net = sdn.Network().switches("s1").hosts("h1 h2").links("h1-s1", "h2-s1")
@@ -94,5 +99,6 @@ def check(
 
 def _apart(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of networks, and the others."""
-    ours = {name: value for name, value in options.items() if name in NAMES}
-    return ours, {name: value for name, value in options.items() if name not in NAMES}
+    taken = NAMES | {"instrument"}
+    ours = {name: value for name, value in options.items() if name in taken}
+    return ours, {name: value for name, value in options.items() if name not in taken}

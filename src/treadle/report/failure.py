@@ -42,6 +42,8 @@ ROWS = 30
 _GRANULARITY = {
     "access": "Granularity: access. Threads switch between any two accesses, as the language "
     "allows and free-threaded Python does.",
+    "free-threaded": "Granularity: free-threaded. It takes a Python without a global interpreter "
+    "lock: what looks through a list reads item by item there.",
     "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
 }
 

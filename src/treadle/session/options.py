@@ -21,6 +21,7 @@ from treadle.core.options import (
 )
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.constrained import CONSTRAINTS, UNIFORMITY
 from treadle.explore.registry import ALGORITHMS
 from treadle.session.front_ends import FRONT_ENDS
 from treadle.threads.options import ThreadOptions
@@ -60,6 +61,23 @@ class SearchOptions(TypedDict, total=False):
             True,
             "Whether the context-sensitive algorithms compare only what a race can change, not "
             "whole states.",
+        ),
+    ]
+    constraints: Annotated[
+        str,
+        Option(
+            OneOf(CONSTRAINTS),
+            "declared",
+            "Which independence constraints the constrained algorithms use.",
+        ),
+    ]
+    uniformity: Annotated[
+        str,
+        Option(
+            OneOf(UNIFORMITY),
+            "static",
+            "How the constrained algorithms know that a constraint goes on to hold: nobody else "
+            "may write what it reads.",
         ),
     ]
 

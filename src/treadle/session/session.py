@@ -20,6 +20,7 @@ from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.constrained import refuse_solver
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
@@ -127,6 +128,8 @@ class Session:
 
     def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
         settings = self.settings
+        if chosen.without_constraints is not None:
+            refuse_solver(settings.constraints, settings.uniformity)
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
@@ -142,6 +145,7 @@ class Session:
             races=settings.races,
             learn=settings.learn,
             refined=settings.refined,
+            constraints=settings.constraints,
             listener=listener,
         )
 

@@ -90,6 +90,7 @@ class Threads(FrontEnd):
             getattr(target, "__name__", "test"),
             instrument=options["instrument"],
             is_coarse=options["granularity"] == "gil",
+            item_by_item=options["granularity"] == "free-threaded",
             thread_exceptions=options["thread_exceptions"],
             watchdog=options["watchdog"],
             max_rounds=options["max_rounds"],

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from treadle.core.options import COUNT_OR_NONE, FLAG, SECONDS_OR_NONE, Names, OneOf, Option
 
-GRANULARITIES = ("access", "gil")
+GRANULARITIES = ("access", "gil", "free-threaded")
 
 WATCHDOG = 10.0
 """Seconds that a step may take, unless told otherwise."""
@@ -21,8 +21,8 @@ class ThreadOptions(TypedDict, total=False):
         Option(
             OneOf(GRANULARITIES),
             "access",
-            "Where threads may switch: between any two accesses, or only where a global "
-            "interpreter lock is handed over.",
+            "Where threads may switch: between any two accesses, only where a global interpreter "
+            "lock is handed over, or also inside of what looks through a list.",
         ),
     ]
     instrument: Annotated[

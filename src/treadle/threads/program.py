@@ -49,6 +49,7 @@ class ThreadProgram(Program):
         *,
         instrument: tuple[str, ...] = (),
         is_coarse: bool = False,
+        item_by_item: bool = False,
         thread_exceptions: bool = True,
         watchdog: float | None = WATCHDOG,
         max_rounds: int | None = None,
@@ -65,6 +66,8 @@ class ThreadProgram(Program):
         self.shared = Shared(self.vocabulary, published)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
+        self._item_by_item = item_by_item
+        """Whether what looks through a list takes a step for each item."""
         self.branches = False
         """Whether some execution had more than one thread, or a choice."""
         self.is_cut = False
@@ -82,7 +85,9 @@ class ThreadProgram(Program):
         """What the trial executions changed, and the last of them did not."""
         self._failed = ""
         """The exception that a trial execution ended with."""
-        self._instrumentation = Instrumentation(test, instrument, gil=is_coarse)
+        self._instrumentation = Instrumentation(
+            test, instrument, gil=is_coarse, item_by_item=item_by_item
+        )
 
     front_end = "threads"
 
@@ -113,6 +118,7 @@ class ThreadProgram(Program):
     def _taken_over(self) -> Iterator[None]:
         slots.program = self
         slots.hand_out = self.hand_out
+        slots.item_by_item = self._item_by_item
         try:
             self._instrumentation.install(self.shared)
             self._installer.install(patches(), self._instrumentation.covers)
@@ -126,18 +132,21 @@ class ThreadProgram(Program):
                 self._instrumentation.undo()
                 self.shared.clear()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
+                slots.item_by_item = False
 
     @property
     def granularity(self) -> str:
         """Where threads may switch."""
+        if self._item_by_item:
+            return "free-threaded"
         return "gil" if self.is_coarse else "access"
 
     @property
     def options(self) -> dict[str, object]:
         """Options that it takes to run the test in the same way again."""
         found: dict[str, object] = {}
-        if self.is_coarse:
-            found["granularity"] = "gil"
+        if self.granularity != "access":
+            found["granularity"] = self.granularity
         if self._instrument:
             found["instrument"] = self._instrument
         if not self._thread_exceptions:

@@ -29,6 +29,7 @@ class Context(Backtracking):
     """Source-DPOR with sequences in its sleep sets."""
 
     sees_every_order: ClassVar[bool] = False
+    knows_values: ClassVar[bool] = False
 
     def prepare(self) -> None:
         """Begin with nothing forbidden."""

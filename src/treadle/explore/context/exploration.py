@@ -53,6 +53,7 @@ class Exploration(Algorithm):
     """Follow plans, stop before forbidden steps, and plan what is not done."""
 
     sees_every_order: ClassVar[bool] = False
+    knows_values: ClassVar[bool] = False
     order_type: ClassVar[type[Imagined]] = Imagined
     """How the happens-before order of planned sequences is built."""
     forbids: ClassVar[bool] = True

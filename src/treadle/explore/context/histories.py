@@ -38,10 +38,10 @@ class _Touched(NamedTuple):
 
 class _TouchedBy(dict[Footprint, _Touched]):
     def __missing__(self, footprint: Footprint) -> _Touched:
-        looked = set(map(location_of_key, footprint.conflicts))
+        looked = set(map(location_of_key, footprint.conflict_set))
         looked -= set(map(location_of_key, footprint.overwrites))
-        changed = {location_of_key(key) for key in footprint.own if changes_key(key)}
-        adds = any(map(adds_key, footprint.own))
+        changed = {location_of_key(key) for key in footprint.accessed if changes_key(key)}
+        adds = any(map(adds_key, footprint.accessed))
         found = self[footprint] = _Touched(tuple(sorted(looked)), frozenset(changed), adds)
         return found
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _NO_WRITE = {
     Mode.READ, Mode.NEED, Mode.AWAIT,
-    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP,
+    Mode.SPAWN, Mode.JOIN, Mode.WATCH, Mode.OPEN, Mode.SWAP, Mode.STORED, Mode.BLOCK,
 }  # fmt: skip
 
 _KEPT = 100_000
@@ -41,7 +41,7 @@ _Found = tuple[list[Step], list[Step]]
 """What events do in the other order, and in the usual one."""
 _Touched = tuple[tuple[int, ...] | None, tuple[int, ...] | None]
 """Processes and locations on which an answer depends, besides who takes the steps; None: all."""
-_Answers = dict[_Touched, dict[Hashable, list[Step] | None]]
+_Answers = dict[_Touched, dict[Hashable, _Found | None]]
 """By what they depend on, and its histories."""
 
 
@@ -93,16 +93,35 @@ class Contexts:
         for touched, answers in self._answers.get((usual, other, where), {}).items():
             key = standing.of(*touched)
             if key in answers:
-                return answers[key]
+                return self._unless_hiding(reordering, answers[key])
         checked = self._check(reordering, different)
         if checked is None:
             return None
         found, touched = checked
         key = standing.of(*touched)
-        there, back = found or (None, None)
-        self._answers.setdefault((usual, other, where), {}).setdefault(touched, {})[key] = there
-        self._answers.setdefault((other, usual, where), {}).setdefault(touched, {})[key] = back
-        return there
+        turned = found and found[::-1]
+        self._answers.setdefault((usual, other, where), {}).setdefault(touched, {})[key] = found
+        self._answers.setdefault((other, usual, where), {}).setdefault(touched, {})[key] = turned
+        return self._unless_hiding(reordering, found)
+
+    def _unless_hiding(self, reordering: Reordering, found: _Found | None) -> list[Step] | None:
+        """Return what events do in the other order, unless the usual one hides races of theirs.
+
+        An open step may depend on something that came before only in the usual order. Then the
+        races between that and what the process does later do not show there.
+        """
+        if found is None:
+            return None
+        trace = self._search.trace
+        before = (1 << reordering.depth) - 1 | sum(1 << event for event in reordering.ance)
+        usual = dict(zip(reordering.usual, found[1], strict=True))
+        for event, (process, step) in zip(reordering.other, found[0], strict=True):
+            other = usual[event][1]
+            if other is not step:
+                past = trace.past_of(process, trace.previous[event], other)
+                if trace.depends(other) & ~trace.depends(step) & before & ~past:
+                    return None
+        return found[0]
 
     # Values that are known without a check
 

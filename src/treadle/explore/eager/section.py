@@ -132,16 +132,15 @@ class Section:
 
     def compare(self, step: Step) -> None:
         """Compare a step that was just taken with the events of the section."""
-        conflicts = step.footprint.conflicts
-        dependent = _events_in(self._touched, conflicts)
+        dependent = _events_in(self._touched, step.footprint)
         if not dependent:
             return
         others = ~sum(1 << event for event in self.of_process.get(step.process, ()))
         step.source = (dependent & ~others).bit_length() - 1
         step.dependent = dependent & others
         if step.dependent:
-            step.disturbed = _events_in(self._touched, step.reading.conflicts) & others
-            step.disturbs = _events_in(self._looked_at, conflicts) & others
+            step.disturbed = _events_in(self._touched, step.reading) & others
+            step.disturbs = _events_in(self._looked_at, step.footprint) & others
         if step.footprint.guarded:
             step.pins |= self._upto(step.process, step.source)
 
@@ -223,14 +222,16 @@ class Section:
                 if event < taken:
                     sleep[self.processes[event]] = self.footprints[event]
             if position < depth:
-                own = self.footprints[taken].own
-                sleep = {q: step for q, step in sleep.items() if step.conflict_set.isdisjoint(own)}
+                other = self.footprints[taken]
+                sleep = {q: step for q, step in sleep.items() if not step.conflicts_with(other)}
         return sleep
 
 
-def _events_in(events: dict[int, int], keys: tuple[int, ...]) -> int:
-    """Return the mask of the events that belong to one of some mask keys."""
+def _events_in(events: dict[int, int], step: Footprint) -> int:
+    """Return the mask of the events that a step is dependent with, by mask key."""
     mask = 0
-    for key in keys:
+    for key in step.conflicts:
         mask |= events.get(key, 0)
+    for writers, value in step.unequal:
+        mask |= events.get(writers, 0) & ~events.get(value, 0)
     return mask

@@ -12,7 +12,7 @@ same locations whatever it reads.
 
 A process that waits for a condition at the end of an execution looks at what the condition reads.
 Where a run stops before its end, nobody knows who would look at what: it is taken as if somebody
-looked at everything.
+looked at everything. So it is if the program really looks at the final state.
 
 A later read orders earlier writes. So what is kept of the order from one execution to the next is
 only what comes before the first event, or the first write, that is looked at now and was not then,
@@ -77,13 +77,13 @@ class ObservedTrace(Trace):
         keys = self._observed.get(race, ())
         return next((self._waiting[key] for key in keys if key in self._waiting), None)
 
-    def await_end(self, blocked: Iterable[tuple[int, Codes]], *, is_stopped: bool) -> None:
+    def await_end(self, blocked: Iterable[tuple[int, Codes]], *, looks: bool) -> None:
         """Take note of who waits at the end of the execution: that is a way of looking, too.
 
-        If the run was stopped, anybody may look at anything later.
+        Perhaps somebody looks at everything then.
         """
         self._waiting.clear()
-        if is_stopped:
+        if looks:
             keys = {key for footprint in self.footprints for key in footprint.overwrites}
             look = SOMEBODY, self._reads(set(map(location_of_key, keys)))
             self._waiting.update(dict.fromkeys(keys, look))
@@ -209,7 +209,7 @@ def dependent_events(footprint: Footprint, touched: list[int], overwriting: list
         for key in footprint.conflicts:
             mask |= touched[key]
         return mask
-    for key in footprint.conflicts:
+    for key in footprint.conflict_set:
         if key in overwritten:
             mask |= touched[key] & ~overwriting[key]
         else:

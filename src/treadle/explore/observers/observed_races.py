@@ -19,7 +19,8 @@ class ObservedRaces:
     def __init__(self, exploration: Exploration, run: Run) -> None:
         trace = exploration.search.trace
         assert isinstance(trace, ObservedTrace)
-        trace.await_end(run.blocked(), is_stopped=bool(exploration.dnd.stopped))
+        looks = exploration.search.program.looks_at_end or bool(exploration.dnd.stopped)
+        trace.await_end(run.blocked(), looks=looks)
         trace.extend()
         self._exploration = exploration
         self.trace = trace

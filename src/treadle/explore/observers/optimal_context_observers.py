@@ -89,14 +89,16 @@ class ObservedContextReversing(Reversing):
                     usual=[e, last, *between, o, *others],
                     other=[last, e, *between, o, *others],
                     indifferent=frozenset(between),
-                    unobserved=_written_by_both(trace, e, last),
+                    unobserved=self._unobserved(trace, e, last),
                 )
             )
 
-
-def _written_by_both(trace: Trace, e: int, last: int) -> frozenset[int]:
-    keys = trace.footprints[e].overwrites & trace.footprints[last].overwrites
-    return frozenset(map(location_of_key, keys))
+    def _unobserved(self, trace: Trace, e: int, last: int) -> frozenset[int]:
+        """Return what both write, unless somebody looks at it when all is over."""
+        if self.exploration.search.program.looks_at_end:
+            return frozenset()
+        keys = trace.footprints[e].overwrites & trace.footprints[last].overwrites
+        return frozenset(map(location_of_key, keys))
 
 
 class OptimalContextObservers(Exploration):

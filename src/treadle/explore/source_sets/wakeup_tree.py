@@ -131,6 +131,17 @@ class WakeupTrees:
             added = _add_leaf(tree, w)
         else:
             added = insert(tree, w)
+        self.grow(added)
+
+    def tree(self, depth: int) -> Tree:
+        """Return the tree of the prefix of a length, to insert something into it."""
+        tree = self.trees[depth]
+        if tree is None:
+            tree = self.trees[depth] = []
+        return tree
+
+    def grow(self, added: int) -> None:
+        """Take note of so many more steps."""
         self.nodes += added
         if self.nodes > self.peak_nodes:
             self.peak_nodes = self.nodes

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treadle.core.errors import TreadleError
@@ -65,6 +65,16 @@ def _os_ken_app() -> Any:
             "applications of os-ken need os-ken: install the extra with pip install 'treadle[sdn]'"
         ) from None
     return OSKenApp
+
+
+def instrumented(policy: Any, names: Iterable[str]) -> Any:
+    """Return a policy whose accesses are recorded, if it is an application in a named package."""
+    if not (inspect.isclass(policy) and issubclass(policy, Application)):
+        raise TreadleError("instrument is for applications of os-ken: leave it out")
+    module = policy.app.__module__
+    if any(module == name or module.startswith(f"{name}.") for name in names):
+        return os_ken(policy.app, connected=policy.is_connected, recorded=True)
+    return policy
 
 
 class Application(Controller):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from treadle.analyses.decisive_reads import EVERYWHERE, OpenSteps
+from treadle.analyses.decisive_reads import EVERYWHERE, Foresight, OpenSteps
 from treadle.core.events import Codes
 from treadle.core.program import Crash, Restart
 from treadle.core.records import Access
@@ -31,6 +31,7 @@ class NetworkProgram(Program):
 
     def __init__(self, name: str, scenario: Scenario) -> None:
         self.scenario = scenario
+        self._has_closed_steps = True
         self._knowledge: set[str] = set()
         self._learned: set[str] = set()
         self.left: dict[tuple[str, str], None] = {}
@@ -63,7 +64,7 @@ class NetworkProgram(Program):
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
     ) -> PreparedProcess:
         """Say how a process is created: all of them begin with a yield."""
-        return number, function, args, True, self._open_steps_of(function)
+        return number, function, args, True, self._open_steps_of(function), False
 
     def _open_steps_of(self, function: Callable[..., Any]) -> OpenSteps | None:
         """Return which steps may access other locations when they read others.
@@ -77,8 +78,24 @@ class NetworkProgram(Program):
             or options.level == "table"
             or not options.no_conflict
             or bool(net.failing or net.watching)
+            or not self._has_closed_steps
         )
         return EVERYWHERE if function in messages.HANDLERS or is_by_way else None
+
+    def foresight(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Foresight | None:
+        """Foresee nothing: what a message does is not in the source of its process."""
+        del function, args
+        return None
+
+    def foresee_less(self) -> bool:
+        """Take every step for open from now on: algorithms that plan ahead need to know.
+
+        Which message follows a look-up depends on what it finds; the others need not care, since
+        it touches the same locations in any case.
+        """
+        closed, self._has_closed_steps = self._has_closed_steps, False
+        self._prepared = []
+        return closed
 
     def start(self, *, detail: bool = False) -> ModelRun:
         """Begin an execution; with `detail`, recorded in words."""

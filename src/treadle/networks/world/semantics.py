@@ -157,12 +157,10 @@ class World:
         self.run.start_process(messages.packet_in, tuple(copy), switch, port, name=name)
 
     def _drop(self, copy: Copy, switch: str, why: str) -> None:
-        self._lose(copy, switch, f"is dropped at {switch}: no rule says so, {why}")
+        self.say(switch, f"no rule for {copy.packet}, dropped")
+        self._lose(copy, f"is dropped at {switch}: no rule says so, {why}")
 
-    def _lose(self, copy: Copy, node: str, how: str) -> None:
-        self.say(
-            node, f"no rule for {copy.packet}, dropped" if "rule" in how else f"loses {copy.packet}"
-        )
+    def _lose(self, copy: Copy, how: str) -> None:
         if self.options.no_black_hole:
             self._violated(BlackHole(f"packet {copy.packet} {how}"))
 
@@ -198,7 +196,8 @@ class World:
             self._refuse_flood(copy)
         peer = self.net.ports[node][out]
         if self._is_down(node, peer.node):
-            self._lose(copy, node, f"is lost on the link from {node} to {peer.node}: it is down")
+            self.say(node, f"loses {copy.packet}")
+            self._lose(copy, f"is lost on the link from {node} to {peer.node}: it is down")
             return
         name = f"{peer.node}: packet {copy.packet}"
         after = self._behind("link", f"{node}:{out}") if self.options.ordered_links else ()

@@ -1,77 +1,200 @@
 """Code that is not instrumented and calls back: what it does when it goes on.
 
-A function of a library is announced as one step before it is called. If it calls code under test
-or a primitive, those take steps of their own, and what the function does afterwards belongs to the
-last of these. So that step is said to touch all that the function may touch, as well.
+C code and functions of libraries are announced as one step before they run. If they call code under
+test, as `sort(key=...)` and `x in items` do, others may run meanwhile; and when they go on, they
+touch shared objects again, unseen. So code under test that returns (or yields) asks here whom it
+returns to (`leave`). If that is code in the middle of a call, what that touches is announced
+*again*, as a step of its own.
 
-Whether the function went on between two steps is seen from the frames: then it is no longer the
-same call of code under test that is running.
+There are two sorts of such code: a function that one of ours has called (`call`), and the
+instruction at which code under test stands (`expect`). Which one it is, is seen from the frames.
+
+A library's function may also go on without anybody noticing: after a primitive, or by an exception.
+Then the step that its callback ended with is said to touch all that the function may touch, too.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-from treadle.python.accesses.uninstrumented import Reach
-from treadle.python.runtime import control, slots
+from treadle.core.events import Codes
+from treadle.core.frames import is_own
+from treadle.python.runtime import control
 from treadle.python.runtime.operation import Caller
+from treadle.python.runtime.task import Task, awaiting
 from treadle.python.sharing.namespaces import instrumented
 
-Find = Callable[[], Reach]
+Again = Callable[[], None]
+"""Announces once more what code touches that is in the middle of a call."""
+Touched = Callable[[], Codes]
+"""Returns what that is."""
+
+_NEAR = 40
+"""Bytes between the call of a hook and the end of the instruction that it was called for."""
 
 
 class _Call(Caller):
     """A function that is not instrumented, and has not returned yet."""
 
-    __slots__ = ("_called", "_find", "_frame")
+    __slots__ = ("_again", "_called", "_frame", "_touched")
 
-    def __init__(self, frame: FrameType, find: Find) -> None:
+    def __init__(self, frame: FrameType, again: Again, touched: Touched) -> None:
         self._frame = frame
-        self._find = find
+        self._again = again
+        self._touched = touched
         self._called: FrameType | None = None
         """The outermost call of code under test, when the present step began."""
+
+    def is_at(self, frames: list[FrameType]) -> bool:
+        """Tell whether it is this that code under test returns to."""
+        return self._frame in frames
+
+    def is_over(self) -> bool:
+        """Who made it says when it is over."""
+        return False
+
+    def go_on(self) -> None:
+        """Code under test is about to return to it."""
+        self._again()
 
     def end_step(self) -> None:
         """The task is about to begin another step: look whether the function went on in this."""
         called = self._outermost()
         if called is None or called is not self._called:
-            self.goes_on()
+            self.went_on()
         self._called = called
 
-    def goes_on(self) -> None:
+    def went_on(self) -> None:
         """The function may have touched what it can reach, in the present step."""
-        reach = self._find()
-        if reach.missing:
-            for value, label in reach.missing:
-                slots.hand_out(value, label)
-            reach = self._find()
-        control.revise(reach.codes)
+        control.revise(self._touched())
 
     def _outermost(self) -> FrameType | None:
-        """Return the frame of the code under test that the function called, if it is running."""
+        """Return the frame of what the function called: code under test, or a primitive."""
         found = None
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame is not self._frame:
+        for frame in _stack(sys._getframe(2)):
+            if frame is self._frame:
+                break
             if id(frame.f_globals) in instrumented:
                 found = frame
-            frame = frame.f_back
         return found
 
 
-def call(find: Find, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function that was announced, and that may touch what `find` finds."""
+class _Instruction(Caller):
+    """An instruction of code under test that was announced, or will be by what it calls first."""
+
+    __slots__ = ("_again", "_code", "_frame", "_is_announced", "_place", "_touched")
+
+    def __init__(self, frame: FrameType, again: Again, touched: Touched, announced: bool) -> None:
+        self._frame = id(frame)  # to keep it would keep all its variables alive
+        self._code = frame.f_code
+        self._place = frame.f_lasti
+        self._again = again
+        self._touched = touched
+        self._is_announced = announced
+
+    def is_at(self, frames: list[FrameType]) -> bool:
+        """Tell whether it is this that code under test returns to."""
+        return bool(frames) and self._is_in(frames[-1])
+
+    def _is_in(self, frame: FrameType) -> bool:
+        return (
+            id(frame) == self._frame
+            and frame.f_code is self._code
+            and 0 <= frame.f_lasti - self._place <= _NEAR
+        )
+
+    def is_over(self) -> bool:
+        """Tell whether the code under test has left the instruction."""
+        return not any(map(self._is_in, _stack(sys._getframe(1))))
+
+    def go_on(self) -> None:
+        """Code under test is about to return to it."""
+        self._is_announced = True
+        self._again()
+
+    def end_step(self) -> None:
+        """If it called nothing after all, the present step has touched what it touches."""
+        if not self._is_announced and self.is_over():
+            self._is_announced = True
+            control.revise(self._touched())
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_under_test(frame: FrameType) -> bool:
+    """Tell whether a frame is of code under test; Treadle's own is trusted like that."""
+    return id(frame.f_globals) in instrumented and not is_own(frame.f_code.co_filename)
+
+
+def _up_to_code_under_test(frame: FrameType | None) -> list[FrameType]:
+    """Return a frame and those behind it, up to the first of code under test."""
+    found = []
+    for one in _stack(frame):
+        found.append(one)
+        if _is_under_test(one):
+            break
+    return found
+
+
+def _set_callers(me: Task, callers: tuple[Caller, ...]) -> None:
+    me.callers = callers
+    if callers:
+        awaiting[me] = None
+    else:
+        awaiting.pop(me, None)
+
+
+def leave() -> None:
+    """Before code under test returns or yields, while something waits for that."""
+    me = control.current()
+    if me is None or not me.callers:
+        return
+    frames = _up_to_code_under_test(sys._getframe(1).f_back)
+    for caller in reversed(me.callers):
+        if caller.is_at(frames):
+            caller.go_on()
+            return
+    _set_callers(me, tuple(caller for caller in me.callers if not caller.is_over()))
+
+
+def expect(again: Again, touched: Touched, *, announced: bool = True) -> None:
+    """Take note that the instruction at which code under test stands may call back."""
+    me = control.current()
+    if me is None:
+        return
+    frame = _up_to_code_under_test(sys._getframe(1))[-1]
+    before = [caller for caller in me.callers if not (caller.is_over() or caller.is_at([frame]))]
+    _set_callers(me, (*before, _Instruction(frame, again, touched, announced)))
+
+
+def forget() -> None:
+    """Take note that the instruction at which code under test stands does not touch it again."""
+    me = control.current()
+    if me is not None:
+        frame = _up_to_code_under_test(sys._getframe(1))[-1]
+        _set_callers(me, tuple(one for one in me.callers if not one.is_at([frame])))
+
+
+def call(
+    again: Again, touched: Touched, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a function that was announced."""
     me = control.current()
     if me is None:
         return function(*args, **kwargs)
-    this = _Call(sys._getframe(), find)
+    this = _Call(sys._getframe(), again, touched)
     before = me.callers
-    me.callers = (*before, this)
+    _set_callers(me, (*before, this))
     try:
         return function(*args, **kwargs)
     finally:
-        me.callers = before
+        _set_callers(me, before)
         if not control.the_program().scheduler.aborting:
-            this.goes_on()
+            this.went_on()

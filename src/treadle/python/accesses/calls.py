@@ -20,12 +20,10 @@ import sys
 import types
 import weakref
 from array import array
-from collections import defaultdict
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
     class_making,
@@ -34,18 +32,15 @@ from treadle.python.accesses import (
     known_functions,
     lru_caches,
     stand_ins,
-    streams,
     uninstrumented,
 )
 from treadle.python.accesses import (
     instruction_hooks as hooks,
 )
-from treadle.python.accesses.access_deeds import METHOD, MethodCall
+from treadle.python.accesses.container_calls import call_method, contents
 from treadle.python.accesses.container_methods import (
     LOOKING,
     READING_ARGUMENTS,
-    codes_of_method,
-    publish_arguments,
 )
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
@@ -56,7 +51,6 @@ from treadle.python.accesses.known_functions import (
     FUNCTIONS,
     LIBRARY,
     PURE_METHODS,
-    published_among,
     read_everything,
     say,
 )
@@ -76,7 +70,7 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.containers import ContainerTable, ViewTable
+from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published
@@ -103,8 +97,6 @@ _KEEPING = (
 
 _CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
 """Classes whose methods change nothing."""
-_VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
-"""Results that say nothing."""
 _ASKS_FOR_CALLER = frozenset(
     [("inspect", "currentframe"), ("inspect", "stack"), ("traceback", "print_stack"),
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
@@ -183,7 +175,7 @@ def _of_object(function: Any, owner: Any) -> Any:
     if table is None:
         return _of_private(function, kind)
     if isinstance(table, ContainerTable):
-        return functools.partial(_on_container, function, owner, table)
+        return functools.partial(call_method, function, owner, table)
     if is_immutable(kind) or (
         issubclass(kind, _CONSTANT) and function.__name__ not in ATTRIBUTE_METHODS
     ):
@@ -350,62 +342,6 @@ def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
     return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
 
 
-def _on_container(
-    function: Any, owner: Any, table: ContainerTable, *args: Any, **kwargs: Any
-) -> Any:
-    """Call a method of a published container."""
-    name = function.__name__
-    if name in ATTRIBUTE_METHODS:
-        return ATTRIBUTE_METHODS[name](owner, *args)
-    if name == "__iter__":
-        return iterate.iterator_of(owner)
-    known_functions.resolve_key(kwargs)
-    args = _to_store(owner, table, name, args, kwargs)
-    publish_arguments(table, name, args, kwargs)
-    codes = _codes_of_call(table, name, args, kwargs)
-    is_looking = name in LOOKING and not issubclass(type(owner), hooks.HASHED)
-    call: MethodCall = (name, args, kwargs)
-    if is_looking and "key" not in kwargs and not _are_atoms(args):
-        hooks.look_into((owner, *args), codes, METHOD, table.label, call)
-    else:
-        say(codes, METHOD, table.label, call)
-    if name in ("__getitem__", "__missing__") and issubclass(type(owner), defaultdict) and args:
-        hooks.make_default(owner, args[0], table)
-        function = owner.__getitem__
-    result = function(*args, **kwargs)
-    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
-        slots.on_return(call, result)
-    if name in ("keys", "values", "items") and not isinstance(result, list):
-        ViewTable(table, type(result)).stand_for(result)
-    return result
-
-
-def _to_store(
-    owner: Any, table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
-    """Return the arguments of a method of a published container, ready to be stored there."""
-    if name in streams.TAKING:
-        return streams.all_to_store(owner, table, args, kwargs)
-    if name in streams.EMPTYING or (name == "__setitem__" and args and type(args[0]) is slice):
-        return (*args[:-1], *(streams.emptied(table, value) for value in args[-1:]))
-    return args
-
-
-def _codes_of_call(
-    table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Codes:
-    """Return what the call of a method of a published container touches before it calls back."""
-    if name != "__init__" and any(type(value) is streams.Stream for value in args):
-        return ()
-    read = _contents([*args, *kwargs.values()], goes_through=name in READING_ARGUMENTS)
-    return (*codes_of_method(table, name, args, kwargs), *read)
-
-
-def _are_atoms(values: tuple[Any, ...]) -> bool:
-    """Tell whether there are values, all of which differ from any container."""
-    return bool(values) and all(type(value) in ATOMS for value in values)
-
-
 def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """Call something whose state is unknown: it is one location."""
     name = getattr(function, "__name__", "")
@@ -448,7 +384,7 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     elif name == "join":
         hooks.look_into(args)
     else:
-        say(_contents(args, goes_through=True))
+        say(contents(args, goes_through=True))
     if "update" in name or name in ("extend", "extendleft"):
         effects[0] = True
     return function(*args, **kwargs)
@@ -467,16 +403,6 @@ def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     else:
         known_functions.resolve_key(kwargs)
     return function(*args, **kwargs)
-
-
-def _contents(values: Iterable[Any], *, goes_through: bool) -> Codes:
-    """Return the codes of reading containers; what runs foreign code to go through is announced."""
-    codes: dict[int, None] = {}
-    for value in published_among(values):
-        table = hooks.container(value, "__iter__") if goes_through else published[id(value)]
-        if isinstance(table, ContainerTable):
-            codes.update(dict.fromkeys(table.whole_read()))
-    return tuple(codes)
 
 
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -533,7 +459,8 @@ def _call_announced(
         return reach
 
     hooks.perform(find)
-    result = _at_home(callbacks.call(find, function, args, kwargs))
+    again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
+    result = _at_home(callbacks.call(again, touched, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
         slots.hand_out(result, "result")
     return result
@@ -592,6 +519,7 @@ FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
+FUNCTIONS[itertools.tee] = _lazy(itertools.tee)
 for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
     if isinstance(_kind, type) and _kind is not itertools.repeat:
         CLASSES[_kind] = _lazy(_kind)

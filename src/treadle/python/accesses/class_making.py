@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from typing import Any
 
 from treadle.core.frames import callers_frame
@@ -57,6 +58,7 @@ def _make(bases: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return reach
 
     hooks.perform(find)
-    made = callbacks.call(find, function, args, kwargs)
+    again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
+    made = callbacks.call(again, touched, function, args, kwargs)
     slots.hand_out(made, f"subclass of {tables[0].label}")
     return made

@@ -32,6 +32,18 @@ READING_ARGUMENTS = frozenset(
     }
 )  # fmt: skip
 """Methods that go through their arguments."""
+KEEPING_ARGUMENTS = frozenset({"append", "appendleft"})
+"""Methods that neither look into their argument nor ask it for anything."""
+HASHING = frozenset(
+    {
+        "get", "setdefault", "add", "remove", "discard", "__contains__", "__getitem__",
+        "__setitem__", "__delitem__",
+    }
+)  # fmt: skip
+"""Methods of dictionaries and sets that begin with the hash of their first argument.
+
+`pop` does not, if there is nothing in the dictionary.
+"""
 LOOKING = frozenset({"index", "count", "remove", "sort", "__contains__", "__eq__", "__lt__"})
 """Methods that look into the elements of the container that they belong to."""
 MUTATORS = frozenset(

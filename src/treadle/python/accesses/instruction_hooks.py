@@ -9,16 +9,18 @@ runs behind an operator or an attribute, and in `access_deeds` what accesses are
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import types
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import OPEN, Codes
 from treadle.core.frames import callers_frame, is_own, place_of_frame
 from treadle.core.words import place_in_words
+from treadle.python.accesses import callbacks, defaults
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
     CELL,
@@ -36,15 +38,19 @@ from treadle.python.accesses.uninstrumented import (
     Reach,
     behind,
     behind_attribute,
+    calls_back,
     has_plain_attributes,
+    hashes_visibly,
+    kind_calls_back,
     look_at_state_of,
+    may_call_back,
 )
 from treadle.python.runtime import control, slots, spin
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import KEYS, holds
+from treadle.python.sharing.nested import KEYS, content, holds
 from treadle.python.sharing.published import published
 from treadle.python.sharing.weak import WeakProxyTable
 
@@ -88,20 +94,69 @@ def point() -> None:
 def perform(
     find: Callable[[], Reach], deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
 ) -> None:
-    """Announce what an operation reaches; that may be something else when it happens."""
+    """Announce what an operation reaches; that may be something else when it happens.
+
+    If it calls back, it is announced again when it goes on.
+    """
     codes = find().codes
     if not codes:
         return
     slots.announce(codes, deed, about, detail)
+    reach = _found(find)
+    if reach.codes != codes:
+        control.revise(reach.codes)
+    for function in reach.notes:
+        note(function)
+    callbacks.expect(
+        functools.partial(perform, find, deed, about, detail), functools.partial(reached, find)
+    )
+
+
+def reached(find: Callable[[], Reach]) -> Codes:
+    """Return what an operation reaches now."""
+    return _found(find).codes
+
+
+def _found(find: Callable[[], Reach]) -> Reach:
+    """Find what an operation reaches; what it finds that was put there unseen is published."""
     reach = find()
     if reach.missing:
         for value, label in reach.missing:
             slots.hand_out(value, label)
         reach = find()
-    if reach.codes != codes:
-        control.revise(reach.codes)
-    for function in reach.notes:
-        note(function)
+    return reach
+
+
+def say_by_key(
+    key: Any, table: ContainerTable, codes: Codes, deed: Deed, about: Any, detail: Any
+) -> None:
+    """Announce an access by a key, which may run its `__hash__`, and `__eq__` of it and others.
+
+    A `__hash__` that is code under test is run before anything is touched: when it returns is
+    early enough.
+    """
+    if type(key) in ATOMS and not table.key_kinds:
+        if codes:
+            slots.announce(codes, deed, about, detail)
+    elif calls_back(key) or any(map(kind_calls_back, table.key_kinds)):
+        is_late = issubclass(type(about), HASHED) and hashes_visibly(type(key))
+        say_again_and_again(codes, deed, about, detail, is_late=is_late)
+    else:
+        say(codes, deed, about, detail)
+
+
+def say_again_and_again(
+    codes: Codes, deed: Deed, about: Any, detail: Any, *, is_late: bool = False
+) -> None:
+    """Announce an access by an instruction that may call back, and whenever it goes on.
+
+    If it is late, code under test is called before anything is touched.
+    """
+    if codes:
+        again = functools.partial(say, codes, deed, about, detail)
+        if not is_late:
+            again()
+        callbacks.expect(again, lambda: codes, announced=not is_late)
 
 
 def note(function: str) -> None:
@@ -323,29 +378,9 @@ def load_item(obj: Any, key: Any) -> None:
         makes_missing = issubclass(type(obj), defaultdict)
         if makes_missing:
             codes = (*codes, *table["default_factory"])
-        if codes:
-            slots.announce(codes, ITEM, obj, key)
+        say_by_key(key, table, codes, ITEM, obj, key)
         if makes_missing:
-            make_default(obj, key, table)
-
-
-def make_default(obj: Any, key: Any, table: ContainerTable) -> None:
-    """Do what a `defaultdict` does for a missing key.
-
-    A factory in C is part of the step that finds the key missing. One in Python takes steps: two
-    threads may both make a value, and the later one replaces the other.
-    """
-    factory = obj.default_factory
-    if factory is None or dict.__contains__(obj, key) or not _has_own_missing(type(obj)):
-        return
-    is_in_c = _runs_no_code(factory)
-    value = factory() if is_in_c else slots.resolve(factory)()
-    table.hand_out(key, slots.hand_out)
-    table.hand_out(value, slots.hand_out, key)
-    codes = () if is_in_c else table.item_write(key)
-    if codes:
-        slots.announce(codes, STORED, obj, value)
-    dict.__setitem__(obj, key, value)
+            defaults.make_default(obj, key, table)
 
 
 def make_defaults(obj: Any, names: Iterable[Any]) -> None:
@@ -355,26 +390,11 @@ def make_defaults(obj: Any, names: Iterable[Any]) -> None:
             load_item(obj, name)
 
 
-def _has_own_missing(kind: Any) -> bool:
-    """Tell whether a class of dictionaries makes missing values as `defaultdict` does."""
-    return kind.__missing__ is defaultdict.__missing__
-
-
-def _runs_no_code(factory: Any) -> bool:
-    """Tell whether a factory is a built-in class."""
-    return isinstance(factory, type) and factory.__module__ in _BUILT_IN
-
-
-_BUILT_IN = ("builtins", "collections", "types")
-
-
 def delete_item(obj: Any, key: Any) -> None:
     """Before `del obj[key]`."""
     table = container(obj, "__delitem__", key)
     if table is not None:
-        codes = table.item_delete(key)
-        if codes:
-            slots.announce(codes, DELETED, obj)
+        say_by_key(key, table, table.item_delete(key), DELETED, obj, None)
 
 
 def load_slice(obj: Any) -> None:
@@ -412,7 +432,17 @@ def read_whole(obj: Any) -> None:
     """Before something is unpacked or copied into a new container."""
     table = container(obj, "__iter__")
     if table is not None:
-        say(table.whole_read(), WHOLE, obj)
+        _say_of_keys(table.whole_read(), WHOLE, obj, any(map(may_call_back, content(obj))))
+
+
+def go_through(obj: Any, table: ContainerTable) -> None:
+    """Before an iterator over a dictionary or set goes on; an ordered one looks its key up."""
+    looks = issubclass(type(obj), OrderedDict) and any(map(kind_calls_back, table.key_kinds))
+    _say_of_keys(table.keys_read(), PLAIN_ACCESS, None, looks)
+
+
+def _say_of_keys(codes: Codes, deed: Deed, about: Any, calls_back: bool) -> None:
+    (say_again_and_again if calls_back else say)(codes, deed, about, None)
 
 
 _FIELDS = re.compile(r"%\((.*?)\)")
@@ -521,7 +551,10 @@ HASHED = (dict, set, frozenset, types.MappingProxyType, *KEYS)
 def contains(item: Any, obj: Any) -> None:
     """Before `item in obj`."""
     table = container(obj, "__contains__", item)
-    if type(item) in ATOMS or issubclass(type(obj), HASHED):
+    if issubclass(type(obj), HASHED):
+        if table is not None:
+            say_by_key(item, table, table.membership(item), MEMBERSHIP, obj, item)
+    elif type(item) in ATOMS and (table is None or ATOMS.issuperset(map(type, content(obj)))):
         if table is not None:
             say(table.membership(item), MEMBERSHIP, obj, item)
     elif table is not None:

@@ -13,13 +13,13 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.python.accesses import generators
+from treadle.python.accesses import callbacks, generators
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import OWN, Behind, Reach, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.containers import ContainerTable, ListTable
-from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -42,7 +42,7 @@ def iterate(obj: Any) -> Any:
         if isinstance(table, ListTable):
             return _each_item(obj, table)
         hooks.say(table.keys_read())  # an iterator knows the size that it began with
-        return _each(iter(obj), lambda: hooks.say(table.keys_read()))
+        return _each(iter(obj), lambda: hooks.go_through(obj, table))
     if is_shared_iterator(obj):
         return _each_shared(obj)
     return _foreign_iterator(obj, found) if found.is_foreign else obj
@@ -183,7 +183,7 @@ def to_ask_for_truth(values: Any) -> Any:
     """Return what `any` and `all` go through."""
     if not published or type(values) in ATOMS:
         return values
-    if _is_read_at_once(values):
+    if _is_read_at_once(values) and not _is_read_by_item(values):
         hooks.read_truths(values)
         return values
     return _truths(iterate(values))
@@ -198,6 +198,11 @@ def _is_read_at_once(values: Any) -> bool:
     return behind(type(values), "__iter__") is not OWN
 
 
+def _is_read_by_item(values: Any) -> bool:
+    """Tell whether going through a list is several steps, although nobody is called."""
+    return slots.item_by_item and isinstance(published.get(id(values)), ListTable)
+
+
 def _truths(values: Any) -> Iterator[Any]:
     for value in values:
         if id(value) in published:
@@ -206,15 +211,32 @@ def _truths(values: Any) -> Iterator[Any]:
 
 
 def to_compare(values: Any) -> Any:
-    """Return what `sorted`, `min` and `max` go through.
+    """Return what `min`, `max` and `sum` go through.
 
     Elements that come one by one are taken first: they are compared in one step.
     """
     if not published or type(values) in ATOMS:
         return values
-    found = values if _is_read_at_once(values) else list(iterate(values))
+    is_at_once = _is_read_at_once(values) and not _is_read_by_item(values)
+    found = values if is_at_once else list(iterate(values))
     hooks.read_elements(found)
     return found
+
+
+def to_sort(values: Any) -> Any:
+    """Return what `sorted` puts in order: it has taken all elements before it compares any."""
+    if not published or type(values) in ATOMS:
+        return values
+    if not _is_read_at_once(values):
+        found = list(iterate(values))
+        hooks.read_elements(found)
+        return found
+    hooks.read_elements(values)
+    if any(issubclass(type(one), CONTAINERS) and hooks.reaches(one) for one in content(values)):
+        return values
+    taken = list(values)
+    callbacks.forget()
+    return taken
 
 
 class SharedIterator:
@@ -240,7 +262,7 @@ class SharedIterator:
             hooks.say(table.next_item(self._index))
             self._index += 1
         else:
-            hooks.say(table.keys_read())
+            hooks.go_through(self._obj, table)
         return next(self._native)
 
 

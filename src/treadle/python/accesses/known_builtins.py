@@ -39,7 +39,8 @@ IN_WORDS = frozenset({"str", "repr", "print", "format"})
 """Built-ins that put their arguments into words."""
 GOING_THROUGH: dict[str, Hook] = {
     **dict.fromkeys(["any", "all"], iterate.to_ask_for_truth),
-    **dict.fromkeys(["sorted", "min", "max"], iterate.to_compare),
+    **dict.fromkeys(["min", "max"], iterate.to_compare),
+    "sorted": iterate.to_sort,
 }
 """Built-ins that look into the elements of their argument, and what makes them do so visibly."""
 BUILTIN_METHODS = frozenset(

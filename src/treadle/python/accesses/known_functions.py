@@ -15,8 +15,8 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
+from treadle.python.accesses import callbacks, iterate, streams
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate, streams
 from treadle.python.runtime import slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
@@ -62,11 +62,11 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = published.get(id(function.__self__))
     if isinstance(table, ContainerTable):
-        args = tuple(streams.emptied(table, value) for value in args)
+        args = tuple(streams.handed_on(table, value) for value in args)
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
-        say((*table.whole_write(), *read))
+        hooks.say_again_and_again((*table.whole_write(), *read), PLAIN_ACCESS, None, None)
     return function(*args, **kwargs)
 
 
@@ -75,11 +75,13 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     resolve_key(kwargs)
     given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
     table = published.get(id(given[0])) if given else None
-    if isinstance(table, ContainerTable):
-        for value in given[1:]:
-            table.hand_out(value, slots.hand_out)
-        say(table.whole_write())
-    return function(*args, **kwargs)
+    if not isinstance(table, ContainerTable):
+        return function(*args, **kwargs)
+    for value in given[1:]:
+        table.hand_out(value, slots.hand_out)
+    codes = table.whole_write()
+    say(codes)
+    return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
 def dict_of(obj: Any) -> Any:
@@ -386,8 +388,9 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for name in ("sorted", "min", "max", "sum"):
+    for name in ("min", "max", "sum"):
         table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
+    table[sorted] = _going_through(sorted, iterate.to_sort)
     for name in ("any", "all"):
         builtin = getattr(builtins, name)
         table[builtin] = _going_through(builtin, iterate.to_ask_for_truth)
@@ -409,16 +412,19 @@ def _build_functions() -> dict[Any, Function]:
     return table
 
 
+_NOT_IN_PLACE = ("is", "is_not", "index", "indexOf", "inv", "invert")
+
+
 def _add_operators(table: dict[Any, Function]) -> None:
     """Add the functions of `operator` that are not there yet."""
-    for name in dir(operator):
-        function = getattr(operator, name)
+    for special in dir(operator):
+        name = special.strip("_")
+        function = getattr(operator, special)
         if not callable(function) or function in table or isinstance(function, type):
             continue
-        plain = name.strip("_")
-        if plain.startswith("i") and plain not in ("is", "is_not", "index", "inv", "invert"):
-            table[function] = _in_place(function, f"__{plain}__")
-        elif plain not in ("is", "is_not", "length_hint", "call"):
+        if name.startswith("i") and name not in _NOT_IN_PLACE:
+            table[function] = _in_place(function, f"__{name}__")
+        elif name not in ("is", "is_not", "length_hint", "call"):
             table[function] = _reading(function)
 
 

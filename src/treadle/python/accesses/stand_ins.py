@@ -12,6 +12,8 @@ from typing import Any
 from treadle.python.runtime import control
 
 _STAND_INS: dict[type, Callable[[Any], Any]] = {}
+MADE_IN_C: set[type] = set()
+"""Classes that stand for some in C: nobody else runs while an instance is made."""
 
 
 def register_stand_in(kind: type, stand_in_for: Callable[[Any], Any]) -> None:

@@ -10,6 +10,7 @@ that it is stored, and hands it over.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 from collections import deque
@@ -17,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.accesses import callbacks, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
 from treadle.python.accesses.access_deeds import STORED
 from treadle.python.accesses.uninstrumented import OWN, PLAIN, behind
 from treadle.python.runtime import slots
@@ -62,13 +63,26 @@ class Stream(Iterator[Any]):
         self._obj = obj
         self._table = table
         self._values = values
+        self._codes: Codes = ()
+        self._stored: Any = None
 
     def __next__(self) -> Any:
+        self._codes = ()  # nothing is being stored while code under test makes the next one
         value = next(self._values)
         effects[0] = True
         self._table.hand_out(value, slots.hand_out)
-        hooks.say(_one_more(self._table, value), STORED, self._obj, value)
+        self._stored = value
+        self._codes = _one_more(self._table, value)
+        self.again()
         return value
+
+    def again(self) -> None:
+        """Announce that what was taken last is stored, also after its `__hash__` or `__eq__`."""
+        hooks.say(self._codes, STORED, self._obj, self._stored)
+
+    def touched(self) -> Codes:
+        """Return what storing that touches."""
+        return self._codes
 
 
 def _one_more(table: ContainerTable, value: Any) -> Codes:
@@ -125,6 +139,18 @@ def emptied(table: ContainerTable, values: Any) -> Any:
     return found
 
 
+def handed_on(table: ContainerTable, values: Any) -> Any:
+    """Return what a function goes through by itself; what comes is published as it comes."""
+    if is_at_once(values) or _passes_on(values):
+        return emptied(table, values)
+    return map(functools.partial(_publish_one, table), iterate.iterate(values))
+
+
+def _publish_one(table: ContainerTable, value: Any) -> Any:
+    table.hand_out(value, slots.hand_out)
+    return value
+
+
 def is_at_once(values: Any) -> bool:
     """Tell whether C code goes through something in one step, and `content` tells what it finds."""
     kind = type(values)
@@ -176,9 +202,7 @@ def store_item(value: Any, obj: Any, key: Any) -> Any:
     if table is not None:
         table.hand_out(key, slots.hand_out)
         table.hand_out(value, slots.hand_out, key)
-        codes = table.item_write(key)
-        if codes:
-            slots.announce(codes, STORED, obj, value)
+        hooks.say_by_key(key, table, table.item_write(key), STORED, obj, value)
     return value
 
 
@@ -207,10 +231,9 @@ def update_in_place(obj: Any, value: Any, method: str) -> Any:
     if method in TAKING:
         value = to_store(obj, table, value)
         if type(value) is Stream:
+            callbacks.expect(value.again, value.touched)
             return value
     else:
         table.hand_out_all(value, slots.hand_out)
-    codes = (*table.extend(value), *hooks.whole(value))
-    if codes:
-        slots.announce(codes, STORED, obj, value)
+    hooks.say_again_and_again((*table.extend(value), *hooks.whole(value)), STORED, obj, value)
     return value

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
+from treadle.python.accesses import callbacks
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
+from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import content
+from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.tables import ObjectTable, Table
 
 modules_under_test: set[str] = set()
@@ -86,6 +88,8 @@ _INSTEAD = {
 _CORE = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__contains__",
          "insert", "add", "discard")  # fmt: skip
 """What the classes of `collections.abc` are built on."""
+_COMPARING = ("__hash__", "__eq__", "__ne__", "__lt__", "__gt__", "__le__", "__ge__", "__index__")
+"""What C code calls to look for something, or to put things in order."""
 _ON_ELEMENTS = ("__eq__", "__lt__", "__format__", "__bool__", "__add__", "__iter__")
 """What functions do with the elements of what they are given."""
 _MAKING = frozenset(
@@ -167,6 +171,44 @@ def has_plain_attributes(kind: type) -> bool:
     if is_plain:
         instrumented.plain_classes.add(kind)
     return is_plain
+
+
+def calls_back(value: Any) -> bool:
+    """Tell whether hashing or comparing something may run code under test."""
+    return any(map(kind_calls_back, kinds_in(value)))
+
+
+def may_call_back(value: Any) -> bool:
+    """Tell whether comparing something, or what is in it, may run code under test."""
+    kind = type(value)
+    return kind not in ATOMS and (issubclass(kind, CONTAINERS) or kind_calls_back(kind))
+
+
+def kind_calls_back(kind: type) -> bool:
+    """Tell whether hashing, comparing or counting with instances of a class does."""
+    if kind in ATOMS or kind in _PLAIN:
+        return False
+    found: bool = _remembered((kind, "calls back"), _calls_back, kind)
+    return found
+
+
+def _calls_back(kind: type) -> bool:
+    return kind is AnyKey or any(_method(kind, name) is OWN for name in _COMPARING)
+
+
+def hashes_visibly(kind: type) -> bool:
+    """Tell whether `__hash__` of a class is certain to be code under test that says it returns."""
+    if kind in ATOMS or kind in _PLAIN:
+        return False
+    found: bool = _remembered((kind, "hashes"), _hashes_visibly, kind)
+    return found
+
+
+def _hashes_visibly(kind: type) -> bool:
+    function: Any = (_lookup(kind, "__hash__") or (None, None))[1]
+    return isinstance(function, types.FunctionType) and any(
+        const is callbacks.leave for const in function.__code__.co_consts
+    )
 
 
 def is_foreign(kind: type) -> bool:
@@ -401,7 +443,9 @@ class Reach:
         self._add(whole_write(table, ()))
         for key in dict.fromkeys([*held, *([name] if name else [])]):
             self._add(table.stored(key))
-        return [*held.values(), *children.hidden_parts(value)]
+        hidden = children.hidden_parts(value)
+        self._miss(hidden, table.label)
+        return [*held.values(), *hidden]
 
     def _hidden(self, value: Any, table: Table) -> list[Any]:
         """Return what an object in C holds."""

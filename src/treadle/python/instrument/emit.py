@@ -12,12 +12,13 @@ from typing import Any
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
+from treadle.python.accesses import callbacks, item_by_item, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
 from treadle.python.accesses.known_builtins import Hook
 from treadle.python.instrument.opcodes import (
     JUMP_IF_FALSE,
     JUMP_IF_TRUE,
+    NEEDS_BOOLEANS,
     Location,
     call,
     load_closure,
@@ -25,6 +26,7 @@ from treadle.python.instrument.opcodes import (
 )
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
+from treadle.python.runtime.task import awaiting
 from treadle.python.sharing.published import published
 
 Item = Any
@@ -149,6 +151,27 @@ def is_published(at: Location, load: Instr) -> list[Item]:
 
 def _pop(at: Location) -> Instr:
     return Instr("POP_TOP", location=at)
+
+
+def contains(at: Location, *, is_negated: bool) -> list[Item]:
+    """Return what looks for the second of the stack in the top, instead of the instruction."""
+    out = [
+        Instr("LOAD_CONST", item_by_item.contains, location=at),
+        *(Instr("COPY", 3, location=at) for _ in range(2)),
+        *call(at, 1),
+        Instr("SWAP", 3, location=at),
+        _pop(at),
+        _pop(at),
+    ]
+    return [*out, Instr("UNARY_NOT", location=at)] if is_negated else out
+
+
+def leave(at: Location) -> list[Item]:
+    """Return what comes before a function returns: somebody in C may wait for that."""
+    skip = Label()
+    test = [Instr("LOAD_CONST", awaiting, location=at)]
+    test += [Instr("TO_BOOL", location=at)] if NEEDS_BOOLEANS else []
+    return [*test, Instr(JUMP_IF_FALSE, skip, location=at), *hook(at, callbacks.leave), skip]
 
 
 def effect(at: Location) -> list[Item]:

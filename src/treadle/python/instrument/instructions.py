@@ -32,3 +32,5 @@ SCALARS = TRUTHS | {
     "LOAD_CONST", "BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "BUILD_SLICE", "MAKE_FUNCTION",
 }  # fmt: skip
 """Instructions whose result is no container, or a constant one."""
+OPPOSITE = {"FALSE": "TRUE", "TRUE": "FALSE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+"""Conditions of jumps, and what they are if one does not jump."""

@@ -174,13 +174,19 @@ class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
     def __init__(
-        self, test: Callable[[], Any], packages: tuple[str, ...], *, gil: bool = False
+        self,
+        test: Callable[[], Any],
+        packages: tuple[str, ...],
+        *,
+        gil: bool = False,
+        item_by_item: bool = False,
     ) -> None:
         self._test = _function_of(test)
         self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
         """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
         self._gil = gil
+        self._item_by_item = item_by_item
         self._shared: Shared | None = None
         self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
         """The modules under test: name and namespace, by `id` of the latter."""
@@ -402,6 +408,7 @@ class Instrumentation:
             meets_foreign_operators=FOREIGN_OPERATORS in self._late,
             replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
             gil=self._gil,
+            item_by_item=self._item_by_item,
         )
 
     def _is_under_test(self, value: Any) -> bool:

@@ -38,6 +38,7 @@ from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
     before_reading,
+    contains,
     effect,
     guard,
     guard_cell,
@@ -47,9 +48,17 @@ from treadle.python.instrument.emit import (
     hook,
     instead,
     is_published,
+    leave,
     replaced,
 )
-from treadle.python.instrument.instructions import FRESH, METHODS, RESULTS, SCALARS, UNARY
+from treadle.python.instrument.instructions import (
+    FRESH,
+    METHODS,
+    OPPOSITE,
+    RESULTS,
+    SCALARS,
+    UNARY,
+)
 from treadle.python.instrument.loops import for_labels
 from treadle.python.instrument.names import NAMING, before_name
 from treadle.python.instrument.opcodes import (
@@ -60,6 +69,8 @@ from treadle.python.instrument.opcodes import (
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
     JUMP_IF_TRUE,
+    LEAVING,
+    NOT_CALLABLE,
     RESUME_PLACE,
     TAKES_KEYWORDS_ALWAYS,
     callable_depth,
@@ -140,6 +151,8 @@ class _Rewriter:
             nested = rewrite(i.arg, self._scope)
             self._plain(Instr("LOAD_CONST", nested, location=i.location))
             return index + 1
+        if i.name in LEAVING:
+            self._emit(leave(i.location))
         make = _REWRITTEN.get(i.name)
         if make is None or not make(self, i):
             self._plain(i)
@@ -186,11 +199,9 @@ class _Rewriter:
         """Load the method of an object that nobody else has as it is; else resolve it at once."""
         at = i.location
         shared, end = Label(), Label()
-        load = (
-            hook(at, hooks.load_class_attr, copies=[1], consts=[name])
-            if name in self._scope.class_names
-            else hook(at, hooks.load_attr, copies=[1], consts=[name])
-        )
+        is_of_class = name in self._scope.class_names
+        loads = hooks.load_class_attr if is_of_class else hooks.load_attr
+        load = hook(at, loads, copies=[1], consts=[name])
         test = is_published(at, Instr("COPY", 2, location=at))
         self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
         self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
@@ -327,9 +338,8 @@ class _Rewriter:
             return False
         # What is called before a loop's next iteration is called only if there is one.
         leave = Label()
-        opposite = {"FALSE": "TRUE", "TRUE": "FALSE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
         condition = i.name.partition("IF_")[2]
-        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, opposite[condition])
+        name = i.name.replace("BACKWARD", "FORWARD").replace(condition, OPPOSITE[condition])
         self._plain(Instr(name, leave, location=i.location))
         back = Instr("JUMP_BACKWARD", i.arg, location=i.location)
         self._jump(back)
@@ -342,6 +352,10 @@ class _Rewriter:
         item, container = self._origins.top(2), self._origins.top(1)
         if container.is_constant:
             return False
+        if self._scope.item_by_item:
+            self._out += contains(i.location, is_negated=bool(i.arg))
+            self._origins.follow(i)
+            return True
         call = hook(i.location, hooks.contains, copies=[2, 1])
         if item.name not in SCALARS:
             self._emit(guard_item(i.location, call))
@@ -441,7 +455,7 @@ class _Rewriter:
                 self._emit(guard(i.location, place, call))
         if origin.by is not None and origin.arg in MUTATORS:
             self._effect(i)
-        if id(i) in self._direct or origin.name in _NOT_CALLABLE or self._leaves_with(i):
+        if id(i) in self._direct or origin.name in NOT_CALLABLE or self._leaves_with(i):
             return
         if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
             return
@@ -469,7 +483,7 @@ class _Rewriter:
             return False
         if i.name != "CALL" or i.arg not in (1, 2) or self._has_keywords:
             return name in HARMLESS_CALLS and name != "type"  # which may make a class
-        if name == "sum" and i.arg == 2:
+        if name == "sum" and (i.arg == 2 or self._scope.item_by_item):
             return False  # of lists, perhaps, which are looked into
         if name in GOING_THROUGH:
             return self._go_through(name, i)
@@ -530,8 +544,6 @@ class _Rewriter:
 
 _DICTIONARIES = {"__dict__": known_functions.dict_of, "keywords": known_functions.keywords_of}
 """Attributes that are dictionaries with the name of their owner."""
-_NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
-"""Where calls of comprehensions and decorators have their argument, others their callable."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,
     "LOAD_METHOD": _Rewriter._attribute,

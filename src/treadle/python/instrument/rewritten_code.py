@@ -24,8 +24,10 @@ from typing import Any
 import bytecode
 
 from treadle.python.accesses import (
+    callbacks,
     calls,
     container_methods,
+    item_by_item,
     iterate,
     known_builtins,
     known_functions,
@@ -51,6 +53,7 @@ from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
+from treadle.python.runtime.task import awaiting
 from treadle.python.sharing.published import published
 from treadle.python.sharing.variable import Variable
 
@@ -60,12 +63,13 @@ _MOST_ENTRIES = 2000
 _HOOKS: dict[str, Any] = {
     "published": published,
     "effects": effects,
+    "awaiting": awaiting,
     "id": id,
     "type": type,
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, iterate, known_functions, streams)
+        for module in (hooks, calls, callbacks, iterate, known_functions, streams, item_by_item)
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
@@ -161,6 +165,7 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         replaces_specials=scope.replaces_specials,
         is_executed=scope.is_executed,
         gil=scope.gil,
+        item_by_item=scope.item_by_item,
     )
 
 
@@ -170,7 +175,8 @@ def _scope_key(module: str, scope: Scope) -> str:
         scope.computed, scope.specials,
     )  # fmt: skip
     flags = (
-        scope.gil, scope.meets_foreign_operators, scope.replaces_specials, scope.is_executed,
+        scope.gil, scope.item_by_item, scope.meets_foreign_operators, scope.replaces_specials,
+        scope.is_executed,
     )  # fmt: skip
     return repr((module, flags, *(sorted(part) for part in parts)))
 

@@ -32,6 +32,7 @@ class Scope:
     is_executed: bool = False
     """Whether it is run by `exec` or `eval`, in some namespace."""
     gil: bool = False
+    item_by_item: bool = False
     """Whether to mark the places where an interpreter with a global lock hands over."""
     fixed: frozenset[str] = frozenset()
     """Variables of enclosing functions that keep their value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from treadle.core.events import Codes
@@ -64,6 +65,18 @@ class Caller(ABC):
     """Code that is not instrumented, and has called code under test or a primitive."""
 
     __slots__ = ()
+
+    @abstractmethod
+    def is_at(self, frames: list[FrameType]) -> bool:
+        """Tell whether this is what runs in some frames, which end at code under test."""
+
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Tell whether it has ended without saying so."""
+
+    @abstractmethod
+    def go_on(self) -> None:
+        """Code under test is about to return to it: begin the step that it goes on with."""
 
     @abstractmethod
     def end_step(self) -> None:

@@ -26,7 +26,7 @@ from treadle.core.events import Codes
 from treadle.core.program import CannotStepError, Crash
 from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.operation import Operation
-from treadle.python.runtime.task import Task
+from treadle.python.runtime.task import Task, awaiting
 
 _MOST_ABORTS = 1000
 """Aborts that a task may swallow before it is abandoned."""
@@ -87,6 +87,7 @@ class Scheduler:
 
     def reset(self) -> None:
         """Forget the last execution."""
+        awaiting.clear()
         self.alive: dict[int, Task] = {}
         """Tasks that have not ended, oldest first."""
         self.scratch: dict[Any, Any] = {}

@@ -116,6 +116,9 @@ hand_out: Callable[[Any, str], None] = nobody
 on_return: Callable[[Any, object], None] | None = None
 """Told the detail of a method call and what it returned; bound by the program, to a recorder."""
 
+item_by_item = False
+"""Whether what looks through a list takes a step for each item; bound by the program."""
+
 take_in: Callable[[str], bool] = _no_module
 """Asked, before code of a module is run, to instrument it; tells whether it just did so.
 

@@ -86,3 +86,11 @@ class Task:
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
+
+
+class _Awaiting(dict[Task, None]):
+    """A dictionary that is no constant like any other empty one, for who puts it into code."""
+
+
+awaiting = _Awaiting()
+"""Tasks with callers: code under test that returns looks here whether anybody waits for that."""

@@ -24,6 +24,7 @@ from typing import Any
 from treadle.core.events import Codes, Mode
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
+from treadle.python.sharing.key_kinds import AnyKey, Kinds, kinds_among, kinds_in
 from treadle.python.sharing.keys import name_of_key
 from treadle.python.sharing.nested import content
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table, class_feature
@@ -38,12 +39,13 @@ EXACT = frozenset({list, dict, set, deque, bytearray, array})
 class ContainerTable(ObjectTable):
     """What all containers have in common. As a mapping: attributes, which subclasses may have."""
 
-    __slots__ = ("base", "items_read", "items_written")
+    __slots__ = ("base", "items_read", "items_written", "key_kinds")
 
     counts = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self.key_kinds: Kinds = frozenset()
         self.items_read: dict[Any, Codes] = {}
         self.items_written: dict[Any, Codes] = {}
 
@@ -239,6 +241,7 @@ class DictTable(ContainerTable):
         if getattr(self, "base", base) != base:
             self.forget()
         self.base = base
+        self.key_kinds = kinds_among(dict.keys(value)) if len(base) < len(value) else frozenset()
         self.inserts_missing = getattr(value, "default_factory", None) is not None
 
     def place(self, key: Any, mode: Mode) -> int:
@@ -276,6 +279,8 @@ class DictTable(ContainerTable):
         if self.may_be_any(key):
             return self.whole_write()
         if not self.is_old(key):
+            if type(key) not in ATOMS:
+                self.key_kinds |= kinds_in(key)
             return self._change(key) if self.changed("inserted") else ()
         if not self.changed("assigned"):
             return ()
@@ -334,6 +339,7 @@ class DictTable(ContainerTable):
         """Return the codes of taking over all keys of something that nobody else changes."""
         if isinstance(value, dict | set | frozenset) and id(value) not in self.shared.published:
             return tuple(dict.fromkeys(code for key in value for code in self.item_write(key)))
+        self.key_kinds |= {AnyKey}
         return self.whole_write()
 
 
@@ -345,6 +351,7 @@ class SetTable(DictTable):
     def begin(self, value: Any) -> None:
         """Every element that is added may be new."""
         self.base = frozenset()
+        self.key_kinds = kinds_among(set.__iter__(value))
         self.inserts_missing = False
 
 
@@ -375,6 +382,7 @@ class AliasTable(ContainerTable):
         super().__init__(of.shared, of.key, of.label, of.sort)
         self.of: Any = of
         self.kind = kind
+        self.key_kinds = getattr(of, "key_kinds", frozenset())
 
     def stand_for(self, value: Any) -> None:
         """Enter this as the table of a value, for the rest of the execution."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
-from treadle.python.accesses.stand_ins import register_stand_in
+from treadle.python.accesses.stand_ins import MADE_IN_C, register_stand_in
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import IN_VAIN, Operation
@@ -440,6 +440,7 @@ def _model(real: Any) -> Lock | RLock:
     return model
 
 
+MADE_IN_C.add(Lock)  # `RLock` stands for a function in Python
 for _kind in (Lock, RLock, REAL_LOCK, REAL_RLOCK):
     register(_kind, FacetTable)
 for _kind in (REAL_LOCK, REAL_RLOCK):

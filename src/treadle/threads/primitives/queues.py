@@ -19,6 +19,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.records import WaitKind
 from treadle.core.words import UNKNOWN
+from treadle.python.accesses.stand_ins import MADE_IN_C
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import Deed, given, method
 from treadle.python.runtime.operation import IN_VAIN, Operation
@@ -424,6 +425,7 @@ def _children(owner: Any, label: str) -> Children:
     yield owner.__class__, owner.__class__.__qualname__
 
 
+MADE_IN_C.add(SimpleQueue)
 for _kind in (queue.Queue, queue.LifoQueue, queue.PriorityQueue, SimpleQueue):
     register(_kind, QueueTable, _children)
 

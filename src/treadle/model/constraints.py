@@ -1,0 +1,293 @@
+"""Independence constraints of models: which blocks commute, and where.
+
+    @program.independent("put", "get")
+    def _(s, first, second):
+        return 0 < s.count < s.size
+
+A block is the code from one `yield` to the next, called like its function if that has only one.
+What is declared is checked whenever it is used with values that it was not used with before: both
+orders are run and compared.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from treadle.analyses.decisive_reads import Kind, Origin
+from treadle.analyses.write_sets import Block, Blocks, Place, blocks_of
+from treadle.core.errors import TreadleError
+from treadle.core.events import Mode, code, location_of
+from treadle.model.operations import closed_over
+
+if TYPE_CHECKING:
+    from treadle.model.program import Program
+
+Function = Callable[..., Any]
+Constraint = Callable[[Any, Any, Any], object]
+Checked = TypeVar("Checked", bound=Constraint)
+
+_EVERYTHING = None
+"""Stands for all locations."""
+
+
+class Locals(types.SimpleNamespace):
+    """The local names of a step, as a constraint sees them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A constraint as it was declared: two names of blocks, and where they are independent."""
+
+    first: str
+    second: str
+    holds: Constraint | None
+    """None: in every state."""
+
+
+class Directed(NamedTuple):
+    """A constraint for two blocks in an order."""
+
+    declared: Declared
+    is_swapped: bool
+
+    def arguments(self, first: Locals, second: Locals) -> tuple[Locals, Locals]:
+        """Return the locals of two steps in the order in which they were declared."""
+        return (second, first) if self.is_swapped else (first, second)
+
+
+class Standing(NamedTuple):
+    """Where a process stands: before which block."""
+
+    function: Function
+    args: tuple[Any, ...]
+    origin: Origin
+
+
+class Constraints:
+    """What was declared of a program, and what its source says."""
+
+    def __init__(self, program: Program, kinds: dict[str, Kind]) -> None:
+        self._program = program
+        self._kinds = kinds
+        self.declared: list[Declared] = []
+        self._blocks: dict[Function, Blocks | None] = {}
+        self._numbers: dict[tuple[Function, Origin], int] = {}
+        self._pairs: dict[tuple[int, int], list[Directed]] | None = None
+        self._writes: dict[Hashable, frozenset[int] | None] = {}
+        self.checked: set[Hashable] = set()
+        """Constraints with the values that they were checked with."""
+
+    def declare(self, declared: Declared) -> None:
+        """Take note of a constraint."""
+        self.declared.append(declared)
+        self._pairs = None
+
+    def replace(self, old: Declared, new: Declared) -> None:
+        """Take a constraint in place of one that was declared before."""
+        self.declared[self._position(old)] = new
+        self._pairs = None
+
+    def _position(self, declared: Declared) -> int:
+        return next(i for i, other in enumerate(self.declared) if other is declared)
+
+    # Blocks
+
+    def blocks(self, function: Function) -> Blocks | None:
+        """Return the blocks of a function, None if its source is not understood."""
+        if function not in self._blocks:
+            self._blocks[function] = blocks_of(function, self._kinds)
+        return self._blocks[function]
+
+    def _functions(self) -> list[Function]:
+        """Return the functions of processes, also of those that others may create."""
+        found: dict[Function, None] = {}
+        todo = [function for _, function, _ in self._program.declared]
+        while todo:
+            function = todo.pop(0)
+            if function in found:
+                continue
+            found[function] = None
+            blocks = self.blocks(function)
+            names = (
+                {name for block in blocks.by_origin.values() for name in block.spawns}
+                if (blocks)
+                else set()
+            )
+            todo += [child for child in (named(function, name) for name in sorted(names)) if child]
+        return list(found)
+
+    def names(self) -> dict[str, list[tuple[Function, Origin]]]:
+        """Return all names of blocks, with the blocks that have them."""
+        found: dict[str, list[tuple[Function, Origin]]] = {}
+        for function in self._functions():
+            blocks = self.blocks(function)
+            if blocks is None:
+                continue
+            origins = blocks.names()
+            for position, origin in enumerate(origins, 1):
+                own = [function.__name__] if len(origins) == 1 else []
+                if blocks.by_origin[origin].label:
+                    own.append(f"{function.__name__}:{blocks.by_origin[origin].label}")
+                if len(origins) > 1:
+                    own.append(f"{function.__name__}:{position}")
+                for name in own:
+                    found.setdefault(name, []).append((function, origin))
+        return found
+
+    def _numbers_of(self, name: str) -> list[int]:
+        """Return the numbers of the blocks that have a name."""
+        names = self.names()
+        if name not in names:
+            several = [other for other in names if other.startswith(f"{name}:")]
+            functions = {function.__name__ for function in self._functions()}
+            if several:
+                raise TreadleError(
+                    f"{name!r} has several blocks: say which one, {', '.join(several)}"
+                )
+            if name in functions:
+                raise TreadleError(
+                    f"{name!r} cannot be independent by a constraint: its source does something "
+                    f"beyond scalars, arrays, s.until, s.join and s.spawn"
+                )
+            raise TreadleError(
+                f"no block is called {name!r}: there are {', '.join(sorted(names)) or 'none'}"
+            )
+        return [self._number(*block) for block in names[name]]
+
+    def _number(self, function: Function, origin: Origin) -> int:
+        return self._numbers.setdefault((function, origin), len(self._numbers))
+
+    def pairs(self) -> dict[tuple[int, int], list[Directed]]:
+        """Return the constraints of each two blocks, by number."""
+        if self._pairs is None:
+            self._pairs = {}
+            for declared in self.declared:
+                for first in self._numbers_of(declared.first):
+                    for second in self._numbers_of(declared.second):
+                        for key, swapped in (((first, second), False), ((second, first), True)):
+                            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
+        return self._pairs
+
+    def number_of(self, standing: Standing) -> int:
+        """Return the number of the block that a process stands before; -1: no constraint has it."""
+        self.pairs()
+        return self._numbers.get((standing.function, standing.origin), -1)
+
+    def name_of(self, standing: Standing) -> str:
+        """Return the name of a block for people."""
+        block = (standing.function, standing.origin)
+        return next(name for name, found in self.names().items() if block in found)
+
+    # What blocks access
+
+    def static_codes(self, standing: Standing, number: int) -> list[int]:
+        """Return what a block may access in any state."""
+        blocks = self.blocks(standing.function)
+        assert blocks is not None
+        block = blocks.by_origin[standing.origin]
+        written = self._locations(block.writes, blocks, standing.args)
+        read = self._locations(block.reads, blocks, standing.args) - written
+        return [
+            code(number, Mode.BLOCK),
+            *(code(location, Mode.READ) for location in sorted(read)),
+            *(code(location, Mode.WRITE) for location in sorted(written)),
+        ]
+
+    def _locations(
+        self, places: set[Place], blocks: Blocks, args: tuple[Any, ...] | None
+    ) -> set[int]:
+        """Return the locations of places, the process having been given arguments, if known."""
+        given = dict(zip(blocks.parameters, args or (), strict=False))
+        found: set[int] = set()
+        for name, index in places:
+            if isinstance(index, str):
+                index = None if index in blocks.assigned else given.get(index)
+            if type(index) is not int or index < 0:
+                index = None
+            found |= {
+                location
+                for location, (cell, element) in self._program.cells.items()
+                if cell == name and (index is None or element == index or element is None)
+            }
+        return found
+
+    def may_write(self, standing: Standing) -> frozenset[int] | None:
+        """Return what a process may still write from where it stands; None: everything."""
+        key = (standing.function, standing.origin, _hashable(standing.args))
+        if key not in self._writes:
+            self._writes[key] = self._may_write(standing, set())
+        return self._writes[key]
+
+    def _may_write(self, standing: Standing, seen: set[Function]) -> frozenset[int] | None:
+        blocks = self.blocks(standing.function)
+        if blocks is None:
+            return _EVERYTHING
+        found: set[int] = set()
+        for block in blocks.onwards(standing.origin):
+            found |= self._locations(block.writes, blocks, standing.args)
+            for child in self._children(standing.function, block):
+                if child is None:
+                    return _EVERYTHING
+                if child not in seen:
+                    seen.add(child)
+                    written = self._may_write(Standing(child, (), None), seen)
+                    if written is None:
+                        return _EVERYTHING
+                    found |= written
+        return frozenset(found)
+
+    def _children(self, function: Function, block: Block) -> Iterator[Function | None]:
+        for name in block.spawns:
+            yield named(function, name)
+
+
+class Independent:
+    """What `program.independent(first, second)` returns: a declaration, or a decorator.
+
+    Nothing more has to be said for two blocks that are independent in every state. A function that
+    it decorates says where they are; then they are independent only there.
+    """
+
+    def __init__(
+        self, constraints: Constraints, first: str, second: str, holds: Constraint | None
+    ) -> None:
+        self._constraints = constraints
+        self._everywhere = Declared(first, second, holds)
+        constraints.declare(self._everywhere)
+
+    def __call__(self, holds: Checked) -> Checked:
+        """Take a function that says where the blocks are independent."""
+        first, second = self._everywhere.first, self._everywhere.second
+        self._constraints.replace(self._everywhere, Declared(first, second, holds))
+        return holds
+
+
+def named(function: Function, name: str) -> Function | None:
+    """Return the function that a name means in a function; None if it means none."""
+    inner = getattr(function, "__code__", None)
+    if inner is None:
+        return None
+    if name in inner.co_freevars:
+        contents = closed_over(function) if isinstance(function, types.FunctionType) else None
+        if contents is None:
+            return None
+        found = contents[inner.co_freevars.index(name)]
+    else:
+        found = function.__globals__.get(name)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _hashable(args: tuple[Any, ...]) -> Hashable:
+    try:
+        hash(args)
+    except TypeError:
+        return repr(args)
+    return args
+
+
+def locations_in(reads: tuple[int, ...]) -> frozenset[int]:
+    """Return the locations of access codes."""
+    return frozenset(map(location_of, reads))

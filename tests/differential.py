@@ -1,0 +1,80 @@
+"""Small programs explored, against the same by real threads.
+
+What real threads show is among what an exploration reaches: with switches only where a global lock
+is handed over, at both granularities; with switches before any instruction, at `access`. And all
+algorithms reach the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import real_threads
+import treadle
+from differential_programs import Program
+
+REDUCTIONS = ("sleep", "source", "optimal", "observers", "optimal-observers")
+
+
+@dataclass
+class Comparison:
+    """What was found out about a program."""
+
+    program: Program
+    wrong: list[str] = field(default_factory=list)
+    complete: bool = True
+    """Whether everything was explored to the end."""
+    shown: int = 0
+    """Outcomes that real threads showed."""
+
+
+def reached(
+    program: Program, algorithm: str, granularity: str, limit: int
+) -> tuple[set[str], treadle.Result]:
+    """Return the outcomes that an algorithm reaches."""
+    found: set[str] = set()
+    namespace = program.module()
+    namespace["see"] = found.add
+    result = treadle.explore(
+        namespace["test"], algorithm, granularity=granularity, max_executions=limit
+    )
+    return found, result
+
+
+def compare(
+    program: Program, *, algorithms: Iterable[str] = ("optimal",), limit: int = 3000, twice: int = 0
+) -> Comparison:
+    """Compare a program by real threads with its exploration, at both granularities."""
+    found = Comparison(program)
+    gil = real_threads.outcomes(program, is_gil=True, twice=twice)
+    every = {**real_threads.outcomes(program, is_gil=False, twice=twice), **gil}
+    found.shown = len(every)
+    for granularity, shown in (("gil", gil), ("access", every)):
+        _compare_with(found, granularity, shown, algorithms, limit)
+    return found
+
+
+def _compare_with(
+    found: Comparison,
+    granularity: str,
+    shown: dict[str, list[tuple[int, int]]],
+    algorithms: Iterable[str],
+    limit: int,
+) -> None:
+    everything: dict[str, set[str]] = {}
+    for algorithm in algorithms:
+        outcomes, result = reached(found.program, algorithm, granularity, limit)
+        if result.failures:
+            found.wrong.append(f"{granularity} {algorithm}: {result.failures[0].message[:200]}")
+        elif not result.complete:
+            found.complete = False
+        else:
+            everything[algorithm] = outcomes
+            found.wrong += [
+                f"{granularity} {algorithm}: misses {one}, by {by}"
+                for one, by in shown.items()
+                if one not in outcomes
+            ]
+    if len({frozenset(outcomes) for outcomes in everything.values()}) > 1:
+        found.wrong.append(f"{granularity}: algorithms differ: {everything}")

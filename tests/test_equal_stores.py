@@ -1,0 +1,146 @@
+"""Two stores of one value commute in every state, so they are independent."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import treadle
+from algorithms import covering
+from random_programs import compile_process
+from treadle.core.events import Mode, Vocabulary, code
+from treadle.core.happens_before import Trace
+from treadle.explore.data_races import data_races
+from treadle.explore.registry import ALGORITHMS
+from treadle.model import Program
+
+by_whoever_knows_values = pytest.mark.parametrize(
+    "algorithm",
+    [name for name in covering() if ALGORITHMS[name].knows_values and name != "exhaustive"],
+)
+
+
+def writers(*values: object, reader: bool = False) -> Program:
+    """Return processes that store a value each, and perhaps one that looks."""
+    program = Program("writers", x=0, a=[0])
+
+    def write(s: Any, value: object) -> Any:
+        yield
+        s.x = value
+
+    def read(s: Any) -> Any:
+        yield
+        assert s.x is not None
+
+    for number, value in enumerate(values):
+        program.process(write, value, name=f"w{number}")
+    if reader:
+        program.process(read)
+    return program
+
+
+@by_whoever_knows_values
+def test_example_6_of_the_thesis(algorithm: str) -> None:
+    program = Program("example 6", x=1, y=0, z=0)
+
+    @program.process
+    def p(s: Any) -> Any:
+        s.y = 1
+        yield
+        s.x = 5
+
+    @program.process
+    def q(s: Any) -> Any:
+        s.z = 2
+        yield
+        s.x = 5
+
+    @program.process
+    def r(s: Any) -> Any:
+        yield
+        assert s.x > 0
+
+    assert treadle.explore(program, algorithm).executions == 4
+
+
+@by_whoever_knows_values
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_writers_of_one_value(n: int, algorithm: str) -> None:
+    assert treadle.explore(writers(*[7] * n), algorithm).executions == 1
+    assert treadle.explore(writers(*[7] * n, reader=True), algorithm).executions == 2**n
+
+
+@by_whoever_knows_values
+def test_one_true_and_a_float_are_three_values(algorithm: str) -> None:
+    assert treadle.explore(writers(1, True, 1.0), algorithm).executions == math.factorial(3)
+    assert treadle.explore(writers("a", "a", b"a"), algorithm).executions == 4
+
+
+def two(first: str, second: str, **shared: Any) -> int:
+    """Return how many executions two processes of one step each have."""
+    program = Program("two", **{"x": 0, "y": 0, "a": [0, 0], **shared})
+    program.process(compile_process("p", ["pass", *first.split("; ")]), name="p")
+    program.process(compile_process("q", ["pass", *second.split("; ")]), name="q")
+    return treadle.explore(program).executions
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "executions"),
+    [
+        ("s.x = 1", "s.x = 1", 1),
+        ("s.x = 1", "s.x = 2", 2),
+        ("s.x = 2; s.x = 1", "s.x = 1", 1),
+        ("s.x = 1; s.x = 2", "s.x = 1", 2),
+        ("s.x = 1; s.y = 1", "s.x = 1; s.y = 1", 1),
+        ("s.x = 1; s.y = 1", "s.x = 1; s.y = 2", 2),
+        ("s.a[0] = 1", "s.a[0] = 1", 1),
+        ("s.a[-1] = 1", "s.a[1] = 1", 1),
+        ("s.a[0] = 1", "s.a[1] = 1", 1),
+        ("s.x = 1; t = s.y", "s.x = 1", 1),
+        ("t = s.y; s.x = 1", "s.x = 1", 2),
+        ("s.x = s.y", "s.x = s.y", 2),
+        ("s.x = 1; s.x = s.x + 1", "s.x = 2", 2),
+        ("s.x = [1]", "s.x = [1]", 2),
+    ],
+)
+def test_what_is_an_equal_store(first: str, second: str, executions: int) -> None:
+    assert two(first, second) == executions
+
+
+def test_values_that_were_computed_are_not_compared() -> None:
+    """Racy increments keep the number of orders that everybody knows."""
+    program = Program("racy", x=0)
+
+    def increment(s: Any) -> Any:
+        yield
+        seen = s.x
+        yield
+        s.x = seen + 1
+
+    program.process(increment, name="p")
+    program.process(increment, name="q")
+    assert treadle.explore(program).executions == 4
+
+
+def test_a_data_race_of_equal_stores_is_one() -> None:
+    vocabulary = Vocabulary()
+    location = vocabulary.location("x", "x")
+    value = vocabulary.location(("stored", location, int, 1), "(stored)")
+    vocabulary.data.add(location)
+    trace = Trace(vocabulary)
+    codes = (code(location, Mode.STORE), code(value, Mode.STORED))
+    trace.append(vocabulary.process("p"), codes)
+    trace.append(vocabulary.process("q"), codes)
+    trace.extend()
+    assert not trace.races
+    assert list(data_races(trace)) == [(0, 1)]
+
+
+def test_many_values_of_one_location_are_not_all_told_apart() -> None:
+    program = writers(*range(100), *range(100))
+    program.name_values(wanted=True)
+    run = program.start()
+    lengths = [len(run.step(process)) for process in run.enabled()]
+    assert lengths == [2] * 64 + [1] * 36 + [2] * 64 + [1] * 36
