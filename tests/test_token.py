@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import treadle
 from racy_model import racy
+from treadle.core.events import Mode, code
 from treadle.core.failure import KINDS, Failure
 from treadle.core.happens_before import Trace
 from treadle.core.schedule import Schedule
