@@ -5,7 +5,8 @@ All times are CPU time, and all numbers come from one run on one machine:
 - rate: executions and events per second of the papers' programs under each algorithm;
 - ratio: optimal-DPOR's time to that of merely running the same schedules with no analysis;
 - length, threads: the time of one execution as traces get longer and threads more, with few races;
-- memory: the peak memory of lastzero(15) under optimal.
+- memory: the peak memory of lastzero(15) under optimal;
+- actors: macro-steps per second under optimal, replays included, beside what they are to be.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import Any
 
 import treadle
 from printing import print_measurements
+from treadle.actors import Actor, method
+from treadle.actors import program as program_of_actors
+from treadle.core.program import Program as AnyProgram
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.registry import ALGORITHMS
@@ -27,6 +31,7 @@ from treadle.explore.source_sets.optimal import Optimal
 from treadle.model import Program
 from treadle.papers import PAPERS
 from treadle.papers.harness import Measurement, Task, measure
+from treadle.papers.thesis_actors import barber
 
 Rows = Sequence[tuple[str, int]]
 
@@ -123,7 +128,7 @@ def ratios(rows: Rows) -> Iterator[Line]:
         )
 
 
-def schedules_of(program: Program) -> list[list[int]]:
+def schedules_of(program: AnyProgram) -> list[list[int]]:
     """Return the schedule of each execution of an optimal exploration."""
     schedules: list[list[int]] = []
     search = Search(program, Optimal, "optimal", budget=Budget(), choose=SCHEDULES["stay"])
@@ -132,7 +137,7 @@ def schedules_of(program: Program) -> list[list[int]]:
     return schedules
 
 
-def run_all(schedules: list[list[int]], program: Program) -> None:
+def run_all(schedules: list[list[int]], program: AnyProgram) -> None:
     """Run schedules and do nothing else."""
     for schedule in schedules:
         run = program.start()
@@ -142,7 +147,7 @@ def run_all(schedules: list[list[int]], program: Program) -> None:
         run.close()
 
 
-def _cpu_time(work: Callable[[Program], object], program: Program) -> float:
+def _cpu_time(work: Callable[[AnyProgram], object], program: AnyProgram) -> float:
     started = time.process_time()
     work(program)
     return time.process_time() - started
@@ -184,7 +189,76 @@ def growth(measurement: str, programs: Sequence[tuple[int, int]]) -> Iterator[Li
         )
 
 
-def _repeated(program: Program) -> tuple[float, int]:
+# Actors
+
+
+class Master(Actor):
+    """Adds up what its workers compute."""
+
+    def __init__(self, workers: tuple[Worker, ...]) -> None:
+        self.workers, self.answers, self.sum = workers, 0, 0
+
+    @method
+    async def boot(self, rounds: int) -> None:
+        """Let the workers begin."""
+        for worker in self.workers:
+            worker.part.send(self, rounds)
+
+    @method
+    async def add(self, x: int) -> None:
+        """Take an answer."""
+        self.answers += 1
+        self.sum += x
+        if self.answers == len(self.workers):
+            for worker in self.workers:
+                worker.stop.send()
+
+
+class Worker(Actor):
+    """Computes for some rounds."""
+
+    @method
+    async def part(self, master: Master, rounds: int) -> None:
+        """Compute."""
+        x = 1
+        for _ in range(rounds):
+            x = (3 * x + 1) % 7
+        master.add.send(x)
+
+    @method
+    async def stop(self) -> None:
+        """Hear that all is done."""
+
+
+@program_of_actors
+def workers(n: int, rounds: int) -> None:
+    Master(tuple(Worker() for _ in range(n))).boot.send(rounds)
+
+
+GOALS = ((barber(2), 44_000), (workers(6, 20), 76_000))
+"""Programs of actors, and macro-steps per CPU second."""
+
+
+def actors() -> Iterator[Line]:
+    """Measure how many macro-steps are taken in a second."""
+    for example, goal in GOALS:
+        events, started, executions = 0, time.process_time(), 0
+        while (seconds := time.process_time() - started) < REPEAT_FOR or not events:
+            result = treadle.explore(example, stop_on_failure=False)
+            events += result.events
+            executions += result.executions
+        yield Line(
+            "actors",
+            f"{example.name}{example.args}",
+            executions=executions,
+            events=events,
+            seconds=seconds,
+            events_per_second=events / seconds,
+            note=f"the goal is {goal:,} events per second",
+        )
+
+
+def _repeated(program: AnyProgram) -> tuple[float, int]:
     """Explore again and again for a while; return the time and the executions in all."""
     treadle.explore(program)  # the first time, names are given numbers
     started, executions = time.process_time(), 0
@@ -205,6 +279,7 @@ def main() -> None:
 
 def _measurements(quick: bool, budget: float) -> Iterator[Iterator[Line]]:
     rows = QUICK_ROWS if quick else ROWS
+    yield actors()
     yield rates(rows, min(budget, 5.0) if quick else budget)
     yield ratios(rows)
     yield growth("length", [(2, events) for events in (10, 100, 1000)])

@@ -36,6 +36,8 @@ TESTS = [
     "tests/test_properties.py",
 ]
 OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
+OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
+LIBRARIES = ("tests/threads/test_library_state.py",)
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
@@ -346,6 +348,46 @@ MUTANTS = [
     Mutant("an arrival is seen by nobody", "networks/world/semantics.py",
            "        self.state.arrived.put((copy.packet, host), True)",
            "        self.state.arrived.note((copy.packet, host), True)", ENTRIES),
+    # Threads: the world outside
+    Mutant("directories above a path are not looked at", "threads/primitives/outside/paths.py",
+           "        above = reading(*(_existence(files.name(path)) for path in self.passed))\n",
+           "        above: Codes = ()\n", OUTSIDE),
+    Mutant("relative paths do not depend on the directory", "threads/primitives/outside/paths.py",
+           "        return (*above, *reading(DIRECTORY)) if self.is_relative else above\n",
+           "        return above\n", OUTSIDE),
+    Mutant("a file has the name it was opened by", "threads/primitives/outside/paths.py",
+           "        return list(names)\n", "        return [self.name(path)]\n", OUTSIDE),
+    Mutant("links are not followed", "threads/primitives/outside/paths.py",
+           "            real = os.path.realpath(path)\n", "            real = os.path.abspath(path)\n", OUTSIDE),
+    Mutant("making a file does not change the directory", "threads/primitives/outside/paths.py",
+           ", *adding(_entries(parent)))", ",)", OUTSIDE),
+    Mutant("new files do not depend on the mask", "threads/primitives/outside/os_functions.py",
+           "reading(MASK) if any(use.anew for _, use in uses) else ()", "()", OUTSIDE),
+    Mutant("descriptors have no position", "threads/primitives/outside/paths.py",
+           'return (*self.read(), *writing(f"position in {self.name()}"))', "return self.read()", OUTSIDE),
+    Mutant("a file object that is shared has no state", "threads/primitives/outside/file_objects.py",
+           "() if table is None else (state_of(table),)", "()", OUTSIDE),
+    Mutant("what earlier executions left is not noticed", "threads/primitives/outside/paths.py",
+           "        now.told.add(path)\n", "        return\n", OUTSIDE),
+    Mutant("surroundings are not put back", "threads/primitives/outside/surroundings.py",
+           "        if _changed:\n", "        if False:\n", OUTSIDE),
+    Mutant("what libraries open is not named", "threads/primitives/outside/handles.py",
+           "            escapes.add(NOT_SEEN.format(what), name)\n", "            pass\n", OUTSIDE),
+    Mutant("calls that lead outside are not named", "python/accesses/outside_modules.py",
+           "        if why:\n            escapes", "        if False:\n            escapes", OUTSIDE),
+    Mutant("attributes of modules of libraries are not shared", "python/instrument/modules.py",
+           '        return (self.at(what, Mode.READ, f".{what}"),)\n', "        return ()\n", LIBRARIES),
+    Mutant("what libraries keep in modules is not shared", "python/instrument/modules.py",
+           "    elif kind in _HELD:\n", "    elif False:\n", LIBRARIES),
+    Mutant("classes of libraries are not entered", "python/instrument/modules.py",
+           "        shared.enter_for_good(kind, table)\n", "        pass\n", LIBRARIES),
+    Mutant("imports do not look into sys.modules", "threads/primitives/imports.py",
+           "        hooks.say(table.membership(name))\n", "        pass\n", LIBRARIES),
+    Mutant("a seeded generator is each thread's own", "threads/primitives/randomness.py",
+           "    if name in _SEEDING:\n", "    if False:\n", LIBRARIES),
+    Mutant("looks at a shared clock are no steps", "threads/primitives/clock.py",
+           "    control.announce((code(running.shared.location(_CLOCK, _CLOCK), Mode.WRITE),))\n", "",
+           LIBRARIES),
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ exploration completed in the same terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -190,7 +190,7 @@ class Dependence:
         """Tell whether a time-out and a message that it could have taken meet."""
         for timed, sent in ((a, b), (b, a)):
             if mode_of(timed) is Mode.READ and mode_of(sent) is Mode.WRITE:
-                for lines in self._program.kept.values():
+                for lines in getattr(self._program, "kept", {}).values():
                     timeout, message = location_of(timed), location_of(sent)
                     if timeout in lines.timeouts and message in lines.messages:
                         match = lines.timeouts[timeout]
@@ -284,7 +284,8 @@ class Explored:
 
 def explored(
     program: Program, algorithm: str, schedule: str = "stay", budget: Budget | None = None,
-    order: type[Dependence] = Dependence, **options: Any,
+    order: type[Dependence] = Dependence,
+    state: Callable[[Any], object] = lambda run: run.fingerprint(), **options: Any,
 ) -> Explored:  # fmt: skip
     """Explore a program to its end, and note what every complete execution did."""
     names = program.vocabulary.process_names
@@ -296,7 +297,7 @@ def explored(
             trace = search.trace
             steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
             found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))
-            found.final_states.add(run.fingerprint())
+            found.final_states.add(state(run))
             found.failures.update(failures_of(run))
 
     while True:

@@ -280,7 +280,7 @@ def test_files_in_a_language_of_its_own(file: Path, command_line) -> None:
         assert status == 2
         (file / "m.txt").write_text("")
         status, _, error = command_line("run", "m.txt")
-        assert "give a file whose name ends in .py or .machine" in error
+        assert "give a file whose name ends in .py or .abs or .machine" in error
     finally:
         FRONT_ENDS.remove("files")
 

@@ -57,7 +57,7 @@ def test_what_is_loaded_at_each_step() -> None:
         "import: core +",
         "errors: core +",
         "algorithms: core explore +",
-        "options: core explore session threads +",
+        "options: actors core explore session threads +",
     ]
 
 
@@ -110,6 +110,6 @@ def test_names_that_are_not_there() -> None:
 
 
 def test_homes_are_those_of_what_is_public() -> None:
-    assert sorted([*treadle._HOME_OF, "model"]) == sorted(treadle.__all__)
+    assert sorted([*treadle._HOME_OF, "actors", "model"]) == sorted(treadle.__all__)
     assert treadle.ALGORITHMS is ALGORITHMS
     assert treadle.model is importlib.import_module("treadle.model")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from model_kit import Loose, Process, after, together, two_steps
+from treadle.core.fingerprint import freeze
 from treadle.model import Condition, Counter, Lock, Mailbox, Program, RLock, Semaphore
-from treadle.model.fingerprint import freeze
 
 # Fingerprints
 

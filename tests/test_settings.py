@@ -41,6 +41,9 @@ def test_every_setting_can_be_read() -> None:
         "thread_exceptions": False, "max_rounds": 3, "watchdog": 2, "seed": -1, "depth": 2,
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
         "learn": False, "refined": False, "constraints": "none", "uniformity": "keeps",
+        "escapes": "fail", "clock": "shared",
+        "dependency": "field", "order": "fifo", "max_tasks": 5,
+        "always_release": True, "early_stop": True,
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")

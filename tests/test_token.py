@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import treadle
 from racy_model import racy
+from treadle.core.events import Mode, code
 from treadle.core.failure import KINDS, Failure
 from treadle.core.happens_before import Trace
 from treadle.core.schedule import Schedule
@@ -203,7 +204,7 @@ def test_prints_are_spread_over_long_schedules(length, stretch):
         run = program.start()
         for number in range(length):
             codes = run.step(0)
-            y = program.vocabulary.location("y", "y") << 4 | 1
+            y = code(program.vocabulary.location("y", "y"), Mode.WRITE)
             trace.append(0, (y,) if number == other_at else codes)
         run.close()
         return trace

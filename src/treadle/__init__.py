@@ -16,7 +16,7 @@ from treadle.core import formats as _formats
 from treadle.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from treadle import model
+    from treadle import actors, model
     from treadle.api import CheckFailed, check, explore, replay, shrink
     from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
     from treadle.core.failure import Failure
@@ -36,6 +36,7 @@ __all__ = [
     "Shrunk",
     "TreadleBug",
     "TreadleError",
+    "actors",
     "assume",
     "atomic",
     "check",
@@ -66,8 +67,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name, or a package of Treadle's, when it is first asked for."""
     if name in _HOME_OF:
         value = getattr(importlib.import_module(_HOME_OF[name]), name)
-    elif name == "model":
-        value = importlib.import_module("treadle.model")
+    elif name in ("actors", "model"):
+        value = importlib.import_module(f"treadle.{name}")
     else:
         raise AttributeError(f"module 'treadle' has no attribute {name!r}")
     globals()[name] = value

@@ -79,6 +79,8 @@ def explore(
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
     - `max_rounds` leaves out what comes after a thread slept, or waited in vain, more often than
       that in a row at one line; such executions are counted in `Result.cut`;
+    - `escapes="fail"` makes what leaves Treadle's sight a failure; else `Result.escapes` names it;
+    - `clock="shared"` lets all threads look at one clock, each look a step;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`

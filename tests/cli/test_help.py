@@ -34,4 +34,6 @@ def test_version(call):
 
 
 def test_all_commands_are_there():
-    assert sorted(cli.cli.commands) == ["bench", "compare", "completion", "replay", "run"]
+    assert sorted(cli.cli.commands) == [
+        "abs", "bench", "compare", "completion", "replay", "run",
+    ]  # fmt: skip

@@ -114,6 +114,7 @@ def test_a_result_as_json():
         "estimate": None,
         "failing": 1,
         "notes": [],
+        "escapes": [],
     }
 
 

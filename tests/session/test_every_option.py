@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.actors import Program
 from treadle.core.options import Directory, Flag, Names, Number, OneOf, Option
 from treadle.plugin.session import PytestSession
 from treadle.session.front_ends import FRONT_ENDS
@@ -71,6 +72,20 @@ def nothing() -> None:
     """A test without threads: one execution."""
 
 
+SILENT = Program(nothing)
+"""A program of actors without actors: one execution."""
+
+
+def target(name: str) -> Any:
+    """Return something that an option is for."""
+    return SILENT if name in FRONT_ENDS["actors"].options else nothing
+
+
+def beside(name: str) -> dict[str, Any]:
+    """Return what an option needs besides."""
+    return {"algorithm": "sleep"} if name == "early_stop" else {}
+
+
 def test_right_values_differ_from_the_defaults_and_are_admitted() -> None:
     for option in ALL.values():
         assert option.read(right(option)) == right(option) != option.default
@@ -83,9 +98,9 @@ def test_right_values_differ_from_the_defaults_and_are_admitted() -> None:
 
 @pytest.mark.parametrize("name", IN_EXPLORE)
 def test_explore(name: str) -> None:
-    assert explore(nothing, **{name: right(ALL[name])}).executions >= 1
+    assert explore(target(name), **{name: right(ALL[name]), **beside(name)}).executions >= 1
     with pytest.raises(treadle.TreadleError) as caught:
-        explore(nothing, **{name: wrong(ALL[name])})
+        explore(target(name), **{name: wrong(ALL[name])})
     assert str(caught.value) == refusal(ALL[name])
 
 
@@ -99,10 +114,12 @@ def test_what_is_around_an_exploration_is_not_for_explore(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_check(name: str) -> None:
     option = ALL[name]
-    assert treadle.check(**{name: right(option)})(nothing)().executions >= 1  # type: ignore[call-overload]
-    assert treadle.check(**{name: None})(nothing)().executions == 1, "as if it were left out"  # type: ignore[call-overload]
+    test = target(name)
+    asked = {name: right(option), **beside(name)}
+    assert treadle.check(**asked)(test)().executions >= 1  # type: ignore[call-overload]
+    assert treadle.check(**{name: None})(test)().executions == 1, "as if it were left out"  # type: ignore[call-overload]
     with pytest.raises(treadle.TreadleError) as caught:
-        treadle.check(**{name: wrong(option)})(nothing)()  # type: ignore[call-overload]
+        treadle.check(**{name: wrong(option)})(test)()  # type: ignore[call-overload]
     assert str(caught.value) == refusal(option)
 
 
@@ -120,9 +137,9 @@ def test_replay_takes_what_decides_how_a_program_runs(name: str) -> None:
 @pytest.mark.parametrize("name", running())
 def test_replay(name: str) -> None:
     option = ALL[name]
-    assert treadle.replay(nothing, "", **{name: right(option)}) is None  # type: ignore[arg-type]
+    assert treadle.replay(target(name), "", **{name: right(option)}) is None  # type: ignore[arg-type]
     with pytest.raises(treadle.TreadleError) as caught:
-        treadle.replay(nothing, "", **{name: wrong(option)})  # type: ignore[arg-type]
+        treadle.replay(target(name), "", **{name: wrong(option)})  # type: ignore[arg-type]
     assert str(caught.value) == refusal(option)
 
 
@@ -191,8 +208,9 @@ def test_a_project(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 # `treadle run`
 
 FILE = """
-    import treadle
+    import treadle, treadle.actors
     def nothing(): pass
+    silent = treadle.actors.Program(nothing)
     @treadle.check(granularity="gil")
     def asks(): return treadle.model.Program()
     model = treadle.model.Program()
@@ -206,6 +224,13 @@ def file(workplace: Path) -> Path:
     return workplace
 
 
+def on_run(name: str) -> list[str]:
+    """Return something that an option is for on the command line, and what it needs besides."""
+    if name not in FRONT_ENDS["actors"].options:
+        return ["f.py::nothing"]
+    return ["f.py::silent", *(f"--{key}={value}" for key, value in beside(name).items())]
+
+
 ON_RUN = [name for name in ALL if name != "strict"]
 """A status of its own says that the space was not covered."""
 
@@ -214,9 +239,9 @@ ON_RUN = [name for name in ALL if name != "strict"]
 @pytest.mark.parametrize("name", ON_RUN)
 def test_run(name: str, command_line: Callable[..., Any]) -> None:
     option = ALL[name]
-    status, out, error = command_line("run", "f.py::nothing", "-q", *words(option, right(option)))
+    status, out, error = command_line("run", *on_run(name), "-q", *words(option, right(option)))
     assert (status, error) == (3 if name == "algorithm" else 0, "")  # the last one only samples
-    assert "nothing" in out
+    assert on_run(name)[0] in out
 
 
 @pytest.mark.usefixtures("file")
@@ -246,7 +271,7 @@ def test_a_flag_can_be_switched_off_and_on_whatever_the_project_says(
     for project in ("true", "false"):
         (file / "pyproject.toml").write_text(f"[tool.treadle]\n{name} = {project}\n")
         for given in ([], words(ALL[name], True), words(ALL[name], False)):
-            assert command_line("run", "f.py::nothing", "-q", *given)[0] == 0
+            assert command_line("run", *on_run(name), "-q", *given)[0] == 0
     assert seen == [True, True, False, False, True, False]
 
 
@@ -328,12 +353,15 @@ def test_every_flag_has_an_opposite_on_the_command_line_of_pytest(
 
 def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
-    tests = ["import pytest"]
+    tests = ["import pytest, treadle.actors"]
+    tests += ["SILENT = treadle.actors.Program(lambda: None)"]
     for kind, value_of in (("right", right), ("wrong", wrong)):
         for option in ALL.values():
+            asked = {option.name: value_of(option), **beside(option.name)}
+            is_for_actors = target(option.name) is SILENT
             tests += [
-                f"@pytest.mark.treadle({option.name}={value_of(option)!r})",
-                f"def test_{kind}_{option.name}(): pass",
+                f"@pytest.mark.treadle(**{asked!r})",
+                f"def test_{kind}_{option.name}(): {'return SILENT' if is_for_actors else 'pass'}",
             ]
     pytester.makepyfile(test_marks="\n".join(tests))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--tb=short", "-rfE")
@@ -350,7 +378,8 @@ def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", running())
 def test_explore_refuses_what_is_for_others(name: str) -> None:
     model = treadle.model.Program()
-    message = f"{name} is for a function .* and this is a treadle.model.Program: leave {name} out"
+    whose = "a function .*" if target(name) is nothing else "a treadle.actors.Program"
+    message = f"{name} is for {whose}, and this is a treadle.model.Program: leave {name} out"
     with pytest.raises(treadle.TreadleError, match=message):
         explore(model, **{name: ALL[name].default})  # even the default: it was asked for
     with pytest.raises(treadle.TreadleError, match=message):
@@ -423,4 +452,5 @@ def test_a_mark_that_is_for_others_fails_its_test_alone(
 
 def test_models_have_no_options_of_their_own() -> None:
     assert FRONT_ENDS["model"].options == {}
-    assert list(running()) == list(FRONT_ENDS["threads"].options)
+    own = [*FRONT_ENDS["actors"].options, *FRONT_ENDS["threads"].options]
+    assert list(running()) == own

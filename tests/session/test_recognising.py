@@ -73,7 +73,8 @@ def test_what_nobody_explores(target: object) -> None:
         treadle.explore(target)  # type: ignore[arg-type]
     assert str(caught.value) == (
         f"cannot explore {type(target).__name__} objects: give a function without parameters that "
-        f"uses threads, or a network (treadle.networks), or a treadle.model.Program"
+        f"uses threads, or a network (treadle.networks), or a treadle.actors.Program, or a "
+        f"treadle.model.Program"
     )
 
 
@@ -177,5 +178,5 @@ def test_a_bare_front_end() -> None:
 
 
 def test_files_in_a_language_of_nobody() -> None:
-    assert front_end_of_file(".abs") is None
+    assert front_end_of_file(".promela") is None
     assert front_end_of_file("") is None

@@ -21,13 +21,13 @@ from treadle.session.settings import Settings, project_of
 
 
 class RedOptions(TypedDict, total=False):
-    order: Annotated[str, Option(OneOf(["fifo", "lifo"]), "fifo", "Who comes first.")]
+    rank: Annotated[str, Option(OneOf(["fifo", "lifo"]), "fifo", "Who comes first.")]
     loud: Annotated[bool, Option(FLAG, False, "Say more.")]
     limit: Annotated[int, Option(COUNT, 2, "How many.")]
 
 
 class BlueOptions(TypedDict, total=False):
-    order: Annotated[int, Option(COUNT, 9, "How many stand in order.")]
+    rank: Annotated[int, Option(COUNT, 9, "How many stand in rank.")]
     loud: Annotated[bool, Option(FLAG, True, "Say more.")]
     limit: Annotated[int | None, Option(COUNT_OR_NONE, None, "How many.")]
 
@@ -46,7 +46,7 @@ class RedProgram(MachineProgram):
 
     @property
     def options(self) -> dict[str, object]:
-        return {"order": self.given["order"]}
+        return {"rank": self.given["rank"]}
 
 
 class BlueProgram(RedProgram):
@@ -98,39 +98,39 @@ def both() -> Iterator[None]:
 
 
 def test_what_is_known_of_the_names() -> None:
-    order, loud, limit = (running()[name] for name in ("order", "loud", "limit"))
-    assert isinstance(order.values, Either)
-    assert order.values.in_words == "one of fifo, lifo, or a whole number above 0"
+    rank, loud, limit = (running()[name] for name in ("rank", "loud", "limit"))
+    assert isinstance(rank.values, Either)
+    assert rank.values.in_words == "one of fifo, lifo, or a whole number above 0"
     assert loud.values is FLAG
     assert isinstance(limit.values, Either)
-    assert {"order", "loud", "limit"} <= everything().keys()
+    assert {"rank", "loud", "limit"} <= everything().keys()
 
 
 def test_each_has_its_own_defaults() -> None:
     explore(RED)
     explore(BLUE)
     assert OPENED == [
-        {"order": "fifo", "loud": False, "limit": 2},
-        {"order": 9, "loud": True, "limit": None},
+        {"rank": "fifo", "loud": False, "limit": 2},
+        {"rank": 9, "loud": True, "limit": None},
     ]
 
 
 def test_each_takes_its_own_values() -> None:
-    explore(RED, order="lifo", loud=True, limit=3)
-    explore(BLUE, order=4, loud=False, limit=None)
+    explore(RED, rank="lifo", loud=True, limit=3)
+    explore(BLUE, rank=4, loud=False, limit=None)
     assert OPENED == [
-        {"order": "lifo", "loud": True, "limit": 3},
-        {"order": 4, "loud": False, "limit": None},
+        {"rank": "lifo", "loud": True, "limit": 3},
+        {"rank": 4, "loud": False, "limit": None},
     ]
 
 
 @pytest.mark.parametrize(
     ("machine", "options", "message"),
     [
-        (RED, {"order": 4}, "unknown order 4: choose one of fifo, lifo"),
-        (BLUE, {"order": "fifo"}, "order must be a whole number above 0, not 'fifo'"),
+        (RED, {"rank": 4}, "unknown rank 4: choose one of fifo, lifo"),
+        (BLUE, {"rank": "fifo"}, "rank must be a whole number above 0, not 'fifo'"),
         (RED, {"limit": None}, "limit must be a whole number above 0, not None"),
-        (RED, {"order": 0}, "order must be one of fifo, lifo, or a whole number above 0, not 0"),
+        (RED, {"rank": 0}, "rank must be one of fifo, lifo, or a whole number above 0, not 0"),
         (BLUE, {"loud": 1}, "loud must be true or false, not 1"),
     ],
 )
@@ -148,43 +148,43 @@ def test_what_is_the_others_is_refused_of_a_test(
 
 
 def test_what_a_project_sets_for_one_leaves_the_other_alone(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "lifo"\nloud = true\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nrank = "lifo"\nloud = true\n')
     settings = project_of(tmp_path).settings()
-    assert settings.taken_by(Reds()) == {"order": "lifo", "loud": True, "limit": 2}
-    assert settings.taken_by(Blues()) == {"order": 9, "loud": True, "limit": None}
-    asked = settings.changed({"order": 5}, for_this_test=True)
-    assert asked.taken_by(Blues())["order"] == 5
-    with pytest.raises(treadle.TreadleError, match="unknown order 5: choose one of fifo, lifo"):
+    assert settings.taken_by(Reds()) == {"rank": "lifo", "loud": True, "limit": 2}
+    assert settings.taken_by(Blues()) == {"rank": 9, "loud": True, "limit": None}
+    asked = settings.changed({"rank": 5}, for_this_test=True)
+    assert asked.taken_by(Blues())["rank"] == 5
+    with pytest.raises(treadle.TreadleError, match="unknown rank 5: choose one of fifo, lifo"):
         asked.taken_by(Reds())
 
 
 def test_what_neither_admits_is_refused_of_a_project(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\norder = "best"\n')
-    with pytest.raises(treadle.TreadleError, match="order must be one of fifo, lifo, or a whole"):
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nrank = "best"\n')
+    with pytest.raises(treadle.TreadleError, match="rank must be one of fifo, lifo, or a whole"):
         project_of(tmp_path).settings()
 
 
 def test_who_takes_an_option_is_named_by_those_who_do_not() -> None:
     with pytest.raises(treadle.TreadleError) as caught:
-        explore(treadle.model.Program(), order=4)
+        explore(treadle.model.Program(), rank=4)
     assert str(caught.value) == (
-        "order is for a red machine or a blue machine, and this is a treadle.model.Program: "
-        "leave order out"
+        "rank is for a red machine or a blue machine, and this is a treadle.model.Program: "
+        "leave rank out"
     )
 
 
-@pytest.mark.parametrize(("machine", "order"), [(RED, "lifo"), (BLUE, 4)])
-def test_tokens_know_which_of_the_two_it_was(machine: Machine, order: object) -> None:
-    (failure,) = explore(machine, order=order).failures
+@pytest.mark.parametrize(("machine", "rank"), [(RED, "lifo"), (BLUE, 4)])
+def test_tokens_know_which_of_the_two_it_was(machine: Machine, rank: object) -> None:
+    (failure,) = explore(machine, rank=rank).failures
     again = replay(machine, failure.token)
     assert again is not None
-    assert (again.token, again.options) == (failure.token, {"order": order})
-    assert OPENED[-1]["order"] == order
+    assert (again.token, again.options) == (failure.token, {"rank": rank})
+    assert OPENED[-1]["rank"] == rank
 
 
 def test_a_token_of_the_other_front_end_is_refused() -> None:
-    (failure,) = explore(RED, order="lifo").failures
-    with pytest.raises(treadle.TreadleError, match="order must be a whole number above 0, not"):
+    (failure,) = explore(RED, rank="lifo").failures
+    with pytest.raises(treadle.TreadleError, match="rank must be a whole number above 0, not"):
         replay(BLUE, failure.token)
 
 
@@ -194,11 +194,11 @@ def test_a_token_of_the_other_front_end_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["--order", "lifo"], {"order": "lifo"}),
-        (["--order", "4"], {"order": 4}),
+        (["--rank", "lifo"], {"rank": "lifo"}),
+        (["--rank", "4"], {"rank": 4}),
         (["--limit", "none", "--loud"], {"limit": False, "loud": True}),
         (["--limit", "3"], {"limit": 3}),
-        (["--order", "best"], {"order": "best"}),
+        (["--rank", "best"], {"rank": "best"}),
         ([], {}),
     ],
 )
@@ -217,8 +217,8 @@ def test_on_a_command_line(arguments: list[str], found: dict[str, object]) -> No
 @pytest.mark.parametrize(
     ("argument", "name", "value"),
     [
-        ("--treadle-order=4", "order", 4),
-        ("--treadle-order=lifo", "order", "lifo"),
+        ("--treadle-rank=4", "rank", 4),
+        ("--treadle-rank=lifo", "rank", "lifo"),
         ("--treadle-limit=none", "limit", None),
         ("--treadle-limit=3", "limit", 3),
         ("--treadle-loud", "loud", True),
@@ -234,9 +234,9 @@ def test_on_the_command_line_of_pytest(
 
 def test_mistakes_on_the_command_line_of_pytest(pytester: pytest.Pytester) -> None:
     with pytest.raises(treadle.TreadleError) as caught:
-        PytestSession(pytester.parseconfig("--treadle-order=best"))
+        PytestSession(pytester.parseconfig("--treadle-rank=best"))
     assert str(caught.value) == (
-        "the command line: order must be one of fifo, lifo, or a whole number above 0, not 'best'"
+        "the command line: rank must be one of fifo, lifo, or a whole number above 0, not 'best'"
     )
 
 
@@ -244,7 +244,7 @@ def test_settings_of_before_they_were_added() -> None:
     settings = Settings()
     FRONT_ENDS.remove("blue")
     try:
-        assert settings.order == "fifo"
+        assert settings.rank == "fifo"
         assert settings.changed({"loud": True}).loud is True
     finally:
         FRONT_ENDS.add("blue", Blues())

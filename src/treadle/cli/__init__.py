@@ -1,4 +1,4 @@
-"""The command line: `treadle run`, `replay`, `compare`, `bench` and `completion`.
+"""The command line: `treadle run`, `replay`, `compare`, `bench`, `abs` and `completion`.
 
 Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget before
 the space was covered, 70 a bug of Treadle, 130 interrupted.
@@ -19,6 +19,7 @@ from treadle.cli.completion import completion
 from treadle.cli.replay import replay
 from treadle.cli.run import run
 from treadle.cli.status import BUG, INTERRUPTED, MISUSE
+from treadle.cli.translation import translation
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.version import __version__
 
@@ -43,7 +44,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, replay, compare, bench, completion):
+for _command in (run, replay, compare, bench, translation, completion):
     cli.add_command(_command)
 
 
@@ -65,6 +66,8 @@ def _status_of(arguments: Sequence[str] | None) -> int:
         _complain(error.format_message().removesuffix(".") + _where_to_look(error))
     except (click.ClickException, TreadleError) as error:
         _complain(str(error))
+        for note in getattr(error, "__notes__", ()):
+            click.echo(note, err=True)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         return INTERRUPTED

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 import shlex
 import sys
 import traceback
@@ -16,6 +18,7 @@ from typing import Any
 
 from treadle.core.decorated import ASKS_FOR
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS, front_end_of_file, meant_in
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
@@ -67,6 +70,8 @@ def find(text: str) -> Found:
         return _load(path, name)
     module = _import(path)
     name = name or _only_program(module, path)
+    if name.endswith(")"):
+        return _called(module, path, name)
     if "::" in name or name.endswith("]"):
         raise TreadleError(
             f"{name!r} is a method or has parameters: run it with `pytest {shlex.quote(text)}`"
@@ -74,6 +79,31 @@ def find(text: str) -> Found:
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     return Found(path, name, getattr(module, name))
+
+
+def _called(module: ModuleType, path: Path, text: str) -> Found:
+    """Return a program with arguments: `barber(3)`."""
+    name, args, kwargs = _call(text)
+    if not hasattr(module, name):
+        raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
+    program = getattr(module, name)
+    if not (isinstance(program, Program) and callable(program)):
+        raise TreadleError(f"{name} of {path} takes no arguments here: leave them out of {text!r}")
+    return Found(path, text, program(*args, **kwargs))
+
+
+def _call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Read a call whose arguments are literals."""
+    try:
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
+        kwargs = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        return call.func.id, [ast.literal_eval(arg) for arg in call.args], kwargs
+    except (SyntaxError, ValueError, AssertionError):
+        raise TreadleError(
+            f"cannot read {text!r}: arguments are literals, as in barber(3) or sort((2, 1))"
+        ) from None
 
 
 def _check_file(path: Path, text: str) -> None:
@@ -121,9 +151,8 @@ def _located(message: str, error: BaseException, path: Path) -> str:
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename) == path.resolve()
     ]
-    if not lines or message.endswith(f":{lines[-1]})"):  # which some errors say themselves
-        return message
-    return f"{message} ({path}:{lines[-1]})"
+    is_said = bool(re.search(r":\d+\)$", message))
+    return f"{message} ({path}:{lines[-1]})" if lines and not is_said else message
 
 
 def _load(path: Path, name: str) -> Found:
@@ -149,7 +178,7 @@ def _only_program(module: ModuleType, path: Path) -> str:
     if not names:
         raise TreadleError(
             f"{path} has no program: define a function without parameters that uses threads, "
-            f"or a treadle.model.Program"
+            f"a treadle.model.Program, or a program of actors"
         )
     raise TreadleError(
         f"{path} has {len(names)} programs: choose one of "

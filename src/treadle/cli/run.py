@@ -27,6 +27,7 @@ from treadle.cli.options import (
 from treadle.cli.reporting import report_to
 from treadle.cli.showing import show_failure
 from treadle.cli.status import INTERRUPTED, status_of
+from treadle.cli.translation import with_method
 from treadle.core.result import Result
 from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk
 from treadle.report.as_json import result_as_dict
@@ -50,9 +51,15 @@ _FEWEST_ATTEMPTS = 100
 @json_option
 @report_option
 @locals_option
+@click.option(
+    "--method", metavar="CLASS.M", help="The method of an ABS file to call, not its main."
+)
+@click.option("--args", metavar="ARGS", help="What the method is given: `1, list[2, 3]`.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the verdict only.")
 def run(
     target: str,
+    method: str | None,
+    args: str | None,
     as_json: bool,
     report: Path | None,
     quiet: bool,
@@ -65,7 +72,8 @@ def run(
     """Explore a program: find a failing interleaving, or prove that there is none.
 
     NAME is a function of the file without parameters that uses threads, or a treadle.model.Program,
-    or a function that returns one; it can be left out if the file has only one.
+    or a function that returns one; it can be left out if the file has only one. Of an ABS file it
+    is the main block, or a method: `--method Class.m --args 1,2`.
 
     Options that are not given are those of the test (`@treadle.check`), else those of
     [tool.treadle] in pyproject.toml, with those of the profile, if one is named.
@@ -81,6 +89,7 @@ def run(
       treadle run model.py::transfer --keep-going
       treadle run model.py::transfer --algorithm source --schedule oldest
       treadle run model.py::large --algorithm pct --depth 3 --seed 7 --timeout 60
+      treadle run model.abs --dependency field
       treadle run model.py::transfer --report failure.md
       treadle run model.py::transfer --json | jq .failures[].message
 
@@ -89,7 +98,7 @@ def run(
     """
     if report is not None:
         report_for(report)  # a suffix that nobody knows is refused before the work
-    found = find(target)
+    found = find(with_method(target, method, args))
     settings = settings_for(found, profile, given({**options, "database": database}))
     memory = memory_of(found, settings, no_database=no_database)
     live = LiveLine(Console(stderr=True, quiet=quiet))

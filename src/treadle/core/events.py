@@ -374,6 +374,7 @@ class Vocabulary:
         """Locations that hold data of the program and synchronise nothing."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
         self._footprints: dict[Codes, Footprint] = {}
         self._reading: dict[Codes, Footprint] = {}
         self._links: dict[int, list[int]] = {}
@@ -398,7 +399,12 @@ class Vocabulary:
         if number is None:
             number = self._locations[key] = len(self.location_names)
             self.location_names.append(name)
+            self._keys.append(key)
         return number
+
+    def key_of(self, location: int) -> Hashable:
+        """Return the key by which a location was asked for."""
+        return self._keys[location]
 
     def footprint(self, codes: Codes) -> Footprint:
         """Return the (shared) footprint of a tuple of access codes."""

@@ -88,6 +88,8 @@ class Failure:
     """The failing execution step by step, in words; empty if it could not be repeated."""
     cause: Cause | None = field(default=None, repr=False, compare=False)
     """The two steps whose order made the difference, or may have."""
+    remarks: list[str] = field(default_factory=list, repr=False, compare=False)
+    """What else the program's front end has to say about it."""
     frames: list[FrameRecord] = field(default_factory=list, repr=False, compare=False)
     """The functions that the processes were in when it failed, with their variables."""
     token: str = field(default="", repr=False, compare=False)
@@ -114,7 +116,7 @@ class Failure:
         waits = ending.waits
         return cls(
             kind=ending.kind or ("livelock" if any(wait.spins for wait in waits) else "deadlock"),
-            message="; ".join(map(str, waits)),
+            message=ending.message or "; ".join(map(str, waits)),
             schedule=schedule,
             step=len(schedule),
             waits=tuple(waits),

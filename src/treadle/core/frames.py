@@ -93,7 +93,7 @@ def is_machinery(file: str) -> bool:
 def is_of_the_user(file: str) -> bool:
     """Tell whether a file belongs to no library; asking the disk about each is dear."""
     path = Path(file).resolve()
-    if file.startswith(_OWN) or _PACKAGE_FOLDERS.intersection(path.parts):
+    if file.startswith(("<frozen", *_OWN)) or _PACKAGE_FOLDERS.intersection(path.parts):
         return False
     return not path.as_posix().startswith((*_LIBRARIES, *_OWN, *_installed()))
 
@@ -107,7 +107,9 @@ def is_of_the_standard_library(file: str) -> bool:
 
 def runs_tests(frame: FrameType) -> bool:
     """Tell whether a frame is of what runs tests, whose variables nobody wants to see."""
-    return _package_of(frame) in _TEST_RUNNERS
+    return (
+        _package_of(frame) in _TEST_RUNNERS and frame.f_globals.get("__name__") != "unittest.mock"
+    )
 
 
 def _package_of(frame: FrameType) -> str:

@@ -67,6 +67,16 @@ class Ending:
     """Whether somebody was not let go on, for whom others may wait."""
     kind: str = ""
     """What sort of failure it is that processes wait, if the front end declares one for it."""
+    message: str = ""
+    """What goes wrong when processes wait, if the front end has better words than the waits."""
+
+    @property
+    def is_deadlock(self) -> bool:
+        """Whether it is a failure that processes wait.
+
+        After a crash others may wait only because of it, unless the front end knows better.
+        """
+        return bool(self.waits) and (bool(self.kind) or all(c.is_final for c in self.crashes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +278,10 @@ class Program(ABC):
     """The name of the front end that made it, if that is a registered one."""
     strategy: Any = None
     """An `explore.strategy.Algorithm` of the program's own, in place of those by name."""
+    stops_early: bool = False
+    """Whether runs end where their fate is sealed, with steps left that others might need."""
+    counts_states: ClassVar[bool] = False
+    """Whether results say how many states the tree of executions has."""
     scope: ClassVar[str] = ""
     """What a verdict is limited to, in words: `for these packets`."""
     returned: object = None
@@ -345,6 +359,15 @@ class Program(ABC):
         The search has ended if it has seen everything or found something.
         """
         del has_ended
+        return []
+
+    def escapes(self) -> list[str]:
+        """Return what the executions so far did that is neither modelled nor seen, in words."""
+        return []
+
+    def remarks(self, failure: Any) -> list[str]:
+        """Return what else there is to say about a failure that was recorded; it may run things."""
+        del failure
         return []
 
     def not_repeated(self) -> str:

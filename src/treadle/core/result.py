@@ -49,12 +49,14 @@ class Result:
     """Why the search ended early, if it did."""
     notes: list[str] = field(default_factory=list)
     """What else users should know, in words."""
+    escapes: list[str] = field(default_factory=list)
+    """What left Treadle's sight, a sentence each with `file:line`: a proof does not cover it."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
     scope: str = ""
     """What the verdict is limited to, in words: `for these packets`."""
     states: int | None = None
-    """Distinct states that were seen, if somebody counted them."""
+    """Nodes of the tree of executions, the root left out, if the front end counts them."""
 
     @property
     def ok(self) -> bool:

@@ -26,6 +26,8 @@ class Accounts:
         result = self._result
         result.events += len(self._trace)
         result.replayed += replayed
+        if self._program.counts_states:
+            result.states = result.events - result.replayed
         if outcome == BLOCKED:
             result.blocked += 1
         elif outcome == STEPS:
@@ -36,7 +38,7 @@ class Accounts:
         else:
             result.executions += not ending.is_unfinished
             result.cut += ending.is_unfinished
-            self._report_deadlock(run, ending)
+            self._report_deadlock(ending)
         if self._races:
             self._report_races()
         self._report_crashes(run.crashes)
@@ -48,9 +50,8 @@ class Accounts:
                 schedule = schedule.upto(crash.step + 1)
             self._report(Failure.of_crash(self._program, crash, schedule))
 
-    def _report_deadlock(self, run: Run, ending: Ending) -> None:
-        crashed = any(not crash.is_final for crash in run.crashes)
-        if ending.waits and not crashed:  # after a crash, others may wait only because of it
+    def _report_deadlock(self, ending: Ending) -> None:
+        if ending.is_deadlock:
             self._report(Failure.of_deadlock(ending, self.schedule()))
 
     def _report_races(self) -> None:

@@ -97,6 +97,7 @@ class Search:
         self.algorithm.report(result)
         has_ended = result.complete or bool(result.failures)
         result.notes = self.program.notes(has_ended=has_ended)
+        result.escapes = self.program.escapes()
         if not result.failures:
             self._accounts.look_for_leftovers()
         return result

@@ -61,6 +61,8 @@ class Algorithm(ABC):
     """What explores a program without independence constraints in its place, if it uses some."""
     is_guided: ClassVar[bool] = False
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
+    survives_cuts: ClassVar[bool] = False
+    """Whether nothing is lost if an execution ends early: none is planned from its races."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
     name: ClassVar[str] = ""

@@ -36,6 +36,7 @@ def explain(program: Program, failure: Failure) -> None:
     if is_shown_by_schedule(failure.kind):
         with for_report(program):
             failure.cause = find_cause(program, failure)
+            failure.remarks = program.remarks(failure)
 
 
 def _record_run(program: Program, failure: Failure, trace: Trace) -> None:

@@ -173,8 +173,9 @@ def _failure_of(
 
     Of several alike it is that of the last step: a recorded schedule ends with the failing one.
     """
+    ending = None if run.enabled() else run.ending()  # which may show more crashes
     found = [Failure.of_crash(program, crash, schedule) for crash in run.crashes]
-    if not found and not run.enabled() and (ending := run.ending()).waits:
+    if ending is not None and ending.is_deadlock:
         found.append(Failure.of_deadlock(ending, schedule))
     if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))

@@ -14,8 +14,8 @@ import enum
 import types
 from typing import Any
 
+from treadle.core.fingerprint import stack_of
 from treadle.core.program import Incomparable
-from treadle.model.fingerprint import stack_of
 
 _Seen = dict[int, tuple[int, Any]]
 """Iterators and lists met so far, by address, with their number; they are kept alive."""

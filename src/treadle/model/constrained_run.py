@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, mode_of
+from treadle.core.fingerprint import freeze
 from treadle.core.program import AS_RECORDED, FindingError
 from treadle.core.words import brief
 from treadle.model.alike import alike
 from treadle.model.constraints import Directed, Locals, Standing, locations_in
-from treadle.model.fingerprint import freeze
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from treadle.analyses.decisive_reads import Foresight, OpenSteps
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
+from treadle.core.fingerprint import freeze
 from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable, Run
 from treadle.core.records import Wait
 from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
-from treadle.model.fingerprint import freeze
 from treadle.model.operations import Join, Labelled, Operation, Raised, Until
 from treadle.model.state import Array, Dict, Handle
 

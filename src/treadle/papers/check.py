@@ -19,10 +19,14 @@ NEVER_BLOCKED = frozenset({"optimal", "observers"})
 def deviation(row: Row, measured: Measurement) -> str:
     """Say what a measurement has that no correct exploration can have; nothing if all is well."""
     algorithm = measured.algorithm.removesuffix(WHOLE_STATES)
-    if measured.failures:
+    if measured.failures and not row.benchmark.fails:
         return f"found {measured.failures} failures in a program that has none"
     if algorithm in NEVER_BLOCKED and measured.blocked:
         return f"blocked {measured.blocked:,} executions, which {algorithm} never does"
+    if algorithm == "exhaustive" and measured.complete:
+        exact = row.benchmark.interleavings.get(row.n)
+        if exact not in (None, (measured.executions, measured.states)):
+            return f"saw {measured.executions:,} interleavings, {measured.states:,} states"
     expected = row.fewer(algorithm) if algorithm in FEWER else row.expected
     if expected is not None and _is_impossible(measured, algorithm, expected):
         return f"completed {measured.executions:,} executions, the exact number is {expected:,}"

@@ -77,6 +77,11 @@ class Measurement:
     race_checks: int = 0
     unsatisfiable: int = 0
     """Trace constraint systems without a solution."""
+    states: int | None = None
+    """Nodes of the tree of executions, of programs of which they are counted."""
+    guided_states: int | None = None
+    """The same of an exploration that a deadlock cycle guides, pruned leaves included."""
+    pruned: int | None = None
 
     @property
     def explored(self) -> int:
@@ -87,6 +92,8 @@ class Measurement:
         """Return the row as one line of JSON, as `treadle bench --json` prints it."""
         known = asdict(self)
         del known["nodes"], known["failures"]
+        if self.states is None:
+            del known["states"], known["guided_states"], known["pruned"]
         return json.dumps(known)
 
 
@@ -122,6 +129,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         dependency_checks=result.dependency_checks,
         race_checks=result.race_checks,
         unsatisfiable=result.unsatisfiable,
+        states=result.states,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from treadle.core.errors import TreadleError
-from treadle.model import Program
+from treadle.core.program import Program
 
 WHOLE_STATES = " comparing whole states"
 """Behind the name of a context-sensitive algorithm: without the refined check of JSS 2023."""
@@ -31,6 +31,10 @@ class Benchmark:
     smallest: int = 1
     remark: str = ""
     """Why counts are not those that the paper prints, where they are not."""
+    fails: bool = False
+    """Whether the program has failures: deadlocks that the paper is about."""
+    interleavings: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """The exact numbers of interleavings and of states of their tree, by parameter."""
 
     def check(self, n: int) -> None:
         """Refuse a parameter for which there is no such program."""
@@ -62,6 +66,8 @@ class Printed:
     race_checks: int | None = None
     unsatisfiable: int | None = None
     """Trace constraint systems without a solution."""
+    states: int | None = None
+    """Nodes of the tree of executions, the root left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,11 @@ _COLUMNS = {
         lambda cell: f"{cell.measured.unsatisfiable:,}",
         lambda _, printed: _number(printed.unsatisfiable),
     ),
+    "states": _Column(
+        "States",
+        lambda cell: _number(cell.measured.states),
+        lambda _, printed: _number(printed.states),
+    ),
     "memory": _Column(
         "Memory",
         lambda cell: f"{cell.measured.peak_mb:.0f}MB",

@@ -28,6 +28,8 @@ def write_summary(reporter: Any, verdicts: Sequence[tuple[str, dict[str, Any]]])
     reporter.write_sep("=", "treadle")
     for test, verdict in shown:
         reporter.write_line(f"{test}: {verdict}", **_markup(verdict.outcome))
+        for escape in verdict.escapes:
+            reporter.write_line(f"  escape: {escape}")
         for note in verdict.notes:
             reporter.write_line(f"  note: {note}")
     reporter.write_line(count_in_words([verdict for _, verdict in read]))

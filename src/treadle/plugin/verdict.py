@@ -9,6 +9,7 @@ from typing import Any, Literal
 from treadle.core.failure import Failure
 from treadle.core.result import Result
 from treadle.explore.registry import ALGORITHMS
+from treadle.report.text import except_for
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
 
@@ -28,6 +29,8 @@ class Verdict:
     estimate: float | None = None
     """Executions in all, of a search that ended early."""
     notes: tuple[str, ...] = ()
+    escapes: tuple[str, ...] = ()
+    """What it does not cover."""
 
     @classmethod
     def of_result(cls, result: Result) -> Verdict:
@@ -46,6 +49,7 @@ class Verdict:
             stopped_by=result.stopped_by,
             estimate=result.estimate,
             notes=() if result.failures else tuple(result.notes),
+            escapes=() if result.failures else tuple(result.escapes),
         )
 
     @classmethod
@@ -71,7 +75,8 @@ class Verdict:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
         """Read what `as_dict` returned, perhaps by way of JSON."""
-        return cls(**{**values, "notes": tuple(values["notes"])})
+        told = {name: tuple(values[name]) for name in ("notes", "escapes")}
+        return cls(**{**values, **told})
 
     def __str__(self) -> str:
         if self.origin == "replayed":
@@ -80,7 +85,7 @@ class Verdict:
             return f"{self.outcome} as in an earlier run: {self.kind}"
         runs = f"{self.executions:,} execution{'' if self.executions == 1 else 's'}"
         if self.outcome == "verified":
-            return f"verified, {runs}"
+            return f"verified{except_for(self.escapes)}, {runs}"
         if self.outcome in ("failed", "xfailed"):
             when = f"after {runs}" if self.executions else "in the first execution"
             return f"{self.outcome} {when}: {self.kind}"

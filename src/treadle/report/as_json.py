@@ -51,6 +51,7 @@ def result_as_dict(
         "estimate": result.estimate,
         "failing": result.failing,
         "notes": result.notes,
+        "escapes": result.escapes,
         "failures": [
             {**failure_as_dict(failure), "shrunk": saving}
             for failure, saving in zip(result.failures, savings, strict=False)

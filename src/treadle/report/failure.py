@@ -92,6 +92,7 @@ def lines_of(
         drawn,
         waits_in_lines(failure.waits, steps, cast, width),
         _cause_in_lines(failure, cause, cast, width) if cause else [],
+        *(wrapped(remark, "bold", width=width) for remark in failure.remarks),
         wrapped(_GRANULARITY.get(failure.granularity, ""), width=width),
         _locals_in_lines(failure, cast, width) if locals else [],
         _traceback_in_lines(failure) if traceback else [],
@@ -120,7 +121,8 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     if failure.kind == "exception" or failure.exception is not None:
         return f"{kind} in {who}{where}: {_first_line(failure.message)}"
     if failure.waits:
-        waiting = who_waits(failure.waits, cast)
+        said = failure.message != "; ".join(map(str, failure.waits)) and failure.message
+        waiting = said or who_waits(failure.waits, cast)
         steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
         return f"{kind} after {steps_taken}: {waiting}"
     if failure.kind == "race":

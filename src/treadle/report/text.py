@@ -13,6 +13,9 @@ from treadle.core.result import Result
 from treadle.report.failure import ROWS, lines_of
 from treadle.report.line import ASCII, WIDTH, plain, wrapped
 
+_MOST_NAMED = 3
+"""Escapes that a verdict names; all of them are listed below it."""
+
 # Results
 
 
@@ -24,8 +27,24 @@ def verdict(result: Result) -> str:
 
 
 def verdict_in_words(result: Result, *, target: str = "") -> str:
-    """Return the verdict and its reason, as one line."""
-    return f"{verdict(result)}: {target or result.program}, {_reason(result)}"
+    """Return the verdict, what it does not cover, and its reason, as one line."""
+    escaped = "" if result.failures else except_for(result.escapes)
+    return f"{verdict(result)}{escaped}: {target or result.program}, {_reason(result)}"
+
+
+def except_for(escapes: Sequence[str]) -> str:
+    """Return what a verdict does not cover; nothing if nothing escaped.
+
+    >>> except_for(["socket.socket at a.py:12: what sockets carry is not seen"])
+    ', except for what went through socket.socket at a.py:12'
+    """
+    if not escapes:
+        return ""
+    named = [escape.partition(": ")[0] for escape in escapes[:_MOST_NAMED]]
+    if len(escapes) > _MOST_NAMED:
+        named.append(f"{len(escapes) - _MOST_NAMED} more")
+    *first, last = named
+    return f", except for what went through {', '.join(first)}{' and ' if first else ''}{last}"
 
 
 def _reason(result: Result) -> str:
@@ -58,8 +77,9 @@ def result_in_words(result: Result, *, target: str = "") -> str:
         executions = "execution" if result.cut == 1 else "executions"
         rows["cut"] = f"{result.cut:,} {executions}, by treadle.assume or max_rounds"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
-    notes = [plain(wrapped(f"  note        {note}", indent=14)) for note in result.notes]
-    return "\n".join([verdict_in_words(result, target=target), *figures, *notes])
+    told = [("escape", one) for one in result.escapes] + [("note", one) for one in result.notes]
+    remarks = [plain(wrapped(f"  {name:<12}{text}", indent=14)) for name, text in told]
+    return "\n".join([verdict_in_words(result, target=target), *figures, *remarks])
 
 
 def report_in_text(result: Result, target: str, replays: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ FRONT_ENDS: Registry[FrontEnd] = Registry("front end")
 """All front ends by name."""
 
 FRONT_ENDS.add("model", "treadle.model.front_end:MODELS", "protocols and algorithms as models")
+FRONT_ENDS.add("actors", "treadle.actors.front_end:ACTORS", "actors that send each other messages")
 FRONT_ENDS.add("networks", "treadle.networks.front_end:NETWORKS", "software-defined networks")
 FRONT_ENDS.add("threads", "treadle.threads.front_end:THREADS", "unmodified code with threads")
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple, TypedDict
 
+from treadle.actors.options import ActorOptions
 from treadle.core.options import (
     COUNT,
     COUNT_OR_NONE,
@@ -81,7 +82,7 @@ class SearchOptions(TypedDict, total=False):
     ]
 
 
-class ProgramOptions(ThreadOptions, total=False):
+class ProgramOptions(ThreadOptions, ActorOptions, total=False):
     """What decides how a program runs: the options of front ends."""
 
 

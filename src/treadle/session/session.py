@@ -49,8 +49,11 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
             yield Session(program, settings, test)
         return
     front_end = front_end_of(test)
-    with front_end.opened(test, settings.taken_by(front_end)) as program:
+    if not front_end.takes_any_function:
+        settings.refuse_others(front_end)
+    with front_end.opened(test, settings.values_for(front_end)) as program:
         if not made_by_a_function(program.returned):
+            settings.refuse_others(front_end)  # now that nothing else is meant
             yield Session(program, settings, test)
             return
     assert callable(test)
@@ -97,6 +100,11 @@ class Session:
         strategy = self._strategy(name)
         name = strategy.name or name
         _refuse_combination(name, strategy, self.settings)
+        if self.program.stops_early and not strategy.survives_cuts:
+            raise TreadleError(
+                f"early_stop is for exhaustive or sleep: {name} finds other executions from the "
+                f"steps that would be left out; deadlocks are seen early anyway"
+            )
         while True:
             try:
                 result = self._search(strategy, name, listener).explore()

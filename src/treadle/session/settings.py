@@ -76,7 +76,15 @@ class Settings:
 
     def taken_by(self, front_end: FrontEnd) -> dict[str, Any]:
         """Return the options that are only for a front end; refuse what was asked of another."""
+        self.refuse_others(front_end)
+        return self.values_for(front_end)
+
+    def refuse_others(self, front_end: FrontEnd) -> None:
+        """Refuse what was asked of this test and is only for other front ends."""
         self._refuse_others(front_end.options, front_end.targets)
+
+    def values_for(self, front_end: FrontEnd) -> dict[str, Any]:
+        """Return the options that are only for a front end."""
         return {name: self._value_of(option) for name, option in front_end.options.items()}
 
     def _value_of(self, option: Option) -> Any:

@@ -18,7 +18,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
 from treadle.core.program import Program
-from treadle.threads.options import GRANULARITIES, ThreadOptions
+from treadle.threads.options import ESCAPE, GRANULARITIES, ThreadOptions
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -35,6 +35,7 @@ class Threads(FrontEnd):
     targets = "a function without parameters that uses threads"
     options = declared_in(ThreadOptions)
     granularities = GRANULARITIES
+    kinds = (ESCAPE,)
     takes_any_function = True
 
     def recognises(self, target: object) -> bool:
@@ -94,6 +95,8 @@ class Threads(FrontEnd):
             thread_exceptions=options["thread_exceptions"],
             watchdog=options["watchdog"],
             max_rounds=options["max_rounds"],
+            escapes_fail=options["escapes"] == "fail",
+            has_shared_clock=options["clock"] == "shared",
         )
         with called_plainly(), program.controlled():
             _refuse_what_was_not_run(program.try_out())

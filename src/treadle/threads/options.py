@@ -8,6 +8,10 @@ from typing import Annotated, TypedDict
 from treadle.core.options import COUNT_OR_NONE, FLAG, SECONDS_OR_NONE, Names, OneOf, Option
 
 GRANULARITIES = ("access", "gil", "free-threaded")
+ESCAPE = "escape"
+"""The kind of failure that an escape is, if it is to be one."""
+ESCAPES = ("note", "fail")
+CLOCKS = ("thread", "shared")
 
 WATCHDOG = 10.0
 """Seconds that a step may take, unless told otherwise."""
@@ -50,6 +54,23 @@ class ThreadOptions(TypedDict, total=False):
             None,
             "Leave out what comes after a thread slept, or waited in vain, more than N times in a "
             "row at one line.",
+        ),
+    ]
+    escapes: Annotated[
+        str,
+        Option(
+            OneOf(ESCAPES),
+            "note",
+            "What becomes of what leaves Treadle's sight: a part of the verdict, or a failure.",
+        ),
+    ]
+    clock: Annotated[
+        str,
+        Option(
+            OneOf(CLOCKS),
+            "thread",
+            "Whose clock a thread looks at: one of its own, or one that all share, so that each "
+            "look is a step.",
         ),
     ]
     watchdog: Annotated[

@@ -12,21 +12,25 @@ from treadle.core.events import Vocabulary
 from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
-from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.host.host import WATCHDOG, Host
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.recording.recorder import Recorder
-from treadle.python.runtime import control, slots
+from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
 from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Feature, Shared
 from treadle.threads.labels import label_of_thread
+from treadle.threads.options import ESCAPE
 from treadle.threads.primitives.local import Locals
 from treadle.threads.primitives.main_thread import MainThread
+from treadle.threads.primitives.outside.paths import files
+from treadle.threads.primitives.outside.printing import output
+from treadle.threads.primitives.outside.surroundings import Surroundings
 from treadle.threads.primitives.patches import Installer
 from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
@@ -53,6 +57,8 @@ class ThreadProgram(Program):
         thread_exceptions: bool = True,
         watchdog: float | None = WATCHDOG,
         max_rounds: int | None = None,
+        escapes_fail: bool = False,
+        has_shared_clock: bool = False,
     ) -> None:
         self.test = test
         self.name = name
@@ -75,10 +81,14 @@ class ThreadProgram(Program):
         self._run: ThreadRun | None = None
         self._installer = Installer()
         self._interrupts = Interrupts()
-        self._host = Host(self, watchdog, (MainThread(), Locals(self.scheduler)))
+        keepers = (MainThread(), Locals(self.scheduler), Surroundings(), files, output)
+        self._host = Host(self, watchdog, keepers)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
         self._max_rounds = max_rounds
+        self._escapes_fail = escapes_fail
+        self.has_shared_clock = has_shared_clock
+        """Whether each look at the clock is a step."""
         self._rounds = Rounds(max_rounds)
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
@@ -119,6 +129,7 @@ class ThreadProgram(Program):
         slots.program = self
         slots.hand_out = self.hand_out
         slots.item_by_item = self._item_by_item
+        escapes.begin(ESCAPE if self._escapes_fail else "")
         try:
             self._instrumentation.install(self.shared)
             self._installer.install(patches(), self._instrumentation.covers)
@@ -153,6 +164,10 @@ class ThreadProgram(Program):
             found["thread_exceptions"] = False
         if self._max_rounds is not None:
             found["max_rounds"] = self._max_rounds
+        if self._escapes_fail:
+            found["escapes"] = "fail"
+        if self.has_shared_clock:
+            found["clock"] = "shared"
         return found
 
     def knowledge(self) -> tuple[str, ...]:
@@ -171,9 +186,14 @@ class ThreadProgram(Program):
         found += [
             f"{name} ran uninstrumented on shared objects {where}, as one atomic step: "
             f"add its package to `instrument` to look inside"
-            for name, where in hooks.unobserved
+            for name, where in notes.unobserved
         ]
+        found += notes.remarks.values()
         return found
+
+    def escapes(self) -> list[str]:
+        """Return what the executions so far did that is neither modelled nor seen."""
+        return escapes.sentences if self.branches else []
 
     def try_out(self) -> object:
         """Learn from the natural execution what matters, and return what the test returns.

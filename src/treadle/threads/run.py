@@ -20,6 +20,7 @@ from treadle.python.runtime.scheduler import is_ready
 from treadle.python.runtime.task import Task
 from treadle.threads.effect import effect, seen_by, values_at
 from treadle.threads.labels import label_of_thread
+from treadle.threads.primitives.outside.paths import files
 
 if TYPE_CHECKING:
     from treadle.threads.program import ThreadProgram
@@ -158,7 +159,10 @@ class ThreadRun(Run):
         """
         names = self.program.vocabulary.process_names
         return tuple(
-            (names[crash.process], without_addresses(error_in_words(crash.exception)))
+            (
+                names[crash.process],
+                files.in_words(without_addresses(error_in_words(crash.exception))),
+            )
             for crash in self.crashes
         )
 

@@ -6,12 +6,16 @@ one class, but many that are begun and then blocked.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.core.program import Run
 from treadle.explore.basic.backtracking import Backtracking
 
 
 class SleepSets(Backtracking):
     """Explore every enabled process that is not asleep."""
+
+    survives_cuts: ClassVar[bool] = True
 
     def first_choices(self, run: Run, process: int) -> list[int]:
         """Return all enabled processes, the default schedule's choice first."""

@@ -15,7 +15,7 @@ from typing import Protocol
 from treadle.core.errors import TreadleError
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
-from treadle.core.program import CannotStepError, Program, Restart, Run
+from treadle.core.program import CannotStepError, Crash, Program, Restart, Run
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
 
@@ -138,29 +138,37 @@ class Trials:
         """Take steps until the failure shows."""
         seen = 0
         while True:
-            for crash in run.crashes[seen:]:
-                seen += 1
-                found = Failure.of_crash(self._program, crash, self._schedule(trace))
-                if self._is_wanted(found, trace):
-                    return found
+            if (found := self._crash_among(run.crashes[seen:], trace)) is not None:
+                return found
+            seen = len(run.crashes)
             if len(trace) >= self._limit:
                 self.are_exact = False
                 return None
             process = guide.choose(run, trace)
             if process < 0:
-                return self._at_the_end(run, trace)
+                return self._at_the_end(run, seen, trace)
             trace.append(process, run.step(process))
 
-    def _at_the_end(self, run: Run, trace: Trace) -> Failure | None:
+    def _crash_among(self, crashes: Sequence[Crash], trace: Trace) -> Failure | None:
+        """Return the failure if it is one of some crashes."""
+        for crash in crashes:
+            found = Failure.of_crash(self._program, crash, self._schedule(trace))
+            if self._is_wanted(found, trace):
+                return found
+        return None
+
+    def _at_the_end(self, run: Run, seen: int, trace: Trace) -> Failure | None:
         if self._failure.kind == "race":
             for pair in data_races(trace):
                 found = Failure.of_race(self._program, trace, pair, self._schedule(trace))
                 if self._is_wanted(found, trace):
                     return found
-        if run.enabled() or run.crashes:
+        if run.enabled():
             return None
         ending = run.ending()
-        if not ending.waits or ending.is_cut:
+        if (found_late := self._crash_among(run.crashes[seen:], trace)) is not None:
+            return found_late
+        if not ending.is_deadlock or ending.is_cut:
             return None
         found = Failure.of_deadlock(ending, self._schedule(trace))
         return found if self._is_wanted(found, trace) else None

@@ -7,8 +7,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from treadle.core.fingerprint import freeze
 from treadle.core.frames import Place
-from treadle.model.fingerprint import freeze
 from treadle.networks.world.controller import Controller
 from treadle.networks.world.places import refuse
 

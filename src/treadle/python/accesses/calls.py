@@ -11,6 +11,7 @@ and gets something published is taken to write all of it (the safe default).
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import itertools
 import operator
@@ -54,6 +55,7 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
+from treadle.python.accesses.outside_modules import look_outside, meet_extension, why_outside
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -67,7 +69,7 @@ from treadle.python.accesses.uninstrumented import (
     module_of,
     state_of,
 )
-from treadle.python.runtime import slots
+from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable
@@ -95,6 +97,7 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
+_WEAK_MODULES = frozenset({"weakref", "_weakrefset"})
 _CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
 """Classes whose methods change nothing."""
 _ASKS_FOR_CALLER = frozenset(
@@ -130,30 +133,6 @@ def resolve(function: Any) -> Any:
         return _of_class(function)
     other = _CALLABLES.get(kind)
     return _of_instance(function) if other is None else other(function)
-
-
-def enter(manager: Any) -> Any:
-    """Return what to enter instead of a context manager: locks made before have a model."""
-    if stand_ins.has_stand_in(manager):
-        return stand_ins.stand_in_for(manager)
-    if id(manager) in published and behind(type(manager), "__exit__").is_foreign:
-        return _Manager(manager)
-    return manager
-
-
-class _Manager:
-    """Stands for a published context manager that is not instrumented."""
-
-    def __init__(self, manager: Any) -> None:
-        self._manager = manager
-
-    def __enter__(self) -> Any:
-        hooks.read_one(self._manager, "__enter__")
-        return self._manager.__enter__()
-
-    def __exit__(self, *error: Any) -> Any:
-        hooks.read_one(self._manager, "__exit__")
-        return self._manager.__exit__(*error)
 
 
 slots.resolve = resolve
@@ -230,6 +209,7 @@ def _chain(iterables: Any) -> Any:
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     """Return what to call instead of a function of a module in C."""
+    look_outside(module.__name__, function.__name__)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -239,13 +219,16 @@ def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
         return kind
+    if not issubclass(kind, BaseException | enum.Enum):
+        look_outside(kind.__module__, kind.__qualname__)
     stand_in = CLASSES.get(kind)
     if stand_in is None:
         if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
             stand_in = kind
         else:
             stand_in = functools.partial(_call_unknown, kind)
-    if "<locals>" not in kind.__qualname__:  # else it may be one of this execution only
+    # Else it may be one of this execution only, or has to be looked at each time.
+    if "<locals>" not in kind.__qualname__ and not why_outside(kind.__module__):
         _resolved[kind] = stand_in
     return stand_in
 
@@ -266,13 +249,16 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if stand_in is not None:
         return functools.partial(stand_in, function)
     module = module_of(inner)
-    if is_silent(module):
+    if module in _WEAK_MODULES:
+        _of_weak(f"{module}.{inner.__qualname__}", function)
+    look_outside(module, inner.__qualname__)
+    owner = getattr(function, "__self__", None)
+    if is_silent(module) and not (module == "contextlib" and id(owner) in published):
         wrapped = getattr(inner, "__wrapped__", None)
         if not isinstance(wrapped, FunctionType):
             return function
         found = resolve(wrapped)  # a decorator calls what it was given
         return function if found is wrapped else functools.partial(_call_unobserved, function)
-    owner = getattr(function, "__self__", None)
     if is_reader(module):
         return functools.partial(_read_all, function)
     if module in CALLBACKS and not behind(type(owner), inner.__name__).is_foreign:
@@ -317,6 +303,17 @@ def _of_cache(function: Any) -> Any:
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
+def _of_weak(name: str, function: Any) -> Any:
+    """What is weakly referred to, and shared, lives as long as the execution: say so."""
+    notes.remark(
+        "weak references",
+        name,
+        "what is shared does not die while threads run, so weak references to it do not either "
+        "({}): what happens when they do is not explored",
+    )
+    return function
+
+
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
     functools.partial: _of_partial,
     types.MethodDescriptorType: _of_descriptor,
@@ -324,7 +321,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
-    weakref.ref: lambda function: function,
+    weakref.ref: lambda function: _of_weak("weakref.ref", function),
     operator.itemgetter: lambda function: functools.partial(_get_items, function),
     operator.attrgetter: _of_reader,
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
@@ -353,6 +350,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
+    look_outside(type(owner).__module__, f"{type(owner).__qualname__}.{name}")
     if is_foreign(type(owner)) or not is_pure:
         return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
     _hand_out_all(args, table.label)
@@ -407,7 +405,7 @@ def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
-    hooks.read_deeply((*args, *kwargs.values()), ())
+    hooks.read_deeply((*args, *kwargs.values()), (), name=known_functions.name_in_python(function))
     return _at_home(function(*args, **kwargs))
 
 
@@ -451,6 +449,8 @@ def _call_announced(
     if not mutable:
         return _at_home(function(*args, **kwargs))
     _hand_out_all(values, published[id(mutable[0])].label)
+    if not name:
+        meet_extension(function)
 
     def find() -> Reach:
         reach = Reach(published)
@@ -468,8 +468,11 @@ def _call_announced(
 
 def _is_mutable(value: Any) -> bool:
     """Tell whether something is published that a function might change."""
-    return id(value) in published and not issubclass(
-        type(value), type | FunctionType | types.CellType | types.ModuleType
+    kind = type(value)
+    return (
+        id(value) in published
+        and not issubclass(kind, type | FunctionType | types.CellType | types.ModuleType)
+        and not is_immutable(kind)
     )
 
 

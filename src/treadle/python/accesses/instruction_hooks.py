@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 import types
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from treadle.core.events import OPEN, Codes
-from treadle.core.frames import callers_frame, is_own, place_of_frame
-from treadle.core.words import place_in_words
+from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, defaults
 from treadle.python.accesses.access_deeds import (
     ATTRIBUTE,
@@ -31,6 +29,7 @@ from treadle.python.accesses.access_deeds import (
     STORED,
     WHOLE,
 )
+from treadle.python.accesses.outside_modules import meet_extension
 from treadle.python.accesses.uninstrumented import (
     IN_STATE,
     OWN,
@@ -45,7 +44,7 @@ from treadle.python.accesses.uninstrumented import (
     look_at_state_of,
     may_call_back,
 )
-from treadle.python.runtime import control, slots, spin
+from treadle.python.runtime import control, notes, slots, spin
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import EXACT, ContainerTable
@@ -53,19 +52,6 @@ from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, content, holds
 from treadle.python.sharing.published import published
 from treadle.python.sharing.weak import WeakProxyTable
-
-
-class Unobserved(NamedTuple):
-    """A function that touched shared objects unobserved."""
-
-    name: str
-    where: str
-    """Where it was called first, in words."""
-
-
-unobserved: list[Unobserved] = []
-"""What ran unobserved in this exploration."""
-
 
 _PLAIN = instrumented.plain_classes
 _DEEDS = {"get": ATTRIBUTE, "set": STORED, "delete": DELETED}
@@ -106,7 +92,7 @@ def perform(
     if reach.codes != codes:
         control.revise(reach.codes)
     for function in reach.notes:
-        note(function)
+        notes.note(function)
     callbacks.expect(
         functools.partial(perform, find, deed, about, detail), functools.partial(reached, find)
     )
@@ -159,14 +145,6 @@ def say_again_and_again(
         callbacks.expect(again, lambda: codes, announced=not is_late)
 
 
-def note(function: str) -> None:
-    """Remember that a function in Python ran unobserved, and where it was called."""
-    if all(function != known for known, _ in unobserved):
-        place = place_of_frame(sys._getframe(), is_own)
-        where = f"at {place_in_words(place)}" if place else "as a thread's function"
-        unobserved.append(Unobserved(function, where))
-
-
 def run_foreign(
     found: Behind,
     obj: Any,
@@ -177,6 +155,8 @@ def run_foreign(
 ) -> None:
     """Before code that is not instrumented does something with an object, by an operator."""
     label = published[id(obj)].label
+    if not found.name:
+        meet_extension(type(obj))
     for other in others:
         if type(other) not in ATOMS:
             slots.hand_out(other, f"{label}[...]")
@@ -474,7 +454,9 @@ def read_both(left: Any, right: Any, method: str) -> None:
     is_format = method == "__mod__" and isinstance(left, str)
     if is_format:
         make_defaults(right, _FIELDS.findall(left))
-    read_deeply((left, right), ("__format__",) if is_format else ())
+    is_counted = isinstance(left, Counter) and isinstance(right, Counter)
+    name = f"collections.Counter.{method}" if is_counted else ""
+    read_deeply((left, right), ("__format__",) if is_format else (), name=name)
 
 
 def read_one(obj: Any, method: str) -> None:
@@ -530,15 +512,18 @@ def read_deeply(
     methods: tuple[str, ...] | None,
     deeply: bool = False,
     deed: Deed = PLAIN_ACCESS,
+    name: str = "",
 ) -> None:
     """Announce that things are read with the containers in them, by means of some methods.
 
-    If there is a deed, it is about the first of them.
+    If there is a deed, it is about the first of them. `name` is what does it, if that is not
+    instrumented.
     """
 
     def find() -> Reach:
         reach = Reach(published)
         reach.read(roots, methods, deeply)
+        reach.notes += [name] if name else []
         return reach
 
     perform(find, deed, roots[0] if roots else None)

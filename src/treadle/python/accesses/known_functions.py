@@ -7,17 +7,19 @@ import bisect
 import builtins
 import functools
 import heapq
+import logging
 import operator
 import types
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, iterate, streams
+from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.runtime import slots
+from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
@@ -45,15 +47,27 @@ def published_among(values: Any) -> list[Any]:
 
 
 def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that only reads its arguments, with all that is in them."""
+    """Call a function that only reads its arguments, with all that is in them.
+
+    One in Python takes many steps of which this makes one: that is noted, if anything is shared.
+    """
     values = (getattr(function, "__self__", None), *args, *kwargs.values())
-    hooks.read_deeply(values, None, deeply=True)
+    hooks.read_deeply(values, None, deeply=True, name=name_in_python(function))
     return function(*args, **kwargs)
+
+
+def name_in_python(function: Any) -> str:
+    """Return the name of a function of a library in Python; nothing for one in C."""
+    inner = getattr(function, "__func__", function)
+    if not isinstance(inner, types.FunctionType):
+        return ""
+    return f"{inner.__module__}.{inner.__qualname__}"
 
 
 def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a logger; the record is to name the line that calls this function."""
     hooks.read_deeply((*args, *kwargs.values()), ())
+    library_state.look_at_logger(getattr(function, "__self__", logging.root))
     stacklevel = kwargs.pop("stacklevel", 1) + 1
     return function(*args, stacklevel=stacklevel, **kwargs)
 
@@ -66,7 +80,10 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
         read = [
             code for value in published_among(args) for code in whole_read(published[id(value)])
         ]
-        hooks.say_again_and_again((*table.whole_write(), *read), PLAIN_ACCESS, None, None)
+        codes = (*table.whole_write(), *read)
+        hooks.say_again_and_again(codes, PLAIN_ACCESS, None, None)
+        if codes:
+            notes.note(name_in_python(function))
     return function(*args, **kwargs)
 
 
@@ -383,6 +400,7 @@ def _build_functions() -> dict[Any, Function]:
         dir: _dir,
         exec: _exec,
         eval: _eval,
+        warnings.warn: library_state.warn,
         operator.getitem: _before(hooks.load_item, operator.getitem, (0, 1)),
         operator.setitem: _setitem,
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
@@ -474,5 +492,6 @@ LIBRARY: dict[tuple[str, str], Function] = {
         ],
         write_owner,
     ),
+    **library_state.LIBRARY_STATE,
 }  # fmt: skip
 """Functions of the standard library written in Python."""

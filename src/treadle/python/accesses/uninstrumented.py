@@ -7,6 +7,7 @@ properties of all other classes are *foreign*: they are taken to write all that 
 
 from __future__ import annotations
 
+import decimal
 import gc
 import numbers
 import types
@@ -136,7 +137,7 @@ def is_reader(module: str | None) -> bool:
 
 def is_immutable(kind: type) -> bool:
     """Tell whether instances of a class, written in C or Python, do not change."""
-    return kind.__module__ in _IMMUTABLE
+    return kind.__module__ in _IMMUTABLE and kind is not decimal.Context
 
 
 def module_of(function: types.FunctionType) -> str | None:
@@ -259,7 +260,7 @@ def _special_methods(kind: type) -> tuple[str, ...]:
 
 def _is_harmless(owner: type) -> bool:
     module = owner.__module__
-    if module in _IMMUTABLE or is_silent(module) or is_reader(module):
+    if is_immutable(owner) or is_silent(module) or is_reader(module):
         return True
     frozen = getattr(owner.__dict__.get("__dataclass_params__"), "frozen", False)
     return bool(frozen) or issubclass(owner, BaseException)
@@ -435,6 +436,7 @@ class Reach:
             is_own = frame is None or id(frame.f_globals) in instrumented
             return [] if is_own else self._hidden(value, table)
         if not type(value).__flags__ & _HEAP_TYPE:
+            self._add(whole_write(table, ()))
             return self._hidden(value, table)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
         held = {key: part for key, part in held.items() if not issubclass(type(part), type)}

@@ -13,6 +13,7 @@ import contextlib
 import dataclasses
 import functools
 import importlib
+import logging
 import sys
 import types
 from array import array
@@ -20,26 +21,26 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from treadle.core.events import Codes
 from treadle.core.frames import is_of_the_user
-from treadle.python.accesses import calls, lru_caches, uninstrumented
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import calls, library_state, lru_caches, uninstrumented
 from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
+from treadle.python.instrument.module_tables import (
+    GLOBAL,
+    ModuleTable,
+    enter_class,
+    enter_module,
+    variable_of,
+)
 from treadle.python.instrument.rewritten_code import RewrittenCode
 from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
-from treadle.python.runtime import slots
+from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.children import Children
-from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.namespaces import executed, instrumented
 from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
-from treadle.python.sharing.tables import CellTable, Table
-from treadle.python.sharing.variable import Variable
-from treadle.python.sharing.walks import register
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
@@ -51,10 +52,8 @@ _CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDi
 
 _PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__"})
 """Special methods that are called where it shows."""
-_variables: dict[tuple[str, str], Variable] = {}
 
 
-_GLOBAL = "global "
 _CLASS = "class "
 _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 """Attributes of functions that decide what calling them does."""
@@ -70,73 +69,7 @@ def _is_followed(kind: type) -> bool:
     return is_executed or module in calls.modules_under_test
 
 
-def variable_of(module: str, name: str) -> Variable:
-    """Return what stands for a global variable."""
-    found = _variables.get((module, name))
-    if found is None:
-        found = _variables[module, name] = Variable(module, name)
-    return found
-
-
 _rewritten = RewrittenCode(variable_of)
-
-
-class VariableTable(CellTable):
-    """A global variable."""
-
-    __slots__ = ()
-
-    @classmethod
-    def sort_of(cls, value: Any, label: str) -> str:
-        """Variables are told apart by module and name."""
-        del label
-        return f"{_GLOBAL}{value.module}.{value.name}"
-
-
-class ModuleTable(Table):
-    """A module: its attributes are the global variables of its functions."""
-
-    __slots__ = ()
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.kind = types.ModuleType
-
-    def read(self, what: Any) -> Codes:
-        """Return the codes of reading a global variable, if it is assigned."""
-        table = self._variable(what)
-        return () if table is None else table["cell"]
-
-    def write(self, what: Any) -> Codes:
-        """Return the codes of assigning a global variable.
-
-        One that no code was seen to assign is learned: the exploration begins anew with it.
-        """
-        table = self._variable(what)
-        if table is not None:
-            return table.writes["cell"]
-        if self.label in calls.modules_under_test:
-            self.shared.write(f"{_GLOBAL}{self.label}.{what}", "assigned")
-        return ()
-
-    def changing(self) -> list[str]:
-        """Return the variables that are assigned."""
-        sorts = (sort for sort, _ in self.shared.features)
-        prefix = f"{_GLOBAL}{self.label}."
-        return sorted(sort.removeprefix(prefix) for sort in sorts if sort.startswith(prefix))
-
-    def _variable(self, name: str) -> Table | None:
-        variable = _variables.get((self.label, name))
-        return None if variable is None else self.shared.published.get(id(variable))
-
-
-def _content(variable: Any, label: str) -> Children:
-    namespace = vars(sys.modules[variable.module]) if variable.module in sys.modules else {}
-    if variable.name in namespace:
-        yield namespace[variable.name], label
-
-
-register(Variable, VariableTable, _content)
 
 
 def _modules_of(value: Any) -> Iterator[str]:
@@ -209,7 +142,8 @@ class Instrumentation:
     def install(self, shared: Shared) -> None:
         """Rewrite every function of the modules that are instrumented."""
         self._shared = shared
-        hooks.unobserved.clear()
+        notes.unobserved.clear()
+        notes.remarks.clear()
         effects[0] = False
         shared.follows = _is_followed
         shared.has_foreign_operators = uninstrumented.has_foreign_operators
@@ -427,7 +361,19 @@ class Instrumentation:
                         for name, item in vars(value).items()
                         if not hasattr(type(item), "__get__")
                     )
+                elif isinstance(value, type):
+                    names.update(vars(value))
+                elif isinstance(value, types.ModuleType):
+                    names.update(self._names_of_classes(value))
         return names
+
+    def _names_of_classes(self, module: types.ModuleType) -> Iterator[str]:
+        """Yield the names that classes of a library have which the code under test refers to."""
+        used = {name for facts in self._facts for name in facts.names}
+        for name in used.intersection(vars(module)):
+            found = vars(module)[name]
+            if isinstance(found, type) and not self._is_under_test(found):
+                yield from vars(found)
 
     # Publication
 
@@ -452,28 +398,21 @@ class Instrumentation:
             found.publish(variable, name, ("variable", module, name))
         for name, value in list(namespace.items()):
             if isinstance(value, types.ModuleType):
-                self._enter_module(value)
+                enter_module(found, value)
+            elif isinstance(value, type) and not self._is_under_test(value):
+                enter_class(found, value)
+            elif isinstance(value, logging.Logger):
+                library_state.enter_logger(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
         here = sys.modules.get(module)
         if here is not None and vars(here) is namespace:
-            self._enter_module(here)
-        for name in _CALLED_AS_METHODS:
-            self._enter_module(sys.modules.get(name))
+            enter_module(found, here)
+        for name in {*_CALLED_AS_METHODS, *used.intersection(sys.modules)}:
+            enter_module(found, sys.modules[name])
         for kind in _CONTAINERS:
             table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
             found.published.setdefault(id(kind), table)
-
-    def _enter_module(self, module: types.ModuleType | None) -> None:
-        """Enter a module: its attributes are variables, its functions are looked at when called."""
-        found = self._shared
-        assert found is not None
-        if module is not None and id(module) not in found.published:
-            name = module.__name__
-            table = ModuleTable(found, ("module", name), name, f"module {name}")
-            found.published[id(module)] = found._tables["module", name] = table
-            if name in calls.modules_under_test:
-                found.published[id(vars(module))] = AttributesTable(table, dict)
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""
@@ -517,8 +456,9 @@ class Instrumentation:
         if self._importing:  # by a module that is not complete yet
             return module
         added = self._add_modules()
-        for name, _ in added:
-            if self._shared is not None:
+        if self._shared is not None:
+            enter_module(self._shared, module)
+            for name, _ in added:
                 self._shared.note("import", name)
         return module
 
@@ -555,8 +495,8 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
     for sort, what in features:
         if (sort, what) == FOREIGN_OPERATORS:
             yield FOREIGN_OPERATORS
-        elif sort.startswith(_GLOBAL):
-            module, _, name = sort.removeprefix(_GLOBAL).rpartition(".")
+        elif sort.startswith(GLOBAL):
+            module, _, name = sort.removeprefix(GLOBAL).rpartition(".")
             yield module, name
         elif (
             isinstance(what, str)

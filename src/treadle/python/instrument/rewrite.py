@@ -24,7 +24,7 @@ from typing import Any
 
 from bytecode import BinaryOp, Compare, Instr, Label
 
-from treadle.python.accesses import calls, iterate, known_functions, streams
+from treadle.python.accesses import calls, iterate, known_functions, managers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.known_builtins import (
@@ -504,7 +504,7 @@ class _Rewriter:
         return True
 
     def _enter(self, i: Any) -> bool:
-        self._emit(replaced(i.location, calls.enter))
+        self._emit(replaced(i.location, managers.enter))
         return False
 
     def _load_special(self, i: Any) -> bool:

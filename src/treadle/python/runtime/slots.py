@@ -27,6 +27,9 @@ class Knowledge(Protocol):
     def happens(self, sort: str, what: Hashable) -> bool:
         """Tell whether something happens to published objects of a sort."""
 
+    def write(self, sort: str, what: Hashable) -> bool:
+        """Note that data is written; tell whether that was known before this execution."""
+
     def note(self, sort: str, what: Hashable) -> bool:
         """Note that something happens; tell whether that was known before this execution."""
 
@@ -55,6 +58,8 @@ class Controlled(Protocol):
     """Whether some execution had more than one task, or a choice."""
     is_cut: bool
     """Whether `treadle.assume` did not hold in this execution."""
+    has_shared_clock: bool
+    """Whether all tasks look at one clock, and each look is a step."""
 
     @property
     def shared(self) -> Knowledge:

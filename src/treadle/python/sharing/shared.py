@@ -143,6 +143,20 @@ class Shared:
             self.published[id(value)] = table
             self._kept.append(value)
 
+    def enter_container(self, value: Any, key: Hashable, label: str) -> None:
+        """Enter a built-in container without what is in it, for all executions."""
+        if id(value) not in self.published:
+            make = WALKS[type(value)].table
+            assert make is not None
+            table = self.new_table(make, key, value, label)
+            table.begin(value)
+            self.enter_for_good(value, table)
+
+    def enter_for_good(self, value: Any, table: Table) -> None:
+        """Enter one object under a given table, for all executions."""
+        self.published[id(value)] = table
+        self._static_kept.append(value)
+
     def _withdraw(self, length: int) -> None:
         """Forget the objects that were published last, up to so many."""
         for value in self._kept[length:]:

@@ -4,6 +4,9 @@ Each task has a clock of its own (`Task.now`), so that reading it is no event. A
 on when it sleeps or waits in vain, and to the later of two clocks when it joins a thread. Reading
 the clock makes it tick, the more the longer a task does nothing else: a loop that polls until a
 deadline comes to its end.
+
+So time stamps of threads that did not synchronise come in one order only. With `clock="shared"`
+all look at one clock, each look is a step on it, and later looks show later times.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ import ctypes
 import datetime
 import gc
 import operator
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from treadle.core.events import Codes
+from treadle.core.events import Codes, Mode, code
 from treadle.core.records import WaitKind
-from treadle.python.runtime import control
+from treadle.python.runtime import control, notes
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.spin import effects
@@ -33,6 +37,7 @@ _TICK = 1e-6
 _EVEN_TICKS = 16
 """Readings in a row after which each tick is twice as long as the one before."""
 _LONGEST_SLEEP = 2.0**63 / 1e9
+_CLOCK = "the clock"
 
 
 SLEEP = Deed("sleep", lambda seconds: f"{seconds} s")
@@ -93,12 +98,42 @@ def sleep(seconds: Any, /) -> None:
 
 def _ticked(me: Task) -> float:
     """Return what a task's clock shows, and let it tick."""
+    if control.the_program().has_shared_clock:
+        _share(me)
+    else:
+        _note_readers(me)
     readings, shown = me.scratch.get("clock", (0, me.now))
     readings = readings + 1 if shown == me.now else 1
     me.now += _TICK * 2 ** max(0, readings - _EVEN_TICKS)
     effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
+    control.the_program().scheduler.scratch[_CLOCK] = me.now
     return me.now
+
+
+def _share(me: Task) -> None:
+    """Look at the clock of all tasks, in a step."""
+    running = control.the_program()
+    control.announce((code(running.shared.location(_CLOCK, _CLOCK), Mode.WRITE),))
+    me.now = max(me.now, running.scheduler.scratch.get(_CLOCK, 0.0))
+
+
+def _note_readers(me: Task) -> None:
+    """Say what is not seen if several tasks look at the clock, each at its own.
+
+    The times of log records are not meant: nobody compares them.
+    """
+    if str(sys._getframe(3).f_globals.get("__name__")).startswith("logging"):
+        return
+    readers = control.the_program().scheduler.scratch.setdefault("clock readers", set())
+    readers.add(me.number)
+    if len(readers) > 1:
+        notes.remark(
+            "clock",
+            "time.time",
+            "threads look at the clock ({}), each at one of its own: time stamps of threads that "
+            'do not synchronise come in one order only; clock="shared" explores the others',
+        )
 
 
 def _clock(original: Callable[[], float], base: float) -> Callable[[], float]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.frames import is_of_the_standard_library, room_of
 from treadle.python.runtime import control
+from treadle.python.runtime.escapes import called_by_user
 from treadle.threads.primitives.patches import Patches
 
 
@@ -38,30 +37,16 @@ def _start_process(original: Callable[..., Any], name: str) -> Callable[..., Any
         if control.current() is None:
             return original(*args, **kwargs)
         scheduler = control.the_program().scheduler
+        called, _ = called_by_user(name) or (f"{name}()", None)
         # Noted, so that it is raised even if the test catches it.
         scheduler.fatal = TreadleError(
-            f"the test calls {_called_as(name)}: other processes cannot be explored; "
+            f"the test calls {called}: other processes cannot be explored; "
             f"use threads, or give the test a stand-in for the process"
         )
         raise scheduler.fatal
 
     start.__name__ = original.__name__
     return start
-
-
-def _called_as(name: str) -> str:
-    """Return the function of the standard library that the test called to come here."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        is_own = room_of(frame.f_code.co_filename) is not None
-        if not is_own and not is_of_the_standard_library(frame.f_code.co_filename):
-            break
-        if frame.f_globals.get("__name__") == "threading":
-            break  # the function is a thread's target
-        if not is_own:
-            name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"
-        frame = frame.f_back
-    return f"{name}()".replace(".__init__()", "()")
 
 
 def _references() -> list[tuple[Any, Any]]:

@@ -90,6 +90,10 @@ class _Lock:
         """Let nobody hold it."""
         raise NotImplementedError
 
+    def __reduce_ex__(self, protocol: Any, /) -> Any:
+        """Refuse to be copied or pickled, in the words of a real lock."""
+        return self.make_real().__reduce_ex__(protocol)
+
     def _at_fork_reinit(self) -> None:
         """Make it as new."""
         if control.current() is None:

@@ -17,7 +17,7 @@ from typing import Any
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_functions import LIBRARY
-from treadle.python.runtime import control, slots
+from treadle.python.runtime import control, notes, slots
 from treadle.python.sharing.children import attributes_of, children_of_instance
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable, Table
@@ -137,6 +137,22 @@ def _announcing(codes_of: Callable[[MockTable], Codes]) -> Any:
     return call
 
 
+def _patching(original: Any) -> Any:
+    """Stand for a method that begins or ends `patch`: it assigns an attribute of something."""
+
+    def call(self: Any, *args: Any) -> Any:
+        if control.current() is not None and slots.announce is not slots.nothing:
+            table = published.get(id(self.getter()))
+            if table is None:
+                notes.note("unittest.mock.patch")
+            else:
+                hooks.say(table.writes[self.attribute])
+        return original(self, *args)
+
+    return call
+
+
+_Patch: Any = unittest.mock._patch
 _Mock = unittest.mock.NonCallableMock
 _Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
@@ -154,5 +170,7 @@ PATCHES = Patches(
     attributes=[
         (_Callable, "_increment_mock_call", _increment_mock_call),
         (_Mock, "_get_child_mock", _get_child_mock),
+        (_Patch, "__enter__", _patching(_Patch.__enter__)),
+        (_Patch, "__exit__", _patching(_Patch.__exit__)),
     ]
 )

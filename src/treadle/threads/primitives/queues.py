@@ -40,6 +40,7 @@ from treadle.threads.primitives.queue_tables import (
 _FOREVER = -1.0
 """How long an operation waits that waits as long as it takes; a `_nowait` waits 0 seconds."""
 _ShutDown: type[Exception] = getattr(queue, "ShutDown", queue.Full)
+_real_simple_queue = queue.SimpleQueue
 _NEGATIVE = "'timeout' must be a non-negative number"
 
 
@@ -314,6 +315,10 @@ class SimpleQueue:
 
     def __init__(self) -> None:
         self._items: deque[Any] = deque()
+
+    def __reduce_ex__(self, protocol: Any, /) -> Any:
+        """Refuse to be copied or pickled, in the words of a real one."""
+        return _real_simple_queue().__reduce_ex__(protocol)
 
     def _qsize(self) -> int:
         return len(self._items)

@@ -1,7 +1,8 @@
 """Randomness that is the same in every execution.
 
 Each task draws from a generator of its own, seeded with its name: so what it draws does not depend
-on what others have drawn before, and drawing is no event.
+on what others have drawn before, and drawing is no event. A program that seeds the generator of the
+module `random` relies on it: then all tasks share one, and each draw is a step.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from treadle.core.events import Mode, code
 from treadle.python.accesses import calls
 from treadle.python.runtime import control
 from treadle.python.runtime.task import Task
@@ -18,6 +20,8 @@ from treadle.threads.primitives.patches import Patches
 
 _seed = random.Random.seed
 _urandom = os.urandom
+_SEEDED = "the random generator"
+_SEEDING = frozenset({"seed", "setstate", "getstate"})
 _LOOKING = frozenset({"choice", "choices", "sample", "shuffle"})
 """Functions that read or change a list that they are given."""
 
@@ -57,11 +61,25 @@ def _function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         me = control.current()
         if me is None:
             return original(*args, **kwargs)
-        own = getattr(_generator(me, "random"), name)
+        own = getattr(_generator_for(me, name), name)
         return (calls.resolve(own) if name in _LOOKING else own)(*args, **kwargs)
 
     draw.__name__ = name
     return draw
+
+
+def _generator_for(me: Task, name: str) -> random.Random:
+    """Return what a function of the module `random` draws from, in a step if others do so too."""
+    running = control.the_program()
+    if name in _SEEDING:
+        running.shared.note(_SEEDED, "by the program")
+    if not running.shared.happens(_SEEDED, "by the program"):
+        return _generator(me, "random")
+    control.announce((code(running.shared.location(_SEEDED, _SEEDED), Mode.WRITE),))
+    found: random.Random | None = running.scheduler.scratch.get(_SEEDED)
+    if found is None:
+        found = running.scheduler.scratch[_SEEDED] = random.Random(0)
+    return found
 
 
 def _functions() -> list[tuple[Any, Any]]:

@@ -12,6 +12,7 @@ from treadle.threads.primitives import (
     events_and_semaphores,
     forbidden,
     futures,
+    imports,
     local,
     locks,
     pools,
@@ -19,6 +20,13 @@ from treadle.threads.primitives import (
     randomness,
     raw_thread,
     thread,
+)
+from treadle.threads.primitives.outside import (
+    file_objects,
+    handles,
+    os_functions,
+    printing,
+    surroundings,
 )
 from treadle.threads.primitives.patches import Patches
 
@@ -37,13 +45,23 @@ PATCHES: list[Patches] = [
     futures.PATCHES,
     pools.PATCHES,
     cached_property.PATCHES,
+    imports.PATCHES,
+    surroundings.PATCHES,
+    os_functions.PATCHES,
+    file_objects.PATCHES,
+    printing.PATCHES,
 ]
 
 
 def patches() -> list[Patches]:
-    """Return what is replaced; mocks only if somebody uses them, as importing them takes long."""
-    if "unittest.mock" not in sys.modules:
-        return PATCHES
-    from treadle.threads.primitives import mocks
+    """Return what is replaced; some only if it is used, as importing it takes long."""
+    found = [*PATCHES, handles.patches()]
+    if "unittest.mock" in sys.modules:
+        from treadle.threads.primitives import mocks
 
-    return [*PATCHES, mocks.PATCHES]
+        found.append(mocks.PATCHES)
+    if "tempfile" in sys.modules:
+        from treadle.threads.primitives.outside import temporary_names
+
+        found.append(temporary_names.PATCHES)
+    return found

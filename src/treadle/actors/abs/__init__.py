@@ -1,0 +1,1 @@
+"""ABS: models in the Abstract Behavioral Specification language, translated to Python actors."""

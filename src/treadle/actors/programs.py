@@ -1,0 +1,253 @@
+"""A program of actors: its main function, how its steps depend on each other, what has to hold."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Unpack, overload
+
+from treadle.actors import control
+from treadle.actors.accesses import AccessLevel, EntryLevel
+from treadle.actors.detail import DetailedRun
+from treadle.actors.fibers import Fibers
+from treadle.actors.fields import FieldLevel
+from treadle.actors.levels import ActorLevel
+from treadle.actors.names import GroupNames, TaskNames
+from treadle.actors.options import ActorOptions
+from treadle.actors.orders import ORDERINGS, SENDING
+from treadle.actors.output import silenced
+from treadle.actors.properties import Check, Field, Properties, watched_in
+from treadle.actors.run import ActorRun
+from treadle.actors.swapped import remark_on
+from treadle.actors.world import MUTABLE, TESTED, TESTING
+from treadle.core import program as core
+from treadle.core.errors import TreadleError
+from treadle.core.events import Vocabulary
+from treadle.core.failure import Failure
+from treadle.core.options import declared_in, find_option
+
+OPTIONS = declared_in(ActorOptions)
+LEVELS: dict[str, Callable[[Program], ActorLevel]] = {
+    "actor": lambda _: ActorLevel(),
+    "field": FieldLevel,
+    "access": AccessLevel,
+    "entry": EntryLevel,
+}
+
+
+class Program(core.Program):
+    """Actors, and the main function that makes them: it is the first task.
+
+    Make one with `@program`, or of a function and its arguments:
+
+    >>> from treadle.actors import Actor, Program
+    >>> import treadle
+    >>> class Cell(Actor):
+    ...     def __init__(self):
+    ...         self.value = 0
+    ...     async def set(self, value):
+    ...         self.value = value
+    >>> def writers(n):
+    ...     cell = Cell()
+    ...     for i in range(n):
+    ...         cell.set.send(i)
+    >>> treadle.explore(Program(writers, 3)).executions
+    6
+    >>> treadle.explore(Program(writers, 3, order="sender")).executions
+    1
+    """
+
+    front_end = "actors"
+    counts_states = True
+
+    def __init__(
+        self, main: Callable[..., Any], /, *args: Any, **options: Unpack[ActorOptions]
+    ) -> None:
+        if not callable(main):
+            raise TreadleError(f"a program needs a main function, and was given {main!r}")
+        self._set_up(main, args, {}, options, Properties())
+
+    def _set_up(
+        self,
+        main: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: Mapping[str, Any],
+        properties: Properties,
+    ) -> None:
+        self.main = main
+        self.args = args
+        self.kwargs = kwargs
+        self.properties = properties
+        self._options = {name: find_option(OPTIONS, name).read(v) for name, v in options.items()}
+        self.max_tasks: int = self._option("max_tasks")
+        self.always_release: bool = self._option("always_release")
+        self.stops_early: bool = self._option("early_stop")
+        self.ordering = ORDERINGS[self._option("order")]
+        self._is_outdated = False
+        self.tested: frozenset[str] = frozenset()
+        """Methods of which it matters to somebody who did not wait whether a task has ended."""
+        self.testing: frozenset[str] = frozenset()
+        """Methods of those to whom it matters."""
+        self.sending: frozenset[str] = frozenset()
+        """Methods that send messages whose order matters."""
+        self.varying: frozenset[str] = frozenset()
+        """Methods whose steps may access one thing or another."""
+        self.watched: dict[int, set[Field]] = {}
+        """The fields that invariants, by index, look at."""
+        self.mutable: frozenset[str] = frozenset()
+        """Classes whose fields hold what can be changed."""
+        self.remembers = False
+        """Whether runs take down what tasks saw, so that states can be compared."""
+        self._known: frozenset[str] = frozenset()
+        self._learned: set[str] = set()
+        self.name = getattr(main, "__name__", "main")
+        self.vocabulary = Vocabulary()
+        self.main_names = TaskNames(self.vocabulary, "main", self.name)
+        self.main_group = GroupNames(self.vocabulary, "main")
+        self.level = LEVELS[self._option("dependency")](self)
+        functools.update_wrapper(self, main)
+
+    def _option(self, name: str) -> Any:
+        return self._options.get(name, OPTIONS[name].default)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Program:
+        """Return the program with arguments for its main function."""
+        made = Program.__new__(Program)
+        made._set_up(self.main, args, kwargs, self._options, self.properties)
+        return made
+
+    def with_options(self, options: Mapping[str, Any]) -> Program:
+        """Return the program with other options."""
+        made = Program.__new__(Program)
+        changed = {**self._options, **options}
+        made._set_up(self.main, self.args, self.kwargs, changed, self.properties)
+        return made
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options that it takes to run the program in the same way again."""
+        return {n: v for n, v in self._options.items() if v != OPTIONS[n].default}
+
+    # What has to hold
+
+    def invariant(self, check: Check) -> Check:
+        """Have a function called after every step, once main has ended: it fails by `assert`.
+
+        It is given what main returned, a tuple as several arguments, and may read fields of all
+        actors. Steps that change what it looks at are dependent then, which costs reduction.
+        """
+        self.properties.invariants.append(check)
+        return check
+
+    def finally_(self, check: Check) -> Check:
+        """Have a function called in every final state in which main has ended: as `invariant`."""
+        self.properties.finals.append(check)
+        return check
+
+    # Running
+
+    def start(self, *, detail: bool = False) -> ActorRun:
+        """Begin an execution; with `detail`, each step is also recorded in words."""
+        return DetailedRun(self) if detail else ActorRun(self)
+
+    @contextmanager
+    def controlled(self) -> Iterator[None]:
+        """Be the program that is explored: what tasks print is kept from the output."""
+        if control.program is self:
+            yield
+            return
+        if control.program is not None:
+            raise TreadleError(
+                f"{control.program.name} is being explored: explorations cannot be nested"
+            )
+        self._refuse_missing_arguments()
+        control.program = self
+        self.fibers = Fibers()
+        try:
+            with silenced():
+                yield
+        finally:
+            control.program = None
+
+    @contextmanager
+    def borrowed(self) -> Iterator[None]:
+        """Be the program that is explored in the place of the one that is."""
+        before, control.program = control.program, None
+        try:
+            with self.controlled():
+                yield
+        finally:
+            control.program = before
+
+    def _refuse_missing_arguments(self) -> None:
+        try:
+            inspect.signature(self.main).bind(*self.args, **self.kwargs)
+        except TypeError as error:
+            raise TreadleError(
+                f"the main function of {self.name} cannot be called: {error}; give arguments, as "
+                f"in {self.name}(3)"
+            ) from None
+
+    # What it learns
+
+    def learn(self, what: str) -> None:
+        """Take note of something that decides what steps access, for the next executions."""
+        self._learned.add(what)
+
+    def begin_anew(self) -> None:
+        """Take note that what was said of steps is not true any more."""
+        self._is_outdated = True
+
+    def has_learned(self) -> bool:
+        """Tell whether something was learned, and know it from now on."""
+        learned, self._learned = self._learned, set()
+        outdated, self._is_outdated = self._is_outdated, False
+        if learned <= self._known:
+            return outdated
+        self.know([*self._known, *learned])
+        return True
+
+    def knowledge(self) -> tuple[str, ...]:
+        """Return what was learned."""
+        return tuple(sorted(self._known))
+
+    def know(self, knowledge: Sequence[str]) -> None:
+        """Know what an earlier exploration had learned, and nothing else."""
+        self._known = frozenset(knowledge)
+        self.watched = watched_in(knowledge)
+        self.tested = _beginning_with(TESTED, knowledge)
+        self.testing = _beginning_with(TESTING, knowledge)
+        self.sending = _beginning_with(SENDING, knowledge)
+        self.varying = self.testing | self.sending
+        self.mutable = _beginning_with(MUTABLE, knowledge)
+
+    def remarks(self, failure: Failure) -> list[str]:
+        """Return what else there is to say about a failure."""
+        said = remark_on(self, failure) if self._option("order") == "any" else ""
+        return [said] if said else []
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Return what users should know about how steps were told apart."""
+        del has_ended
+        return self.level.notes()
+
+
+def _beginning_with(word: str, knowledge: Iterable[str]) -> frozenset[str]:
+    return frozenset(one.removeprefix(word) for one in knowledge if one.startswith(word))
+
+
+@overload
+def program(function: Callable[..., Any], /) -> Program: ...
+@overload
+def program(**options: Unpack[ActorOptions]) -> Callable[[Callable[..., Any]], Program]: ...
+def program(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a program of its main function; `@program` and `@program(order="sender")` both do.
+
+    Called with arguments, it is the program whose main function gets these.
+    """
+    if function is not None:
+        return Program(function)
+    return lambda main: Program(main, **options)

@@ -1,0 +1,87 @@
+"""Modules that lead out of what Treadle sees: a call of theirs is named in the verdict."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from treadle.python.accesses.uninstrumented import modules_under_test
+from treadle.python.runtime.escapes import escapes
+
+NOT_SEEN = "what threads do to each other through {} is not seen"
+_WHAT = {
+    "sockets": "socket _socket socketserver ssl _ssl http.client http.server urllib.request "
+    "smtplib ftplib imaplib poplib nntplib telnetlib xmlrpc select selectors urllib http",
+    "an event loop": "asyncio _asyncio",
+    "a database": "_sqlite3 dbm _dbm _gdbm shelve",
+    "mapped memory": "mmap",
+    "other processes": "multiprocessing _multiprocessing _posixshmem subprocess pty",
+    "signals": "signal _signal",
+    "locks of files": "fcntl msvcrt",
+    "C code": "ctypes _ctypes cffi _cffi_backend",
+    "the system log": "syslog",
+    "a terminal": "curses _curses readline termios tty getpass",
+    "windows": "tkinter _tkinter webbrowser",
+    "the registry": "winreg",
+}
+_HARMLESS = frozenset(
+    {"urllib.parse", "urllib.error", "http", "http.cookies", "asyncio.coroutines"}
+)
+"""Modules with such a name that lead nowhere."""
+_OUTSIDE = {module: what for what, modules in _WHAT.items() for module in modules.split()}
+
+
+def why_outside(module: str) -> str:
+    """Return what of a module is not seen; nothing if it does not lead outside."""
+    if module in _HARMLESS:
+        return ""
+    while module:
+        if module in _OUTSIDE:
+            return NOT_SEEN.format(_OUTSIDE[module])
+        module = module.rpartition(".")[0]
+    return ""
+
+
+def look_outside(module: str | None, name: str) -> None:
+    """Say so if a function of a module is about to leave what is seen."""
+    if (module, name) in _SETTINGS:
+        escapes.add("settings of the whole process are not modelled", f"{module}.{name}")
+    elif (module, name) in _FILES:
+        escapes.add(NOT_SEEN.format("a file that is opened like this"), f"{module}.{name}")
+    elif module is not None and module.partition(".")[0] in _FIRST:
+        why = why_outside(module)
+        if why:
+            escapes.add(why, f"{module}.{name}")
+
+
+_SETTINGS = frozenset(
+    {
+        *(("sys", f"set{name}") for name in ("recursionlimit", "switchinterval", "dlopenflags")),
+        *(("gc", name) for name in ("enable", "disable", "set_threshold", "set_debug")),
+        *(("atexit", name) for name in ("register", "unregister")),
+        *(("_codecs", name) for name in ("register", "unregister", "register_error")),
+        ("sys", "settrace"), ("sys", "setprofile"), ("time", "tzset"), ("locale", "setlocale"),
+        ("_locale", "setlocale"),
+        ("faulthandler", "enable"), ("tracemalloc", "start"),
+    }
+)  # fmt: skip
+"""Functions that change something which belongs to the whole process."""
+_FILES = frozenset({("_io", "FileIO"), ("io", "FileIO"), ("_io", "open_code"), ("io", "open_code")})
+_FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
+
+
+_KNOWN = sys.stdlib_module_names | {"greenlet", "builtins", "treadle"}
+
+
+def meet_extension(what: Any) -> None:
+    """Say so if something shared meets code in C that came with no Python: a function, a class."""
+    if isinstance(what, type):
+        owners = [owner for owner in what.__mro__ if owner.__module__ not in modules_under_test]
+        module, name = owners[0].__module__, owners[0].__qualname__
+    else:
+        module = getattr(what, "__module__", None) or type(what).__module__
+        name = getattr(what, "__qualname__", type(what).__qualname__)
+    if str(module).partition(".")[0] not in _KNOWN:
+        escapes.add(
+            "C code may let other threads run meanwhile; here it is one step", f"{module}.{name}"
+        )

@@ -1,0 +1,136 @@
+"""Modules and their variables as locations: of code under test, and of libraries it changes."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque
+from typing import Any
+
+from treadle.core.events import Codes, Mode
+from treadle.python.accesses import calls
+from treadle.python.sharing.children import Children, attributes_of
+from treadle.python.sharing.containers import AttributesTable
+from treadle.python.sharing.shared import Shared
+from treadle.python.sharing.tables import CellTable, ClassTable, Table
+from treadle.python.sharing.variable import Variable
+from treadle.python.sharing.walks import register
+
+GLOBAL = "global "
+_HELD = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
+"""Classes of what libraries keep in modules and code under test may change."""
+
+_variables: dict[tuple[str, str], Variable] = {}
+
+
+def variable_of(module: str, name: str) -> Variable:
+    """Return what stands for a global variable."""
+    found = _variables.get((module, name))
+    if found is None:
+        found = _variables[module, name] = Variable(module, name)
+    return found
+
+
+class VariableTable(CellTable):
+    """A global variable."""
+
+    __slots__ = ()
+
+    @classmethod
+    def sort_of(cls, value: Any, label: str) -> str:
+        """Variables are told apart by module and name."""
+        del label
+        return f"{GLOBAL}{value.module}.{value.name}"
+
+
+class ModuleTable(Table):
+    """A module: its attributes are the global variables of its functions.
+
+    Those of a library are locations, too, as far as code under test changes them.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.kind = types.ModuleType
+
+    def read(self, what: Any) -> Codes:
+        """Return the codes of reading a global variable, if it is assigned."""
+        table = self._variable(what)
+        if table is not None:
+            return table["cell"]
+        enter_attribute(self.shared, sys.modules.get(self.label), what)
+        if not self.shared.happens(self.sort, what):
+            return ()
+        return (self.at(what, Mode.READ, f".{what}"),)
+
+    def write(self, what: Any) -> Codes:
+        """Return the codes of assigning a global variable.
+
+        One that no code was seen to assign is learned: the exploration begins anew with it.
+        """
+        table = self._variable(what)
+        if table is not None:
+            return table.writes["cell"]
+        if self.label in calls.modules_under_test:
+            self.shared.write(f"{GLOBAL}{self.label}.{what}", "assigned")
+            return ()
+        if not self.shared.write(self.sort, what):
+            return ()
+        return (self.at(what, Mode.WRITE, f".{what}"),)
+
+    def changing(self) -> list[str]:
+        """Return the variables that are assigned."""
+        sorts = (sort for sort, _ in self.shared.features)
+        prefix = f"{GLOBAL}{self.label}."
+        return sorted(sort.removeprefix(prefix) for sort in sorts if sort.startswith(prefix))
+
+    def _variable(self, name: str) -> Table | None:
+        variable = _variables.get((self.label, name))
+        return None if variable is None else self.shared.published.get(id(variable))
+
+
+def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) -> None:
+    """Enter what a module of a library has under a name: a class, a container, a module.
+
+    It is the same in every execution, and what it holds is no business of the test's until that
+    puts something there.
+    """
+    value: Any = attributes_of(module).get(name)
+    kind = type(value)
+    key = ("attribute", getattr(module, "__name__", ""), name)
+    if kind is types.ModuleType:
+        enter_module(shared, value)
+    elif issubclass(kind, type) and not shared.follows(value):
+        enter_class(shared, value)
+    elif kind in _HELD:
+        shared.enter_container(value, key, f"{key[1]}.{name}")
+
+
+def enter_class(shared: Shared, kind: Any) -> None:
+    """Enter a class of a library: its attributes are looked at when they are assigned."""
+    if id(kind) not in shared.published:
+        key = ("class", kind.__module__, kind.__qualname__)
+        table = shared.new_table(ClassTable, key, kind, kind.__qualname__)
+        table.begin(kind)
+        shared.enter_for_good(kind, table)
+
+
+def enter_module(shared: Shared, module: Any) -> None:
+    """Enter a module: its attributes are variables, its functions are looked at when called."""
+    if isinstance(module, types.ModuleType) and id(module) not in shared.published:
+        name = module.__name__
+        table = ModuleTable(shared, ("module", name), name, f"module {name}")
+        shared.published[id(module)] = shared._tables["module", name] = table
+        if name in calls.modules_under_test:
+            shared.published[id(vars(module))] = AttributesTable(table, dict)
+
+
+def _content(variable: Any, label: str) -> Children:
+    namespace = vars(sys.modules[variable.module]) if variable.module in sys.modules else {}
+    if variable.name in namespace:
+        yield namespace[variable.name], label
+
+
+register(Variable, VariableTable, _content)

@@ -1,0 +1,44 @@
+"""What an exploration did not see, for the notes of its result."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from treadle.core.frames import is_own, place_of_frame
+from treadle.core.words import place_in_words
+from treadle.python.runtime import slots
+from treadle.python.runtime.escapes import called_by_user
+
+
+class Unobserved(NamedTuple):
+    """A function that touched shared objects unobserved."""
+
+    name: str
+    where: str
+    """Where it was called first, in words."""
+
+
+unobserved: list[Unobserved] = []
+"""What ran unobserved in this exploration."""
+remarks: dict[str, str] = {}
+"""What else is not seen in this exploration: a sentence for each subject."""
+
+
+def note(function: str) -> None:
+    """Remember that a function in Python ran unobserved, and where it was called."""
+    if all(function != known for known, _ in unobserved):
+        place = place_of_frame(sys._getframe(), is_own)
+        where = f"at {place_in_words(place)}" if place else "as a thread's function"
+        unobserved.append(Unobserved(function, where))
+
+
+def remark(subject: str, name: str, sentence: str) -> None:
+    """Remember something that is not seen, once; `{}` in the sentence is what does it, where."""
+    if subject not in remarks and slots.announce is not slots.nothing:
+        found = called_by_user(name)
+        if found is not None:
+            called, frame = found
+            line = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+            where = f"{called} at {place_in_words(line)}" if line else called
+            remarks[subject] = sentence.format(where)
