@@ -44,7 +44,7 @@ _SILENT = frozenset(
 _READERS = frozenset(
     {
         "dataclasses", "logging", "warnings", "re", "unittest", "pytest", "_pytest", "inspect",
-        "traceback", "linecache", "pathlib", "hypothesis",
+        "traceback", "linecache", "pathlib", "hypothesis", "_py_warnings",
     }
 )  # fmt: skip
 """Libraries that at most read what they are given."""
