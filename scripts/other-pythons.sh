@@ -14,14 +14,21 @@ find_python() { # the first candidate that really is this version
     done
 }
 
-needs() { # what the tests need, as pyproject.toml says it
-    .venv/bin/python - <<'READ'
+needs() { # VERSION: what the tests need there, as pyproject.toml says it
+    .venv/bin/python - "$1" <<'READ'
+import sys
 import tomllib
+
+from packaging.requirements import Requirement
 
 project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 tools = ("mypy", "ruff", "types-")  # not for tests
 wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-print(*(name for name in wanted if not name.startswith(tools)))
+for name in wanted:
+    need = Requirement(name)
+    there = need.marker is None or need.marker.evaluate({"python_version": sys.argv[1]})
+    if there and not name.startswith(tools):
+        print(f"{need.name}{need.specifier}")
 READ
 }
 
@@ -52,7 +59,8 @@ done
 
 for prefix in ${TREADLE_PYTHONS:-}; do
     if [ ! -e "$prefix/.treadle" ] || [ pyproject.toml -nt "$prefix/.treadle" ]; then
-        "$prefix/install" $(needs)
+        version=$("$prefix/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        "$prefix/install" $(needs "$version") # whoever installs may be another Python
         cp -r .venv/lib/python*/site-packages/treadle-*.dist-info "$prefix/site/" # its entry points
         touch "$prefix/.treadle"
     fi

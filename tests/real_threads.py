@@ -27,6 +27,14 @@ _MOST = 400
 """Places that are tried in one thread."""
 
 
+def _ask_for_instructions() -> None:
+    """Let `settrace` bring instructions: on 3.12 only after some frame has asked for them."""
+    sys._getframe().f_trace_opcodes = True
+
+
+_ask_for_instructions()
+
+
 @functools.cache
 def _places(code: CodeType) -> frozenset[int]:
     """Return where in some code an interpreter with a global lock may switch."""

@@ -219,8 +219,8 @@ def test_a_key_is_looked_up_after_it_was_hashed(wrap: Callable[[Any], Any]) -> N
     def test() -> None:
         flag = Flag()
         saw: list[bool] = []
-        key = wrap(Looking(flag, saw))
-        found = {key: 1}
+        key = Looking(flag, saw)
+        found = {wrap(key): 1}
         saw.clear()
         got: list[bool] = []
 
@@ -228,7 +228,8 @@ def test_a_key_is_looked_up_after_it_was_hashed(wrap: Callable[[Any], Any]) -> N
             flag.is_set = True
             found.clear()
 
-        together(lambda: got.append(key in found), clear)
+        # A new tuple: since 3.14 one that was hashed knows its hash.
+        together(lambda: got.append(wrap(key) in found), clear)
         with treadle.atomic():
             outcomes.add((saw[0], got[0]))
 

@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import json
 import opcode
+import operator
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from types import FunctionType
 
 import pytest
 
+from treadle.python.accesses.known_functions import LIBRARY
 from treadle.python.instrument import opcodes
 from treadle.python.instrument.instructions import METHODS
 from treadle.python.instrument.rewrite import _REWRITTEN
@@ -105,6 +107,14 @@ def test_all_that_is_patched_was_looked_at() -> None:
     }
     listed = {f"{module}.{name}" for module, names in LOOKED_AT.items() for name in names.split()}
     assert {name for name in patched if name.rpartition(".")[0] not in listed} - listed == set()
+
+
+def test_functions_of_libraries_say_of_themselves_what_they_are_found_by() -> None:
+    """Some have another module than the one that everybody imports them from."""
+    for module, name in LIBRARY:
+        if "<locals>" not in name:
+            function = operator.attrgetter(name)(importlib.import_module(module))
+            assert (function.__module__, function.__qualname__) == (module, name)
 
 
 def test_every_opcode_is_in_one_table() -> None:

@@ -466,6 +466,13 @@ def temporary_files(folder: Path) -> None:
     together(work, work)
 
 
+def test_the_first_to_make_a_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)  # as in a process that has made none
+    test, executions = PROGRAMS["temporary_files"]
+    result = treadle.explore(test)
+    assert (result.failures, result.executions) == ([], executions)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_that_share_the_world(name: str) -> None:
     test, expected = PROGRAMS[name]

@@ -105,6 +105,8 @@ _ASKS_FOR_CALLER = frozenset(
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
 )  # fmt: skip
 """Functions that look at the frame that calls them, as a debugger's `set_trace` does."""
+_SHOWS_ASSERTIONS = "_pytest.assertion."
+"""What pytest puts into assertions, to show those that fail: nobody wants to look inside."""
 
 
 def resolve(function: Any) -> Any:
@@ -405,7 +407,9 @@ def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
-    hooks.read_deeply((*args, *kwargs.values()), (), name=known_functions.name_in_python(function))
+    name = known_functions.name_in_python(function)
+    name = "" if name.startswith(_SHOWS_ASSERTIONS) else name
+    hooks.read_deeply((*args, *kwargs.values()), (), name=name)
     return _at_home(function(*args, **kwargs))
 
 

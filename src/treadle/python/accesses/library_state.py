@@ -203,9 +203,8 @@ def _noting(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _CHANGING = {
-    ("warnings", "simplefilter"): FILTERS,
-    ("warnings", "filterwarnings"): FILTERS,
-    ("warnings", "resetwarnings"): FILTERS,
+    (function.__module__, function.__name__): FILTERS  # the module is another one since 3.14
+    for function in (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
 }
 LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
     **{

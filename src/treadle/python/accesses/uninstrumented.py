@@ -44,7 +44,7 @@ _SILENT = frozenset(
 _READERS = frozenset(
     {
         "dataclasses", "logging", "warnings", "re", "unittest", "pytest", "_pytest", "inspect",
-        "traceback", "linecache", "pathlib", "hypothesis",
+        "traceback", "linecache", "pathlib", "hypothesis", "_py_warnings",
     }
 )  # fmt: skip
 """Libraries that at most read what they are given."""
@@ -52,7 +52,7 @@ CALLBACKS = frozenset({"collections.abc", "_collections_abc"})
 """Libraries whose classes do everything by means of the methods of classes derived from them."""
 _IMMUTABLE = frozenset(
     {"re", "datetime", "decimal", "_decimal", "_pydecimal", "uuid", "zoneinfo", "_struct",
-     "fractions", "ipaddress", "pathlib", "_operator", "_functools"}
+     "fractions", "ipaddress", "pathlib", "pathlib._local", "_operator", "_functools"}
 )  # fmt: skip
 """Modules whose objects do not change."""
 _PLAIN = frozenset(

@@ -10,10 +10,12 @@ in global variables is published once per exploration.
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import importlib
 import logging
+import operator
 import sys
 import types
 from array import array
@@ -44,7 +46,7 @@ from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
-_CALLED_AS_METHODS = ("copy", "operator")
+_CALLED_AS_METHODS = (copy, operator)
 """Modules with functions that are called like methods of containers."""
 
 _CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
@@ -408,8 +410,8 @@ class Instrumentation:
         here = sys.modules.get(module)
         if here is not None and vars(here) is namespace:
             enter_module(found, here)
-        for name in {*_CALLED_AS_METHODS, *used.intersection(sys.modules)}:
-            enter_module(found, sys.modules[name])
+        for one in (*_CALLED_AS_METHODS, *map(sys.modules.__getitem__, used & sys.modules.keys())):
+            enter_module(found, one)
         for kind in _CONTAINERS:
             table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
             found.published.setdefault(id(kind), table)

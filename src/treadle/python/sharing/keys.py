@@ -20,8 +20,9 @@ from treadle.python.sharing.tables import Table
 _ANY = object()
 _BUILT_IN: tuple[Any, ...] = (str, int, float, complex, bytes, tuple, frozenset)
 _VALUES = frozenset(
-    {"decimal", "_pydecimal", "fractions", "datetime", "uuid", "pathlib", "ipaddress", "zoneinfo"}
-)
+    {"decimal", "_pydecimal", "fractions", "datetime", "uuid", "pathlib", "pathlib._local",
+     "ipaddress", "zoneinfo"}
+)  # fmt: skip
 """Modules whose objects are values."""
 
 
