@@ -114,7 +114,8 @@ class Program(core.Program):
         self.main_names = TaskNames(self.vocabulary, "main", self.name)
         self.main_group = GroupNames(self.vocabulary, "main")
         self.writes_shared = code(
-            self.vocabulary.location(("shared",), "what actors share besides messages"), Mode.WRITE
+            self.vocabulary.location(("shared", ""), "what actors share"),
+            Mode.WRITE,
         )
         self.level = LEVELS[self._option("dependency")](self)
         functools.update_wrapper(self, main)
@@ -225,11 +226,19 @@ class Program(core.Program):
         self.know([*self._known, *learned])
         return True
 
-    def look_at_variables(self) -> None:
-        """Learn which variables besides fields an execution has changed."""
-        if self._variables is not None:
-            for name in self._variables.changed():
-                self.learn(f"{SHARED}{name}")
+    @property
+    def names_containers(self) -> bool:
+        """Whether there are lists and the like that methods can name."""
+        return self._variables is not None and self._variables.has_containers
+
+    def look_at_variables(self, *, at_first: bool) -> None:
+        """Learn which variables besides fields a step changed; main's first one sets them up."""
+        assert self._variables is not None
+        if at_first:
+            self._variables.keep()
+            return
+        for name in self._variables.changed():
+            self.learn(f"{SHARED}{name}")
 
     def knowledge(self) -> tuple[str, ...]:
         """Return what was learned."""

@@ -24,7 +24,7 @@ from treadle.actors.task import Group, Task, Waiting
 from treadle.actors.watchdog import EndlessStep
 from treadle.actors.world import Abort, TooManyTasks, World, set_attribute
 from treadle.core.errors import TreadleBug, TreadleError
-from treadle.core.events import Codes
+from treadle.core.events import OPEN, Codes
 from treadle.core.frames import is_of_the_user, place_of_frame
 from treadle.core.program import CannotStepError, Crash, Ending, Restart, Run
 from treadle.core.words import place_in_words
@@ -48,6 +48,7 @@ class ActorRun(World, Run):
         self._properties = program.properties
         self._opens = program.level.fields is None
         self._remembers = program.remembers
+        self._names_containers = program.names_containers
         self._context = contextvars.copy_context()
         self._failed: list[Task] = []
         """Tasks that ended with an exception that is no finding yet."""
@@ -95,8 +96,10 @@ class ActorRun(World, Run):
     def _stopped(self, task: Task) -> None:
         """Take note of how a step ended."""
         self._level.ends(task, self.log)
+        if self._names_containers:
+            self.program.look_at_variables(at_first=not self.steps)
         if self.program.shared:
-            self.log.append(self.program.writes_shared)
+            self._depend_on_all()
         if task.waiting is GET:
             task.group.holder = task
         if (task.waiting is GET or task.waiting is AWAIT) and not self.chain:
@@ -104,6 +107,14 @@ class ActorRun(World, Run):
             self.is_over = self.is_over or bool(self.chain and self.program.stops_early)
         if self._properties.invariants:
             self.crashes += self._properties.broken_by(self, task)
+
+    def _depend_on_all(self) -> None:
+        """Let the step conflict with every other one; then nobody needs to ask what else it may do.
+
+        Asking would run another execution in between, which would write the shared variables.
+        """
+        self.log[:] = [one for one in self.log if one != OPEN]
+        self.log.append(self.program.writes_shared)
 
     def advance(self, task: Task) -> None:
         """Run a task's code until it waits or ends; called in a greenlet."""
@@ -319,7 +330,6 @@ class ActorRun(World, Run):
     def close(self) -> None:
         """End the run, and begin anew if it showed something that the program did not know."""
         self.drop()
-        self.program.look_at_variables()
         if self.program.has_learned():
             raise Restart
 

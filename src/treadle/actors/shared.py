@@ -39,16 +39,26 @@ class SharedVariables:
         assigned = {name for one in reachable(*main) for name in _assigned_in(one)}
         self.assigned = {name for one in reachable(*classes) for name in assigned & _names(one)}
         """Variables of modules that methods name, and some code assigns."""
-        self._kept: list[tuple[str, Any, Any]] = []
-        """Containers: what they are called, they themselves, and copies."""
+        self._containers: dict[int, tuple[str, Any]] = {}
+        """Those that methods name: what they are called, and they themselves."""
+        self._copies: dict[int, Any] = {}
         for one in reachable(*classes):
             for name, value in _containers_of(one):
-                if all(value is not other for _, other, _ in self._kept):
-                    self._kept.append((name, value, _copy(value)))
+                self._containers.setdefault(id(value), (name, value))
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether there is anything to compare."""
+        return bool(self._containers)
+
+    def keep(self) -> None:
+        """Keep what the containers hold now."""
+        self._copies = {key: _copy(value) for key, (_, value) in self._containers.items()}
 
     def changed(self) -> Iterator[str]:
         """Yield the names of containers that are not what they were."""
-        for name, value, before in self._kept:
+        for key, before in self._copies.items():
+            name, value = self._containers[key]
             if value != before:
                 yield name
 
