@@ -170,7 +170,13 @@ class ActorType(ABCMeta):
             for name, value in list(vars(kind).items()):
                 is_function = isinstance(value, types.FunctionType) and not _is_special(name)
                 if is_function and inspect.getattr_static(cls, name) is value:
-                    setattr(cls, name, Method(value))
+                    super().__setattr__(name, Method(value))
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """Take note that tasks write what all actors of the class share."""
+        if control.current is not None and not _is_special(name):
+            control.current.run.program.learn(f"shared {cls.__name__}.{name}")
+        super().__setattr__(name, value)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an actor with a lock of its own."""
@@ -223,6 +229,8 @@ class Actor(metaclass=ActorType):
             return me.run.read(me, self, name)
 
         def __setattr__(self, name: str, value: Any) -> None:
+            if control.is_evaluating:
+                control.refuse(f"{name} is written in a condition of until(): it may only look")
             if self.__dict__ is CLOSED:
                 references = sys.getrefcount(value)  # in a line of its own: arguments count
                 me = control.running(f"{name} of an actor is written")

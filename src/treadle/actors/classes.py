@@ -1,4 +1,4 @@
-"""Which classes of actors a program may use, as far as its code names them."""
+"""Which classes of actors and functions a program may use, as far as its code names them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from treadle.core.frames import is_machinery
 
 def classes_in(main: Callable[..., Any], args: tuple[Any, ...]) -> list[type]:
     """Return the classes of actors that can be reached by name from a main function."""
-    found: dict[type, None] = {}
-    todo: list[object] = [main, *args]
+    return [one for one in reachable(main, *args) if isinstance(one, ActorType)]
+
+
+def reachable(*roots: object) -> Iterator[ActorType | FunctionType]:
+    """Yield the classes of actors and functions of the user that can be reached by name."""
+    todo = list(roots)
     seen: set[int] = set()
     while todo:
         value = todo.pop()
@@ -23,11 +27,11 @@ def classes_in(main: Callable[..., Any], args: tuple[Any, ...]) -> list[type]:
             continue
         seen.add(id(value))
         if isinstance(value, ActorType):
-            found[value] = None
+            yield value
             todo += [member for base in value.__mro__ for member in vars(base).values()]
         elif (function := _function_of(value)) is not None:
+            yield function
             todo += _named_in(function)
-    return list(found)
 
 
 def _function_of(value: object) -> FunctionType | None:

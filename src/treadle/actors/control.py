@@ -23,6 +23,8 @@ program: Program | None = None
 """The program that is being explored."""
 current: Task | None = None
 """The task whose macro-step is under way."""
+is_evaluating = False
+"""Whether a condition of `until()` is being evaluated, which may only look at fields."""
 look: Callable[[Actor, str], Any] | None = None
 """How fields are read while a property is checked, which may look into all actors."""
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from treadle.core.options import COUNT, FLAG, OneOf, Option
+from treadle.core.options import COUNT, FLAG, SECONDS_OR_NONE, OneOf, Option
 
 DEPENDENCIES = ("actor", "field", "access", "entry")
 ORDERS = ("any", "sender", "fifo")
 
 MAX_TASKS = 10_000
 """Tasks that one execution may have, unless told otherwise."""
+
+WATCHDOG = 10.0
+"""Seconds that one step may compute, unless told otherwise."""
 
 
 class ActorOptions(TypedDict, total=False):
@@ -36,6 +39,15 @@ class ActorOptions(TypedDict, total=False):
     ]
     max_tasks: Annotated[
         int, Option(COUNT, MAX_TASKS, "Tasks that one execution may have; more is a failure.")
+    ]
+    watchdog: Annotated[
+        float | None,
+        Option(
+            SECONDS_OR_NONE,
+            WATCHDOG,
+            "Seconds of the processor after which a step is said to have no end.",
+            in_tokens=False,
+        ),
     ]
     always_release: Annotated[
         bool,

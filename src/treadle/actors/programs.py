@@ -20,11 +20,13 @@ from treadle.actors.orders import ORDERINGS, SENDING
 from treadle.actors.output import silenced
 from treadle.actors.properties import Check, Field, Properties, watched_in
 from treadle.actors.run import ActorRun
+from treadle.actors.shared import SHARED, SharedVariables
 from treadle.actors.swapped import remark_on
+from treadle.actors.watchdog import Watchdog
 from treadle.actors.world import MUTABLE, TESTED, TESTING
 from treadle.core import program as core
 from treadle.core.errors import TreadleError
-from treadle.core.events import Vocabulary
+from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.failure import Failure
 from treadle.core.options import declared_in, find_option
 
@@ -84,6 +86,7 @@ class Program(core.Program):
         self._options = {name: find_option(OPTIONS, name).read(v) for name, v in options.items()}
         self.max_tasks: int = self._option("max_tasks")
         self.always_release: bool = self._option("always_release")
+        self._watchdog = Watchdog(self._option("watchdog"))
         self.stops_early: bool = self._option("early_stop")
         self.ordering = ORDERINGS[self._option("order")]
         self._is_outdated = False
@@ -99,14 +102,21 @@ class Program(core.Program):
         """The fields that invariants, by index, look at."""
         self.mutable: frozenset[str] = frozenset()
         """Classes whose fields hold what can be changed."""
+        self.shared: frozenset[str] = frozenset()
+        """Variables besides fields that methods write: with any, all steps are dependent."""
         self.remembers = False
         """Whether runs take down what tasks saw, so that states can be compared."""
+        self._variables: SharedVariables | None = None
         self._known: frozenset[str] = frozenset()
         self._learned: set[str] = set()
         self.name = getattr(main, "__name__", "main")
         self.vocabulary = Vocabulary()
         self.main_names = TaskNames(self.vocabulary, "main", self.name)
         self.main_group = GroupNames(self.vocabulary, "main")
+        self.writes_shared = code(
+            self.vocabulary.location(("shared", ""), "what actors share"),
+            Mode.WRITE,
+        )
         self.level = LEVELS[self._option("dependency")](self)
         functools.update_wrapper(self, main)
 
@@ -129,7 +139,11 @@ class Program(core.Program):
     @property
     def options(self) -> dict[str, object]:
         """Options that it takes to run the program in the same way again."""
-        return {n: v for n, v in self._options.items() if v != OPTIONS[n].default}
+        return {
+            name: value
+            for name, value in self._options.items()
+            if OPTIONS[name].in_tokens and value != OPTIONS[name].default
+        }
 
     # What has to hold
 
@@ -166,8 +180,10 @@ class Program(core.Program):
         self._refuse_missing_arguments()
         control.program = self
         self.fibers = Fibers()
+        self._variables = SharedVariables(self)
+        self.know(self.knowledge())
         try:
-            with silenced():
+            with silenced(), self._watchdog.watching():
                 yield
         finally:
             control.program = None
@@ -210,6 +226,20 @@ class Program(core.Program):
         self.know([*self._known, *learned])
         return True
 
+    @property
+    def names_containers(self) -> bool:
+        """Whether there are lists and the like that methods can name."""
+        return self._variables is not None and self._variables.has_containers
+
+    def look_at_variables(self, *, at_first: bool) -> None:
+        """Learn which variables besides fields a step changed; main's first one sets them up."""
+        assert self._variables is not None
+        if at_first:
+            self._variables.keep()
+            return
+        for name in self._variables.changed():
+            self.learn(f"{SHARED}{name}")
+
     def knowledge(self) -> tuple[str, ...]:
         """Return what was learned."""
         return tuple(sorted(self._known))
@@ -222,6 +252,8 @@ class Program(core.Program):
         self.testing = _beginning_with(TESTING, knowledge)
         self.sending = _beginning_with(SENDING, knowledge)
         self.varying = self.testing | self.sending
+        assigned = self._variables.assigned if self._variables is not None else ()
+        self.shared = _beginning_with(SHARED, knowledge).union(assigned)
         self.mutable = _beginning_with(MUTABLE, knowledge)
 
     def remarks(self, failure: Failure) -> list[str]:
@@ -232,7 +264,13 @@ class Program(core.Program):
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about how steps were told apart."""
         del has_ended
-        return self.level.notes()
+        notes = self.level.notes()
+        if self.shared:
+            notes.append(
+                f"all steps are dependent: actors share {', '.join(sorted(self.shared))}, which "
+                f"is no field; fields and messages would need fewer executions"
+            )
+        return notes
 
 
 def _beginning_with(word: str, knowledge: Iterable[str]) -> frozenset[str]:

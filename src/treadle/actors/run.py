@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import types
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,16 @@ from treadle.actors import control
 from treadle.actors.actor import CLOSED, body_of
 from treadle.actors.chains import Arrow, chain_through
 from treadle.actors.messages import copied
-from treadle.actors.standing import chain_in_words, wait_of, waits_in_words, where
+from treadle.actors.standing import chain_in_words, frames_of, wait_of, waits_in_words, where
 from treadle.actors.state import effect, fingerprint, seen_now, value_at
 from treadle.actors.task import Group, Task, Waiting
+from treadle.actors.watchdog import EndlessStep
 from treadle.actors.world import Abort, TooManyTasks, World, set_attribute
 from treadle.core.errors import TreadleBug, TreadleError
-from treadle.core.events import Codes
+from treadle.core.events import OPEN, Codes
+from treadle.core.frames import is_of_the_user, place_of_frame
 from treadle.core.program import CannotStepError, Crash, Ending, Restart, Run
+from treadle.core.words import place_in_words
 
 if TYPE_CHECKING:
     from treadle.actors.programs import Program
@@ -44,6 +48,7 @@ class ActorRun(World, Run):
         self._properties = program.properties
         self._opens = program.level.fields is None
         self._remembers = program.remembers
+        self._names_containers = program.names_containers
         self._context = contextvars.copy_context()
         self._failed: list[Task] = []
         """Tasks that ended with an exception that is no finding yet."""
@@ -91,6 +96,10 @@ class ActorRun(World, Run):
     def _stopped(self, task: Task) -> None:
         """Take note of how a step ended."""
         self._level.ends(task, self.log)
+        if self._names_containers:
+            self.program.look_at_variables(at_first=not self.steps)
+        if self.program.shared:
+            self._depend_on_all()
         if task.waiting is GET:
             task.group.holder = task
         if (task.waiting is GET or task.waiting is AWAIT) and not self.chain:
@@ -98,6 +107,14 @@ class ActorRun(World, Run):
             self.is_over = self.is_over or bool(self.chain and self.program.stops_early)
         if self._properties.invariants:
             self.crashes += self._properties.broken_by(self, task)
+
+    def _depend_on_all(self) -> None:
+        """Let the step conflict with every other one; then nobody needs to ask what else it may do.
+
+        Asking would run another execution in between, which would write the shared variables.
+        """
+        self.log[:] = [one for one in self.log if one != OPEN]
+        self.log.append(self.program.writes_shared)
 
     def advance(self, task: Task) -> None:
         """Run a task's code until it waits or ends; called in a greenlet."""
@@ -122,7 +139,8 @@ class ActorRun(World, Run):
 
     def _refuse_awaited(self, task: Task) -> None:
         """Refuse what is no business of Treadle's: a coroutine of another library waits."""
-        place = where(task)
+        users = [one for one in frames_of(task) if is_of_the_user(one.f_code.co_filename)]
+        place = place_in_words(place_of_frame(users[-1])) if users else where(task)
         raise TreadleError(
             f"{task.in_words} awaits something that is no future, until() or pause(): tasks wait "
             f"for each other only ({place})"
@@ -130,16 +148,26 @@ class ActorRun(World, Run):
 
     def _end(self, task: Task, result: Any) -> None:
         try:
+            self._refuse_loose(task)
             task.result = copied(result, lambda: f"the result of {task.in_words}")
         except TreadleError as error:
             self._fail(task, error)
         else:
             self._ended(task)
 
+    def _refuse_loose(self, task: Task) -> None:
+        """Refuse a condition or a pause that did nothing, because nobody awaited it."""
+        for made, place in task.loose.items():
+            what = type(made).__name__
+            raise TreadleError(
+                f"{task.in_words} makes {what}(...) and does not await it: write "
+                f"`await {what}(...)` ({place_in_words(place)})"
+            )
+
     def _fail(self, task: Task, error: BaseException) -> None:
         """Keep an exception in the task's future; a failed assertion is a finding at once."""
         self._ended(task)
-        if self.is_closing or isinstance(error, Abort | TooManyTasks):
+        if self.is_closing or isinstance(error, Abort | TooManyTasks | EndlessStep):
             return
         if isinstance(error, TreadleError | TreadleBug | CannotStepError | KeyboardInterrupt):
             self.fatal = self.fatal or error
@@ -267,6 +295,12 @@ class ActorRun(World, Run):
         """Return `file:line` of where a task stands."""
         task = self.alive.get(process)
         return "" if task is None else where(task)
+
+    def family(self, processes: Sequence[int]) -> str:
+        """Say which method's tasks took the latest steps: one task seldom takes many."""
+        methods = Counter(self.everybody[process].key for process in processes)
+        ((method, count),) = methods.most_common(1)
+        return f"{count} of the last {len(processes)} are of {method}"
 
     # States that are compared
 

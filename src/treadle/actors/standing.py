@@ -39,12 +39,12 @@ def frames_of(task: Task) -> list[types.FrameType]:
 def place_of(task: Task) -> Place | None:
     """Return file and line where a suspended task stands; of a new one, where its method begins."""
     if task.waiting is Waiting.NEW:
-        return _beginning(task.function)
+        return beginning(task.function)
     frames = frames_of(task)
     return place_of_frame(frames[-1]) if frames else None
 
 
-def _beginning(function: object) -> Place | None:
+def beginning(function: object) -> Place | None:
     """Return where a function begins, behind its decorators."""
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.actors.actor import Actor, body_of
 from treadle.actors.messages import is_immutable
 from treadle.actors.task import Group, Task, Waiting
+from treadle.core.errors import TreadleError
 from treadle.core.failure import error_in_words, without_addresses
 from treadle.core.fingerprint import freeze
 from treadle.core.program import Incomparable
@@ -64,6 +65,12 @@ def value_at(run: ActorRun, location: int) -> object:
     if kind == "channel":
         latest = run.last_sent.get((name, key[2]))
         return latest and latest.name
+    if kind == "shared":
+        names = ", ".join(sorted(run.program.shared))
+        raise TreadleError(
+            f"states cannot be compared: actors share {names}, which is no field; choose another "
+            f"algorithm, such as optimal"
+        )
     if kind == "field":
         return _field(run, *key[1:])
     return Incomparable()  # of an invariant: it may be broken between two steps

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from treadle.actors.future import Future
+from treadle.core.frames import Place
 
 if TYPE_CHECKING:
     from greenlet import greenlet
@@ -51,7 +52,7 @@ class Task:
 
     __slots__ = (
         "actor", "args", "born", "condition", "context", "coroutine", "created", "error", "fiber",
-        "function", "future", "group", "is_retrieved", "joined", "kwargs", "names",
+        "function", "future", "group", "is_retrieved", "joined", "kwargs", "loose", "names",
         "number", "predecessor", "result", "run", "seen", "sender", "sent", "target", "waiting",
     )  # fmt: skip
 
@@ -83,6 +84,8 @@ class Task:
         self.condition: Callable[[], object] | None = None
         self.joined: set[Task] = set()
         """Tasks whose end it has waited for."""
+        self.loose: dict[object, Place] = {}
+        """Conditions and pauses that were made and not awaited, and where."""
         self.coroutine: Coroutine[Any, Any, Any] | None = None
         self.fiber: greenlet | None = None
         """The greenlet that it stands in, in the middle of a `get`."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 
 from treadle.actors import control
 from treadle.actors.task import Waiting
 
 
-class until:  # noqa: N801 - it is used like a function
+class _Awaitable:
+    """What does nothing unless it is awaited."""
+
+    __slots__ = ()
+
+    def _made(self) -> None:
+        """Take note of it, and of the line that made it."""
+        if control.current is not None:
+            frame = sys._getframe(2)
+            control.current.loose[self] = (frame.f_code.co_filename, frame.f_lineno)
+
+
+class until(_Awaitable):  # noqa: N801 - it is used like a function
     """Await that a condition on the actor's own fields holds: `await until(lambda: self.n > 0)`.
 
     If it holds, the task goes on in the same step. Else the actor is released; the task goes on
@@ -21,10 +34,12 @@ class until:  # noqa: N801 - it is used like a function
         if not callable(condition):
             control.refuse("until() needs a function: write `await until(lambda: self.n > 0)`")
         self._condition = condition
+        self._made()
 
     def __await__(self) -> Generator[None, None, None]:
         me = control.running("a condition is awaited")
         run = me.run
+        me.loose.pop(self, None)
         if not run.always_release and run.holds(self._condition):
             return
         me.condition = self._condition
@@ -34,11 +49,16 @@ class until:  # noqa: N801 - it is used like a function
         run.holds(self._condition)  # raises here what it raised when it was tried
 
 
-class pause:  # noqa: N801 - it is used like a function
+class pause(_Awaitable):  # noqa: N801 - it is used like a function
     """Release the actor once: `await pause()`."""
 
     __slots__ = ()
 
+    def __init__(self) -> None:
+        self._made()
+
     def __await__(self) -> Generator[None, None, None]:
-        control.running("a pause is made").waiting = Waiting.PAUSED
+        me = control.running("a pause is made")
+        me.loose.pop(self, None)
+        me.waiting = Waiting.PAUSED
         yield

@@ -77,7 +77,6 @@ class World(ABC):
         """Groups of the actors whose initialisers are running."""
         self.touched: list[Actor] = []
         """Actors whose fields are at hand besides those of the task's own actor."""
-        self._is_evaluating = False
 
     @abstractmethod
     def advance(self, task: Task) -> None:
@@ -164,7 +163,7 @@ class World(ABC):
         """Refuse what conditions must not do; end who goes on after the end."""
         if self.is_closing:
             self._abort()
-        if self._is_evaluating:
+        if control.is_evaluating:
             control.refuse(f"{what} in a condition of until(), which may only look at fields")
 
     # Waiting
@@ -184,8 +183,12 @@ class World(ABC):
         """End a task after the end of the execution; leave it where it is if it goes on and on."""
         self._aborts_left -= 1
         if self._aborts_left <= 0:
-            self._fibers.park()
+            self.park()
         raise Abort
+
+    def park(self) -> NoReturn:
+        """Leave the code that is running where it is, for ever."""
+        self._fibers.park()
 
     def has_to_wait(self, me: Task, target: Task) -> bool:
         """Tell whether a task that awaits another has to release its group."""
@@ -214,11 +217,11 @@ class World(ABC):
 
     def holds(self, condition: Callable[[], object]) -> bool:
         """Evaluate a condition of the task that runs; nothing may happen meanwhile."""
-        self._is_evaluating = True
+        control.is_evaluating = True
         try:
             return bool(condition())
         finally:
-            self._is_evaluating = False
+            control.is_evaluating = False
 
     # Fields
 

@@ -158,10 +158,11 @@ class Failure:
         names = program.vocabulary.process_names
         tail = trace.processes[-min(100, len(trace)) :]
         spinning = max(set(tail), key=tail.count)
+        who = run.family(tail) or f"{names[spinning]} spins"
         where = run.where(spinning)
         return cls(
             kind="budget",
-            message=f"no end after {len(trace)} steps: {names[spinning]} spins"
+            message=f"no end after {len(trace)} steps: {who}"
             f"{' at ' + where if where else ''}; raise max_steps if it is meant to run longer",
             process=names[spinning],
             step=len(trace),

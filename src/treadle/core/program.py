@@ -225,6 +225,11 @@ class Run(ABC):
         del process
         return ""
 
+    def family(self, processes: Sequence[int]) -> str:
+        """Say what those have in common that took the latest steps, if each takes only a few."""
+        del processes
+        return ""
+
     # For eager algorithms
 
     def foresee(self, process: int) -> Foreseen | None:

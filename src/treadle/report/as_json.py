@@ -105,6 +105,7 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "pair": failure.pair,
         "waits": [_without_held(asdict(wait)) for wait in failure.waits],
         "trace": [_step_as_dict(record) for record in failure.trace],
+        "remarks": failure.remarks,
     }
 
 
