@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from random_programs import Source, compile_process
+from random_programs import KNOWN, Source, compile_process
 from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
@@ -145,12 +145,21 @@ def _lines(statement: Statement) -> list[str]:
         return [f"assert s.{rest[0]} {rest[1]} {rest[2]}"]
     if kind == "spawn":
         inner = ["kept = 0", *(line for each in rest[0] for line in _lines(each))]
-        return [f"s.spawn(_compile('child', {inner!r}))"]
+        return [f"s.spawn({_named(compile_process('child', inner))})"]
     lines = [f"if s.{rest[0]} {rest[1]} {rest[2]}:"]
     lines += [f"    {line}" for each in rest[3] for line in _lines(each)]
     if rest[4]:
         lines += ["else:", *(f"    {line}" for each in rest[4] for line in _lines(each))]
     return lines
+
+
+def _named(function: Any) -> str:
+    """Return a name for a function: what is spawned by its name can be foreseen."""
+    known = next((name for name, other in KNOWN.items() if other is function), None)
+    if known is None:
+        known = f"child_{len(KNOWN)}"
+        KNOWN[known] = function
+    return known
 
 
 def _text(expression: Expression) -> str:
