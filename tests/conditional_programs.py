@@ -53,6 +53,8 @@ class Shape:
     locals: bool = False
     assertions: bool = False
     spawns: bool = False
+    branches: bool = False
+    """Whether processes are also created in branches: by whom may depend on the order then."""
 
 
 def draw(rng: Source, shape: Shape) -> list[Process]:
@@ -76,6 +78,8 @@ def _statement(rng: Source, shape: Shape, level: int) -> Statement:
     if level == 0:
         kinds += ["if", "if"]
         kinds += ["spawn"] * shape.spawns
+    if level == 1:
+        kinds += ["spawn"] * shape.branches
     kinds += ["keep"] * shape.locals + ["assert"] * shape.assertions
     kind = rng.choice(kinds)
     if kind == "set":
@@ -83,7 +87,7 @@ def _statement(rng: Source, shape: Shape, level: int) -> Statement:
     if kind == "keep":
         return kind, _expression(rng, shape)
     if kind == "spawn":
-        return kind, [_statement(rng, shape, 1)]
+        return kind, [_statement(rng, shape, 2)]
     test = rng.choice(NAMES), rng.choice(("==", "!=")), rng.randint(0, 1)
     if kind == "assert":
         return kind, *test
@@ -324,4 +328,5 @@ SHAPES = {
     "guards": Shape(guards=True, assertions=True, blocks=5),
     "locals": Shape(locals=True, assertions=True),
     "processes": Shape(spawns=True, locals=True, assertions=True, processes=(2, 4), blocks=4),
+    "branches": Shape(branches=True, processes=(2, 4), blocks=4),
 }
