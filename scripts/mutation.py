@@ -316,6 +316,8 @@ MUTANTS = [
            "            if other is not step:\n", "            if other is step:\n"),
     Mutant("nobody looks after a run that was stopped", "explore/observers/observation.py",
            "        if looks:\n", "        if looks and not self.footprints:\n"),
+    Mutant("processes that two orders create are not compared", "explore/context/state_check.py",
+           " or not are_same(born, born_as_usual)", ""),
     # Constraints
     Mutant("the point has all that came before (as printed)",
            "explore/constrained/dependence.py",

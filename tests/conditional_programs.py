@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from random_programs import Source, compile_process
+from random_programs import KNOWN, Source, compile_process
 from treadle.core.program import Run
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
@@ -53,6 +53,8 @@ class Shape:
     locals: bool = False
     assertions: bool = False
     spawns: bool = False
+    branches: bool = False
+    """Whether processes are also created in branches: by whom may depend on the order then."""
 
 
 def draw(rng: Source, shape: Shape) -> list[Process]:
@@ -76,6 +78,8 @@ def _statement(rng: Source, shape: Shape, level: int) -> Statement:
     if level == 0:
         kinds += ["if", "if"]
         kinds += ["spawn"] * shape.spawns
+    if level == 1:
+        kinds += ["spawn"] * shape.branches
     kinds += ["keep"] * shape.locals + ["assert"] * shape.assertions
     kind = rng.choice(kinds)
     if kind == "set":
@@ -83,7 +87,7 @@ def _statement(rng: Source, shape: Shape, level: int) -> Statement:
     if kind == "keep":
         return kind, _expression(rng, shape)
     if kind == "spawn":
-        return kind, [_statement(rng, shape, 1)]
+        return kind, [_statement(rng, shape, 2)]
     test = rng.choice(NAMES), rng.choice(("==", "!=")), rng.randint(0, 1)
     if kind == "assert":
         return kind, *test
@@ -145,12 +149,21 @@ def _lines(statement: Statement) -> list[str]:
         return [f"assert s.{rest[0]} {rest[1]} {rest[2]}"]
     if kind == "spawn":
         inner = ["kept = 0", *(line for each in rest[0] for line in _lines(each))]
-        return [f"s.spawn(_compile('child', {inner!r}))"]
+        return [f"s.spawn({_named(compile_process('child', inner))})"]
     lines = [f"if s.{rest[0]} {rest[1]} {rest[2]}:"]
     lines += [f"    {line}" for each in rest[3] for line in _lines(each)]
     if rest[4]:
         lines += ["else:", *(f"    {line}" for each in rest[4] for line in _lines(each))]
     return lines
+
+
+def _named(function: Any) -> str:
+    """Return a name for a function: what is spawned by its name can be foreseen."""
+    known = next((name for name, other in KNOWN.items() if other is function), None)
+    if known is None:
+        known = f"child_{len(KNOWN)}"
+        KNOWN[known] = function
+    return known
 
 
 def _text(expression: Expression) -> str:
@@ -315,4 +328,5 @@ SHAPES = {
     "guards": Shape(guards=True, assertions=True, blocks=5),
     "locals": Shape(locals=True, assertions=True),
     "processes": Shape(spawns=True, locals=True, assertions=True, processes=(2, 4), blocks=4),
+    "branches": Shape(branches=True, processes=(2, 4), blocks=4),
 }

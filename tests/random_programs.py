@@ -233,6 +233,10 @@ def build_from_source(bodies: list[Body]) -> Program:
 _serial = itertools.count()
 
 
+KNOWN: dict[str, Any] = {}
+"""Functions that processes compiled from now on may name."""
+
+
 def compile_process(name: str, lines: list[str]) -> Any:
     """Compile a process, with its source where `inspect` finds it."""
     return _compiled(name, tuple(lines))
@@ -243,7 +247,7 @@ def _compiled(name: str, lines: tuple[str, ...]) -> Any:
     source = f"def {name}(s):\n    yield\n" + "".join(f"    {line}\n" for line in lines)
     filename = f"<random program {next(_serial)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"_compile": compile_process, "TIMEOUT": TIMEOUT}
+    namespace: dict[str, Any] = {"_compile": compile_process, "TIMEOUT": TIMEOUT, **KNOWN}
     exec(compile(source, filename, "exec"), namespace)
     return namespace[name]
 

@@ -81,7 +81,7 @@ def test_no_final_state_is_missed(processes: list[Process], algorithm: str, sche
 @pytest.mark.parametrize("shape", SHAPES)
 @by_every_algorithm
 def test_random_programs(shape: str, algorithm: str) -> None:
-    """500 programs in all for each algorithm; `scripts/conditional.py` runs more."""
+    """625 programs in all for each algorithm; `scripts/conditional.py` runs more."""
     schedules = list(SCHEDULES)
     for number in range(125):
         processes = draw(random.Random(number), SHAPES[shape])

@@ -88,6 +88,7 @@ SHAPES = {
     "plain": Shape(blocks=5),
     "locals": Shape(blocks=5, locals=True, assertions=True),
     "guards": Shape(processes=(2, 4), blocks=4, guards=True, assertions=True),
+    "processes": Shape(processes=(2, 3), blocks=4, spawns=True, assertions=True),
 }
 
 
@@ -103,6 +104,12 @@ def test_no_final_state_is_missed(shape: str, algorithm: str) -> None:
         assert algorithm == "constrained" or not found.blocked
 
 
+SMALL = {
+    "plain": Shape(processes=(3, 4), blocks=4, assertions=True),
+    "guards": Shape(processes=(3, 4), blocks=4, guards=True),
+    "processes": Shape(processes=(2, 3), blocks=3, spawns=True, assertions=True),
+}
+
 Relation = frozenset[tuple[tuple[int, int], frozenset[tuple[int, int]]]]
 
 
@@ -117,12 +124,16 @@ def relation_of(trace: ConditionalTrace) -> Relation:
     )
 
 
-def all_executions(processes: list[Process]) -> dict[tuple[int, ...], tuple[Relation, object]]:
-    """Return each interleaving with its conditional order and its final state."""
+Begun = tuple[ConditionalTrace, object, bool]
+"""What was executed, the state that it leads to, and whether that is an end."""
+
+
+def all_prefixes(processes: list[Process]) -> dict[tuple[int, ...], Begun]:
+    """Return each beginning of an interleaving."""
     program = constrained(processes)
     program.use_constraints(wanted=True)
     uniform = Uniform(program)
-    found: dict[tuple[int, ...], tuple[Relation, object]] = {}
+    found: dict[tuple[int, ...], Begun] = {}
     todo: list[tuple[int, ...]] = [()]
     while todo:
         schedule = todo.pop()
@@ -131,13 +142,21 @@ def all_executions(processes: list[Process]) -> dict[tuple[int, ...], tuple[Rela
         run = program.start()
         for process in schedule:
             trace.append(process, run.step(process))
+        trace.extend()
         enabled = run.enabled()
         todo += [(*schedule, process) for process in enabled]
-        if not enabled:
-            trace.extend()
-            found[schedule] = relation_of(trace), run.fingerprint()
+        found[schedule] = trace, run.fingerprint(), not enabled
         run.close()
     return found
+
+
+def all_executions(processes: list[Process]) -> dict[tuple[int, ...], tuple[Relation, object]]:
+    """Return each interleaving with its conditional order and its final state."""
+    return {
+        schedule: (relation_of(trace), state)
+        for schedule, (trace, state, is_over) in all_prefixes(processes).items()
+        if is_over
+    }
 
 
 @pytest.mark.parametrize("shape", ["plain", "locals"])
@@ -156,6 +175,30 @@ def test_the_relation_over_all_interleavings(shape: str) -> None:
                 assert executions[other] == (relation, state), number
         found = reached(constrained(processes), "optimal-constrained")
         assert (found.executions, found.blocked) == (len(ends), 0), number
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [("plain", 122), ("guards", 317), ("processes", 199)]
+)
+def test_an_independent_step_changes_no_verdict_on_others(shape: str, expected: int) -> None:
+    """Property 7: if p -> r in E.p.r and not p -> q in E.p.q, then p -> r in E.p.q.r."""
+    triples = 0
+    for number in range(30):
+        prefixes = all_prefixes(draw(random.Random(number), SMALL[shape]))
+        for schedule in [schedule for schedule in prefixes if len(schedule) >= 3]:
+            *start, p, q, r = schedule
+            e, without = len(start), (*start, p, r)
+            if len({p, q, r}) < 3 or without not in prefixes:
+                continue
+            if is_first(e, prefixes[without]) and not is_first(e, prefixes[schedule[:-1]]):
+                triples += 1
+                assert is_first(e, prefixes[schedule]), (number, schedule)
+    assert triples == expected
+
+
+def is_first(e: int, begun: Begun) -> bool:
+    """Tell whether an event happens before the last one."""
+    return bool(begun[0].before[-1] >> e & 1)
 
 
 def swapped(schedule: tuple[int, ...], relation: Relation) -> list[tuple[int, ...]]:
@@ -205,6 +248,8 @@ def test_a_wrong_declaration_is_a_failure(
     assert f"{differs} differs" in failure.message
     assert "x = 0" in failure.message
     assert failure.schedule == ("a", "b")
+    assert failure.cause is None  # no order of the two is the right one
+    assert "this execution passes" not in str(failure)
     again = treadle.replay(program, failure.token)
     assert again is not None
     assert (again.kind, again.message) == (failure.kind, failure.message)
@@ -377,9 +422,15 @@ def test_names_that_mean_nothing(name: str, message: str) -> None:
         treadle.explore(program, "optimal-constrained")
 
 
-@pytest.mark.parametrize("option", [{"constraints": "synthesised"}, {"uniformity": "keeps"}])
-def test_what_takes_a_solver_names_the_extra(option: dict[str, str]) -> None:
-    with pytest.raises(treadle.TreadleError, match="the extra smt"):
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ({"constraints": "synthesised"}, "use 'declared', and declare constraints"),
+        ({"uniformity": "keeps"}, "use 'static'"),
+    ],
+)
+def test_what_takes_a_solver_is_not_built_yet(option: dict[str, str], instead: str) -> None:
+    with pytest.raises(treadle.TreadleError, match=f"is not built yet: {instead}"):
         treadle.explore(models.adders(2), "constrained", **option)  # type: ignore[arg-type]
 
 

@@ -296,3 +296,41 @@ def test_every_observer_is_asked() -> None:
         program.process(look, limit, name=name)
     expected = brute_force(program, 1000).failures
     assert explored(program, "optimal-context-observers").failures == expected != set()
+
+
+# Steps that create processes
+
+
+def _second_comes_with_a_child(*, argument: bool) -> Program:
+    """Two processes, of which the second to come starts a child; perhaps one that can tell."""
+    program = Program("the second starts a child", first=True, who=0)
+
+    def child(s: Any, who: int) -> Any:
+        yield
+        s.who = who
+
+    def visit(s: Any, me: int) -> Any:
+        yield
+        if s.first:
+            s.first = False
+        else:
+            s.spawn(child, me if argument else 3)
+            s.first = True
+
+    program.process(visit, 1)
+    program.process(visit, 2)
+    return program
+
+
+@pytest.mark.parametrize("algorithm", [*coarser(), "constrained", "optimal-constrained"])
+def test_a_child_that_only_one_order_creates_is_not_missed(algorithm: str) -> None:
+    seen: set[int] = set()
+    program = _second_comes_with_a_child(argument=True)
+    program.finally_(lambda s: seen.add(s.who))
+    treadle.explore(program, algorithm)
+    assert seen == {1, 2}
+
+
+def test_whoever_creates_it_a_child_that_does_the_same_is_the_same() -> None:
+    assert counts(lambda: _second_comes_with_a_child(argument=False), "context") == (1, 1)
+    assert counts(lambda: _second_comes_with_a_child(argument=True), "context") == (2, 0)

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
+from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.registry import ALGORITHMS
 from treadle.papers import PAPERS
@@ -105,6 +106,7 @@ def bench(
     """
     session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined)
     tables = session.paper.select(programs, sizes, on_demand=on_demand)
+    session.say_what_is_left_out(tables)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
 
@@ -128,6 +130,24 @@ class _Session:
     history: History = field(default_factory=lambda: History(default_path()))
     known: dict[Task, Measurement] = field(default_factory=dict)
     """What was measured already: some rows are in several tables."""
+
+    def say_what_is_left_out(self, tables: Sequence[PaperTable]) -> None:
+        """Name the programs that algorithms are not measured on; refuse if nothing is left."""
+        rows = [(table, row) for table in tables for row in table.rows]
+        left_out = {
+            (row.benchmark.name, algorithm): row.benchmark.lacks[algorithm]
+            for _, row in rows
+            for algorithm in self.algorithms
+            if algorithm in row.benchmark.lacks
+        }
+        notes = [
+            f"{program} is not measured under {algorithm}: {reason}"
+            for (program, algorithm), reason in left_out.items()
+        ]
+        if not any(self._algorithms_of(table, row) for table, row in rows):
+            raise TreadleError(notes[0])
+        for note in notes:
+            click.echo(note, err=True)
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
         """Measure all rows; print each as a line of JSON as soon as it is there."""
@@ -170,7 +190,8 @@ class _Session:
 
     def _algorithms_of(self, table: PaperTable, row: Row) -> list[str]:
         if self.algorithms:
-            return list(dict.fromkeys(self.algorithms))
+            wanted = dict.fromkeys(self.algorithms)
+            return [name for name in wanted if name not in row.benchmark.lacks]
         return [name for name in table.algorithms if name not in row.unfinished]
 
     def _exceptions(self) -> str:

@@ -255,6 +255,11 @@ class Run(ABC):
         del processes, locations
         return Incomparable()
 
+    def newborn(self, process: int) -> object:
+        """Return a comparable value of a process that has taken no step: what it will do."""
+        del process
+        return Incomparable()
+
     # For constrained algorithms
 
     def are_independent(self, first: int, second: int) -> bool:
@@ -287,6 +292,8 @@ class Program(ABC):
     """Whether runs end where their fate is sealed, with steps left that others might need."""
     counts_states: ClassVar[bool] = False
     """Whether results say how many states the tree of executions has."""
+    compares_newborn: ClassVar[bool] = False
+    """Whether runs can compare processes that were just created (`Run.newborn`)."""
     scope: ClassVar[str] = ""
     """What a verdict is limited to, in words: `for these packets`."""
     returned: object = None

@@ -58,7 +58,12 @@ _PASSED: _Outcome = frozenset()
 
 
 def find_cause(program: Program, failure: Failure) -> Cause | None:
-    """Return the two steps whose order makes the difference, or may make it."""
+    """Return the two steps whose order makes the difference, or may make it.
+
+    There are none for a wrong constraint: that both orders of two steps differ is the finding.
+    """
+    if failure.kind == "constraint":
+        return None
     schedule = failure.schedule.upto(failure.step + 1)
     if not schedule:
         return None

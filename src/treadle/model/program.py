@@ -19,7 +19,7 @@ import inspect
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from treadle.analyses.decisive_reads import (
     EVERYWHERE,
@@ -71,6 +71,8 @@ class Program(programs.Program):
     >>> result.executions, len(result.failures)
     (2, 1)
     """
+
+    compares_newborn: ClassVar[bool] = True
 
     def __init__(self, name: str = "model", /, **shared: Any) -> None:
         self.name = name

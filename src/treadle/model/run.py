@@ -567,6 +567,11 @@ class ModelRun(Run):
             tuple(crashes),
         )
 
+    def newborn(self, process: int) -> object:
+        """Return a comparable value of a spawned process that has taken no step, but its name."""
+        function, args = self._spawned_code[process]
+        return alike(function), alike(args), process in self._daemons
+
     def values(self, locations: Sequence[int]) -> list[object]:
         """Return for each location a comparable value of what is there."""
         is_cell = self.program.cells.__contains__

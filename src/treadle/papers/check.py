@@ -11,9 +11,9 @@ ONCE_PER_CLASS = frozenset(
 """Algorithms that complete exactly one execution of each class, whatever they block."""
 COMPARING_STATES = frozenset({"context", "optimal-context", "optimal-context-observers"})
 """Algorithms that do not explore both orders to the end if these lead to the same state."""
-FEWER = COMPARING_STATES | {"observers"}
+FEWER = COMPARING_STATES | {"observers", "constrained", "optimal-constrained"}
 """Algorithms that need not complete an execution of each class."""
-NEVER_BLOCKED = frozenset({"optimal", "observers"})
+NEVER_BLOCKED = frozenset({"optimal", "observers", "optimal-constrained"})
 
 
 def deviation(row: Row, measured: Measurement) -> str:

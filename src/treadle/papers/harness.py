@@ -120,7 +120,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         algorithm=task.label,
         executions=result.executions,
         blocked=result.blocked,
-        events=result.events,
+        events=result.events - (result.replayed if benchmark.counts_new_steps else 0),
         seconds=round(seconds, 4),
         peak_mb=round(peak_memory() / _MB, 1),
         complete=result.complete,

@@ -209,6 +209,11 @@ _COLUMNS = {
         lambda cell: _number(cell.measured.states),
         lambda _, printed: _number(printed.states),
     ),
+    "steps": _Column(
+        "Steps",
+        lambda cell: f"{cell.measured.events:,}",
+        lambda _, printed: _number(printed.states),
+    ),
     "memory": _Column(
         "Memory",
         lambda cell: f"{cell.measured.peak_mb:.0f}MB",

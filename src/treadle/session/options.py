@@ -68,7 +68,8 @@ class SearchOptions(TypedDict, total=False):
         Option(
             OneOf(CONSTRAINTS),
             "declared",
-            "Which independence constraints the constrained algorithms use.",
+            "Which independence constraints the constrained algorithms use; 'synthesised' is not "
+            "built yet.",
         ),
     ]
     uniformity: Annotated[
@@ -77,7 +78,7 @@ class SearchOptions(TypedDict, total=False):
             OneOf(UNIFORMITY),
             "static",
             "How the constrained algorithms know that a constraint goes on to hold: nobody else "
-            "may write what it reads.",
+            "may write what it reads ('static'); 'keeps' is not built yet.",
         ),
     ]
 

@@ -12,11 +12,15 @@ UNIFORMITY = ("static", "keeps")
 """How it is known that a constraint goes on to hold."""
 
 
+_INSTEAD = {
+    "synthesised": "use 'declared', and declare constraints with program.independent",
+    "keeps": "use 'static', which asks that nobody else may write what a constraint reads",
+}
+"""What takes a solver, and what there is in its place."""
+
+
 def refuse_solver(constraints: str, uniformity: str) -> None:
-    """Refuse what it takes a solver for."""
+    """Refuse what is not built yet: what it takes a solver for."""
     for name, value in (("constraints", constraints), ("uniformity", uniformity)):
-        if value in ("synthesised", "keeps"):
-            raise TreadleError(
-                f"{name}={value!r} needs a solver, the extra smt, which this version does not have "
-                f"yet: declare constraints with program.independent"
-            )
+        if value in _INSTEAD:
+            raise TreadleError(f"{name}={value!r} is not built yet: {_INSTEAD[value]}")

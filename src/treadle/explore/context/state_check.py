@@ -217,13 +217,15 @@ class Contexts:
         processes, locations = {trace.processes[event] for event in affected}, written
         if not self._search.refined:
             processes, locations = self._everything()
+        born = self._born(other)
         reached = self._state(other.run, processes, locations - left_out)
         usual = self._run(reordering, reordering.usual)
         if usual is None:
             return None, (None, None)
+        born_as_usual = self._born(usual)
         state = self._state(usual.run, processes, locations - left_out)
         touched = self._touched(other, usual, everybody=bool(reordering.unobserved))
-        if other.seen != usual.seen or reached != state:
+        if other.seen != usual.seen or reached != state or not are_same(born, born_as_usual):
             return None, touched
         if not _written(usual.codes_of(affected)) <= written:
             return None, touched
@@ -260,13 +262,30 @@ class Contexts:
         return [(trace.processes[event], footprint(taken.codes[event])) for event in events]
 
     def can_agree(self, *events: int) -> bool:
-        """Tell whether it makes sense to run events in another order: they create no process."""
+        """Tell whether it makes sense to run events in another order.
+
+        It does not if they create processes that cannot be compared.
+        """
         trace = self._search.trace
-        return not (trace.created and any(trace.footprints[event].spawns for event in events))
+        if self._search.program.compares_newborn or not trace.created:
+            return True
+        return not any(trace.footprints[event].spawns for event in events)
 
     def is_over(self, run: Run) -> bool:
         """Tell whether all processes have ended, so that nobody looks at anything any more."""
         return not run.enabled() and not run.blocked()
+
+    def _born(self, taken: _Taken) -> list[object]:
+        """Return comparable values of the processes that the last steps of a run created.
+
+        Who created them does not matter: where two steps race, both come before what either starts.
+        """
+        footprint = self._search.trace.vocabulary.footprint
+        return [
+            taken.run.newborn(child)
+            for codes in taken.codes.values()
+            for child in footprint(codes).spawns
+        ]
 
     def _state(self, run: Run, processes: set[int], locations: set[int]) -> object:
         """Return what is compared of a run's state, and end the run."""
@@ -311,6 +330,20 @@ class _Taken:
 
     def codes_of(self, events: Iterable[int]) -> list[Codes]:
         return [self.codes[event] for event in events]
+
+
+def are_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Tell whether the values are the same, in whatever order.
+
+    >>> are_same([1, 2, 2], [2, 1, 2]), are_same([1, 2], [1, 2, 2]), are_same([1, 1], [1, 2])
+    (True, False, False)
+    """
+    left = list(others)
+    for value in some:
+        if value not in left:
+            return False
+        left.remove(value)
+    return not left
 
 
 def _written(steps: Iterable[Codes]) -> set[int]:
