@@ -25,11 +25,13 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
+from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
     class_making,
     generators,
     iterate,
+    kept_state,
     known_functions,
     lru_caches,
     stand_ins,
@@ -419,7 +421,9 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    return _call_announced((owner, *args, *kwargs.values()), name, function, args, kwargs)
+    values = (owner, *args, *kwargs.values())
+    kept = kept_state.touching(inner, owner)
+    return _call_announced(values, name, function, args, kwargs, kept)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -443,18 +447,25 @@ def _call_announced(
     function: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    kept: Callable[[], Codes] = tuple,
 ) -> Any:
-    """Call a function that may change everything of some values, if some are published."""
+    """Call a function that may change everything of some values, if some are published.
+
+    `kept` tells what it touches besides them.
+    """
     mutable = [value for value in values if _is_mutable(value)]
-    if not mutable:
+    if not mutable and not kept():
         return _at_home(function(*args, **kwargs))
-    _hand_out_all(values, published[id(mutable[0])].label)
+    if mutable:
+        _hand_out_all(values, published[id(mutable[0])].label)
     if not name:
         meet_extension(function)
 
     def find() -> Reach:
         reach = Reach(published)
-        reach.write(mutable, values)
+        reach.touch(kept())
+        if mutable:
+            reach.write(mutable, values)
         reach.notes += [name] if name else []
         return reach
 
