@@ -11,6 +11,7 @@ and gets something published is taken to write all of it (the safe default).
 from __future__ import annotations
 
 import builtins
+import decimal
 import enum
 import functools
 import itertools
@@ -74,7 +75,7 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.containers import ContainerTable
+from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published
@@ -421,7 +422,7 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    values = (owner, *args, *kwargs.values())
+    values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner))
     kept = kept_state.touching(inner, owner)
     return _call_announced(values, name, function, args, kwargs, kept)
 
@@ -493,6 +494,14 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
             slots.hand_out(value, f"{label}[...]")
 
 
+def _make_context(*args: Any, **kwargs: Any) -> Any:
+    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+    table = published.get(id(decimal.DefaultContext))
+    if table is not None:
+        say(whole_read(table))
+    return _call_unknown(decimal.Context, *args, **kwargs)
+
+
 # What goes through its arguments one by one, and may call C functions
 
 
@@ -531,6 +540,7 @@ def _lazy(function: Any) -> Function:
 
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
+CLASSES[decimal.Context] = _make_context
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 FUNCTIONS[itertools.tee] = _lazy(itertools.tee)

@@ -22,6 +22,7 @@ from treadle.core.events import Codes
 from treadle.python.accesses import library_state
 from treadle.python.accesses.uninstrumented import module_of
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.published import published
 
 _ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _CHANGING = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"})
@@ -46,6 +47,13 @@ def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
     changes = _changes_global(function.__code__, module_of(function), _is_kept(owner))
     tell = library_state.changing if changes else library_state.looking
     return functools.partial(tell, f"the state of {package}")
+
+
+def named_by(function: types.FunctionType) -> list[Any]:
+    """Return what a module keeps, a function has hold of by its name, and threads share."""
+    namespace = function.__globals__
+    named = [namespace[name] for name in function.__code__.co_names if name in namespace]
+    return [value for value in named if id(value) in published and _is_state(value)]
 
 
 def _is_kept(owner: Any) -> bool:
