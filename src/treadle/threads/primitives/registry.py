@@ -63,5 +63,5 @@ def patches() -> list[Patches]:
     if "tempfile" in sys.modules:
         from treadle.threads.primitives.outside import temporary_names
 
-        found.append(temporary_names.PATCHES)
+        found.append(temporary_names.patches())
     return found

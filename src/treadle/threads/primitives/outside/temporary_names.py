@@ -6,6 +6,7 @@ is part of a name, since tests may be explored in several processes at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import tempfile
@@ -29,4 +30,11 @@ def _next(self: Any) -> str:
     return "".join(random.Random(f"{os.getpid()} {me.name} {number}").choices(_LETTERS, k=8))
 
 
-PATCHES: Patches = Patches(attributes=[(_Names, "__next__", _next)])
+def patches() -> Patches:
+    """Return what is replaced, after it was tried out where files can be made.
+
+    `tempfile` does that once for the whole process: the first execution would do it only.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        tempfile.gettempdir()
+    return Patches(attributes=[(_Names, "__next__", _next)])
