@@ -220,6 +220,8 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
 
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
+    if kind is weakref.finalize:
+        _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
@@ -231,7 +233,8 @@ def _of_class(kind: Any) -> Any:
         else:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
-    if "<locals>" not in kind.__qualname__ and not why_outside(kind.__module__):
+    is_looked_at = why_outside(kind.__module__) or kind is weakref.finalize
+    if "<locals>" not in kind.__qualname__ and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
 
@@ -306,13 +309,14 @@ def _of_cache(function: Any) -> Any:
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
-def _of_weak(name: str, function: Any) -> Any:
+def _of_weak(name: str, function: Any, *, has_threads: bool = False) -> Any:
     """What is weakly referred to, and shared, lives as long as the execution: say so."""
     notes.remark(
         "weak references",
         name,
         "what is shared does not die while threads run, so weak references to it do not either "
         "({}): what happens when they do is not explored",
+        has_threads=has_threads,
     )
     return function
 
