@@ -16,6 +16,11 @@ from together import together
 import treadle
 
 LIBRARY = """
+import logging
+import re
+
+_log = logging.getLogger("others")
+_WORD = re.compile("a")
 _values = {}
 _limit = 0
 _UNITS = {"m": 1}
@@ -60,6 +65,11 @@ class Registry:
         return cls.names[0]
 
 registry = Registry()
+
+class Parser:
+    def feed(self, text):
+        _log.debug(text)
+        self.found = _WORD.match(text)
 """
 
 
@@ -137,6 +147,14 @@ def test_a_list_of_a_class_of_a_library(library: Any) -> None:
 def test_tables_that_nobody_changes_are_no_steps(library: Any) -> None:
     def test() -> None:
         together(*[lambda: library.unit("m")] * 2)
+
+    result = treadle.explore(test)
+    assert (result.ok, result.executions, result.notes) == (True, 1, [])
+
+
+def test_loggers_and_patterns_are_no_state(library: Any) -> None:
+    def test() -> None:
+        together(*[lambda: library.Parser().feed("a")] * 2)
 
     result = treadle.explore(test)
     assert (result.ok, result.executions, result.notes) == (True, 1, [])

@@ -20,7 +20,12 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.python.accesses import library_state
-from treadle.python.accesses.uninstrumented import module_of
+from treadle.python.accesses.uninstrumented import (
+    is_immutable,
+    is_reader,
+    is_silent,
+    module_of,
+)
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.published import published
 
@@ -92,4 +97,7 @@ def _called(code: types.CodeType, namespace: Any) -> Iterator[types.CodeType]:
 
 def _is_state(value: Any) -> bool:
     """Tell whether something that a module has under a name may be changed."""
-    return type(value) not in ATOMS and not isinstance(value, _CONSTANT)
+    kind = type(value)
+    if kind in ATOMS or issubclass(kind, _CONSTANT) or is_immutable(kind):
+        return False
+    return not (is_silent(kind.__module__) or is_reader(kind.__module__))
