@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from together import together
 
 import treadle
 from differential import reached
@@ -178,3 +179,13 @@ def test_what_code_says_is_the_same() -> None:
         assert items == [1, 1, 2, 3]
 
     assert treadle.explore(test, granularity="free-threaded").ok
+
+
+def test_the_verdict_says_what_the_granularity_leaves_out() -> None:
+    def test() -> None:
+        items = [1]
+        together(lambda: items.insert(0, 0), lambda: 1 in items)
+
+    (note,) = treadle.explore(test, granularity="free-threaded").notes
+    assert note.startswith('with granularity="free-threaded", `insert`, `pop(i)`')
+    assert treadle.explore(test).notes == []

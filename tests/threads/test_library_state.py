@@ -518,6 +518,16 @@ def test_weak_references_that_do_not_die_are_noted() -> None:
     assert any("weak references to it do not either (weakref." in note for note in notes)
 
 
+def test_finalizers_that_do_not_run_are_noted() -> None:
+    def test() -> None:
+        nodes, ended = [Node()], []
+        weakref.finalize(nodes[0], ended.append, 1)
+        together(nodes.clear, lambda: None)
+
+    notes = treadle.explore(test).notes
+    assert any("weak references to it do not either (weakref.finalize()" in note for note in notes)
+
+
 def stamps() -> None:
     seen: dict[str, float] = {}
 

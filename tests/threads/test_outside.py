@@ -642,3 +642,15 @@ def test_what_reads_source_code_is_no_step() -> None:
 
     result = treadle.explore(test)
     assert (result.ok, result.executions, result.escapes) == (True, 1, [])
+
+
+def test_the_directory_for_temporary_files_is_looked_for_before_the_first_execution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def test() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            together(*[(Path(folder) / name).touch for name in "ab"])
+
+    assert treadle.explore(test).ok

@@ -37,6 +37,10 @@ from treadle.threads.run import ThreadRun
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
+_LEFT_OUT = (
+    'with granularity="free-threaded", `insert`, `pop(i)`, `del items[i]` and `items *= n` of a '
+    "list, and what reads a whole bytearray, are one step: such builds may show states inside"
+)
 
 
 class ThreadProgram(Program):
@@ -188,7 +192,8 @@ class ThreadProgram(Program):
             f"add its package to `instrument` to look inside"
             for name, where in notes.unobserved
         ]
-        found += notes.remarks.values()
+        found += notes.remarks.values() if self.branches else []
+        found += [_LEFT_OUT] if self.branches and self._item_by_item else []
         return found
 
     def escapes(self) -> list[str]:

@@ -11,6 +11,7 @@ and gets something published is taken to write all of it (the safe default).
 from __future__ import annotations
 
 import builtins
+import decimal
 import enum
 import functools
 import itertools
@@ -25,11 +26,13 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
+from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
     class_making,
     generators,
     iterate,
+    kept_state,
     known_functions,
     lru_caches,
     stand_ins,
@@ -72,7 +75,7 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
-from treadle.python.sharing.containers import ContainerTable
+from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published
@@ -219,6 +222,8 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
 
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
+    if kind is weakref.finalize:
+        _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
@@ -230,7 +235,8 @@ def _of_class(kind: Any) -> Any:
         else:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
-    if "<locals>" not in kind.__qualname__ and not why_outside(kind.__module__):
+    is_looked_at = why_outside(kind.__module__) or kind is weakref.finalize
+    if "<locals>" not in kind.__qualname__ and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
 
@@ -305,13 +311,14 @@ def _of_cache(function: Any) -> Any:
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
-def _of_weak(name: str, function: Any) -> Any:
+def _of_weak(name: str, function: Any, *, has_threads: bool = False) -> Any:
     """What is weakly referred to, and shared, lives as long as the execution: say so."""
     notes.remark(
         "weak references",
         name,
         "what is shared does not die while threads run, so weak references to it do not either "
         "({}): what happens when they do is not explored",
+        has_threads=has_threads,
     )
     return function
 
@@ -423,7 +430,9 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    return _call_announced((owner, *args, *kwargs.values()), name, function, args, kwargs)
+    values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner))
+    kept = kept_state.touching(inner, owner)
+    return _call_announced(values, name, function, args, kwargs, kept)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -447,18 +456,25 @@ def _call_announced(
     function: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    kept: Callable[[], Codes] = tuple,
 ) -> Any:
-    """Call a function that may change everything of some values, if some are published."""
+    """Call a function that may change everything of some values, if some are published.
+
+    `kept` tells what it touches besides them.
+    """
     mutable = [value for value in values if _is_mutable(value)]
-    if not mutable:
+    if not mutable and not kept():
         return _at_home(function(*args, **kwargs))
-    _hand_out_all(values, published[id(mutable[0])].label)
+    if mutable:
+        _hand_out_all(values, published[id(mutable[0])].label)
     if not name:
         meet_extension(function)
 
     def find() -> Reach:
         reach = Reach(published)
-        reach.write(mutable, values)
+        reach.touch(kept())
+        if mutable:
+            reach.write(mutable, values)
         reach.notes += [name] if name else []
         return reach
 
@@ -484,6 +500,14 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
     for value in values:
         if type(value) not in ATOMS:
             slots.hand_out(value, f"{label}[...]")
+
+
+def _make_context(*args: Any, **kwargs: Any) -> Any:
+    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+    table = published.get(id(decimal.DefaultContext))
+    if table is not None:
+        say(whole_read(table))
+    return _call_unknown(decimal.Context, *args, **kwargs)
 
 
 # What goes through its arguments one by one, and may call C functions
@@ -524,6 +548,7 @@ def _lazy(function: Any) -> Function:
 
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
+CLASSES[decimal.Context] = _make_context
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 FUNCTIONS[itertools.tee] = _lazy(itertools.tee)

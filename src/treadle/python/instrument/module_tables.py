@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
@@ -9,16 +10,20 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import calls
+from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
-from treadle.python.sharing.tables import CellTable, ClassTable, Table
+from treadle.python.sharing.tables import CellTable, ClassTable, ObjectTable, Table
 from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
 
 GLOBAL = "global "
 _HELD = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
 """Classes of what libraries keep in modules and code under test may change."""
+_VALUES = (int, float, str, bytes, tuple, frozenset, enum.Enum, BaseException)
+_ANNOUNCED = frozenset({"builtins", "sys", "os", "io", "random", "time", "weakref", "treadle"})
+"""Modules whose objects announce themselves, or are stood for."""
 
 _variables: dict[tuple[str, str], Variable] = {}
 
@@ -106,6 +111,21 @@ def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) 
         enter_class(shared, value)
     elif kind in _HELD:
         shared.enter_container(value, key, f"{key[1]}.{name}")
+    elif id(value) not in shared.published and _is_state(kind, key[1]):
+        table = shared.new_table(ObjectTable, key, value, f"{key[1]}.{name}")
+        shared.enter_for_good(value, table)
+
+
+def _is_state(kind: type, module: str) -> bool:
+    """Tell whether an instance that a module keeps is state of that library, no value or tool."""
+    return (
+        kind.__module__.partition(".")[0] == module.partition(".")[0]
+        and not issubclass(kind, _VALUES)
+        and not is_immutable(kind)
+        and not is_silent(module)
+        and not is_reader(module)
+        and module not in _ANNOUNCED
+    )
 
 
 def enter_class(shared: Shared, kind: Any) -> None:

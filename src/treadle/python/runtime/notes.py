@@ -33,9 +33,13 @@ def note(function: str) -> None:
         unobserved.append(Unobserved(function, where))
 
 
-def remark(subject: str, name: str, sentence: str) -> None:
-    """Remember something that is not seen, once; `{}` in the sentence is what does it, where."""
-    if subject not in remarks and slots.announce is not slots.nothing:
+def remark(subject: str, name: str, sentence: str, *, has_threads: bool = False) -> None:
+    """Remember something that is not seen, once; `{}` in the sentence is what does it, where.
+
+    Nothing is said before the test has threads, unless the caller says that it has.
+    """
+    has_threads = has_threads or slots.announce is not slots.nothing
+    if subject not in remarks and has_threads:
         found = called_by_user(name)
         if found is not None:
             called, frame = found

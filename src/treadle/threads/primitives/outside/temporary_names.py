@@ -31,7 +31,10 @@ def _next(self: Any) -> str:
 
 
 def patches() -> Patches:
-    """Return what is replaced; whoever asks first where files go tries that out, and not a test."""
+    """Return what is replaced, after it was tried out where files can be made.
+
+    `tempfile` does that once for the whole process: the first execution would do it only.
+    """
     with contextlib.suppress(FileNotFoundError):
         tempfile.gettempdir()
     return Patches(attributes=[(_Names, "__next__", _next)])

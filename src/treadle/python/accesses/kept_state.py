@@ -1,0 +1,103 @@
+"""What a library that is not instrumented keeps in its modules: one location for each package.
+
+`library.configure(3)` gets nothing of the test's, and yet `library.limit()` of another thread sees
+it. So the code of a function is looked at before it is called: if it assigns global names, or
+changes things and has hold of something that a module or class keeps, then it may change what its
+package keeps; if not, it may look at it. Functions of its module that it calls are looked at, too.
+
+The standard library is left out. Most of what it keeps are caches, and what can be told apart by
+others is in tables (`library_state`, `outside_modules`).
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.python.accesses import library_state
+from treadle.python.accesses.uninstrumented import (
+    is_immutable,
+    is_reader,
+    is_silent,
+    module_of,
+)
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.published import published
+
+_ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_CHANGING = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"})
+_CHANGING_METHODS = frozenset(
+    name
+    for kind in (list, dict, set)
+    for name in vars(kind)
+    if not name.startswith("_") and name not in ("copy", "count", "index", "get", "keys", "values")
+) - {"items", "union", "difference", "intersection", "issubset", "issuperset", "isdisjoint",
+     "symmetric_difference", "fromkeys"}  # fmt: skip
+_CONSTANT = (
+    type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, tuple, frozenset,
+)  # fmt: skip
+"""What is no state if a module has it under a name."""
+
+
+def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
+    """Return what tells the accesses of a call to what the library of a function keeps."""
+    package = (module_of(function) or "").partition(".")[0]
+    if not package or package in sys.stdlib_module_names or not library_state.has_threads():
+        return tuple
+    changes = _changes_global(function.__code__, module_of(function), _is_kept(owner))
+    tell = library_state.changing if changes else library_state.looking
+    return functools.partial(tell, f"the state of {package}")
+
+
+def named_by(function: types.FunctionType) -> list[Any]:
+    """Return what a module keeps, a function has hold of by its name, and threads share."""
+    namespace = function.__globals__
+    named = [namespace[name] for name in function.__code__.co_names if name in namespace]
+    return [value for value in named if id(value) in published and _is_state(value)]
+
+
+def _is_kept(owner: Any) -> bool:
+    """Tell whether an object is a class, or one that the module of its class has under a name."""
+    if isinstance(owner, type):
+        return True
+    module = sys.modules.get(type(owner).__module__)
+    return owner is not None and any(value is owner for value in vars(module or object).values())
+
+
+@functools.lru_cache(maxsize=4096)
+def _changes_global(code: types.CodeType, module: str | None, holds: bool) -> bool:
+    """Tell whether code may change what its package keeps; `holds` if it is given some of it."""
+    namespace = vars(sys.modules.get(module or "", object))
+    codes = list(_called(code, namespace))
+    done = {instruction.opname for each in codes for instruction in dis.get_instructions(each)}
+    if done & _ASSIGNING:
+        return True
+    names = {name for each in codes for name in each.co_names}
+    holds = holds or any(_is_state(namespace[name]) for name in names & namespace.keys())
+    return holds and bool(done & _CHANGING or names & _CHANGING_METHODS)
+
+
+def _called(code: types.CodeType, namespace: Any) -> Iterator[types.CodeType]:
+    """Yield code, what is nested in it, and functions of its module that it names."""
+    todo, seen = [code], {code}
+    while todo:
+        each = todo.pop()
+        yield each
+        named = (namespace.get(name) for name in each.co_names)
+        found = [one.__code__ for one in named if isinstance(one, types.FunctionType)]
+        found += [const for const in each.co_consts if isinstance(const, types.CodeType)]
+        todo += [one for one in dict.fromkeys(found) if one not in seen]
+        seen.update(found)
+
+
+def _is_state(value: Any) -> bool:
+    """Tell whether something that a module has under a name may be changed."""
+    kind = type(value)
+    if kind in ATOMS or issubclass(kind, _CONSTANT) or is_immutable(kind):
+        return False
+    return not (is_silent(kind.__module__) or is_reader(kind.__module__))
