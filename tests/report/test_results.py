@@ -151,6 +151,7 @@ def test_a_failure_as_json():
                 "kind": "lock",
             },
         ],
+        "remarks": [],
         "trace": [
             {
                 "process": "left",
