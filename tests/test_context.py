@@ -322,7 +322,7 @@ def _second_comes_with_a_child(*, argument: bool) -> Program:
     return program
 
 
-@pytest.mark.parametrize("algorithm", [*coarser(), "constrained", "optimal-constrained"])
+@pytest.mark.parametrize("algorithm", coarser())
 def test_a_child_that_only_one_order_creates_is_not_missed(algorithm: str) -> None:
     seen: set[int] = set()
     program = _second_comes_with_a_child(argument=True)
