@@ -1,7 +1,9 @@
 """Which tests run under one Python only, because what they check does not depend on it.
 
 Under other Pythons runs what does: rewriting, accesses, primitives beside CPython's own, what
-starts and ends threads. These are marked `one_python` (`-m "not one_python"`).
+starts and ends threads; of actors what tasks in greenlets do, where failures are, and what is made
+from syntax trees or of them; of networks, controllers. The Makefile names these files. What one
+Python is enough for is marked `one_python` (`-m "not one_python"`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ ONE_IS_ENOUGH = {
     "::test_random_schedules": "CPython's own tests run there on the natural schedule",
     "against_brute_force": "the core's algorithms, on primitives",
     "::test_random_programs": "the same; random programs of accesses stay, fewer",
+    "::test_all_algorithms_": "the core's algorithms; one of them meets real threads everywhere",
+    "::test_equal_keys_are_one_location": "which keys are equal is no matter of the interpreter",
 }
 """What the name of a test has in it, and why."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from algorithms import covering
 from differential import compare
 from differential_programs import KINDS, Program, drawn, statements
 
-SAMPLE = list(drawn(40, seed=13))
+SAMPLE = list(drawn(2 * int(os.environ.get("TREADLE_EXAMPLES", "20")), seed=13))
 WITH_ALL = list(drawn(6, seed=14))
 
 
