@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import pickle
+import queue
 import shutil
 import stat
 import tempfile
@@ -654,3 +655,19 @@ def test_the_directory_for_temporary_files_is_looked_for_before_the_first_execut
             together(*[(Path(folder) / name).touch for name in "ab"])
 
     assert treadle.explore(test).ok
+
+
+def test_it_is_seen_that_a_temporary_file_goes() -> None:
+    seen: set[bool] = set()
+
+    def test() -> None:
+        names: queue.Queue[str] = queue.Queue()
+
+        def work() -> None:
+            with tempfile.NamedTemporaryFile() as file:
+                names.put(file.name)
+
+        together(work, lambda: seen.add(Path(names.get()).exists()))
+
+    assert treadle.explore(test).complete
+    assert seen == {False, True}
