@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from dataclasses import dataclass
 from types import FunctionType
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -15,8 +16,26 @@ _Key = tuple[str, int]
 """A qualified name, and the first line (of the decorators, if there are any)."""
 
 _remembered: dict[str, ast.Module] = {}
-_indices: dict[str, tuple[object, dict[_Key, Definition]]] = {}
-"""Per file: what the index was made from, and the index."""
+_indices: dict[str, _Index] = {}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where an expression begins and ends: lines, and bytes in them, as instructions have them."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Index:
+    """What is in a file."""
+
+    source: object
+    """What it was made from."""
+    definitions: dict[_Key, Definition]
+    tests: tuple[Span, ...]
+    """Those of `while` loops."""
 
 
 def remember(file: str, tree: ast.Module) -> None:
@@ -27,10 +46,16 @@ def remember(file: str, tree: ast.Module) -> None:
 def definition_of(function: FunctionType) -> Definition | None:
     """Return where a function is defined; None if there is no source of it, or a newer one."""
     code = function.__code__
-    definition = _index(code.co_filename).get((code.co_qualname, code.co_firstlineno))
+    index = _index(code.co_filename)
+    definition = index.definitions.get((code.co_qualname, code.co_firstlineno))
     if definition is None or _parameters(definition) != code.co_varnames[: _count(function)]:
         return None
     return definition
+
+
+def tests_of_loops(file: str) -> tuple[Span, ...]:
+    """Return where the tests of a file's `while` loops are; nothing if there is no source of it."""
+    return _index(file).tests
 
 
 def _count(function: FunctionType) -> int:
@@ -46,13 +71,20 @@ def _parameters(definition: Definition) -> tuple[str, ...]:
     return tuple(one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *stars))
 
 
-def _index(file: str) -> dict[_Key, Definition]:
+def _index(file: str) -> _Index:
     source: object = _remembered.get(file) or "".join(linecache.getlines(file))
     known = _indices.get(file)
-    if known is None or known[0] != source:
+    if known is None or known.source != source:
         tree = source if isinstance(source, ast.Module) else _parsed(str(source))
-        known = _indices[file] = (source, dict(_definitions(tree, "")))
-    return known[1]
+        loops = (node for node in ast.walk(tree) if isinstance(node, ast.While))
+        spans = tuple(_span(node.test) for node in loops)
+        known = _indices[file] = _Index(source, dict(_definitions(tree, "")), spans)
+    return known
+
+
+def _span(node: ast.expr) -> Span:
+    end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return Span((node.lineno, node.col_offset), end)
 
 
 def _parsed(source: str) -> ast.Module:

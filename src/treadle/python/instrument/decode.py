@@ -14,8 +14,8 @@ from typing import Any
 from bytecode import Bytecode, Instr
 from bytecode.instr import CellVar
 
-from treadle.python.instrument.loops import test_again_at_the_end
 from treadle.python.instrument.opcodes import COMMON_CONSTANTS, TESTS_LOOPS_ONCE
+from treadle.python.instrument.while_loops import test_again_at_the_end
 
 
 def decoded(code: CodeType) -> Bytecode:
@@ -23,7 +23,7 @@ def decoded(code: CodeType) -> Bytecode:
     found: Any = Bytecode.from_code(code)
     found[:] = list(_written_out(found))
     if TESTS_LOOPS_ONCE:
-        found[:] = test_again_at_the_end(found)
+        found[:] = test_again_at_the_end(found, code.co_filename)
     result: Bytecode = found
     return result
 

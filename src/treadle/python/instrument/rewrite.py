@@ -59,7 +59,7 @@ from treadle.python.instrument.instructions import (
     SCALARS,
     UNARY,
 )
-from treadle.python.instrument.loops import for_labels
+from treadle.python.instrument.loops import BACK, ends_of_rounds
 from treadle.python.instrument.names import NAMING, before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
@@ -100,7 +100,7 @@ class _Rewriter:
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
         self._origins = Origins(imported, scope.specials)
         self._out: list[Item] = []
-        self._for_loops = for_labels(self._source)
+        self._ends_of_rounds = ends_of_rounds(self._source)
         self._seen_labels: set[int] = set()
         self._direct = direct_calls(self._source, self._scope)
         self._has_keywords = False
@@ -333,17 +333,17 @@ class _Rewriter:
         return False
 
     def _conditional_jump(self, i: Any) -> bool:
-        self._truth(i)
+        condition = i.name.partition("IF_")[2]
+        if not condition.endswith("NONE"):
+            self._truth(i)
         if id(i.arg) not in self._seen_labels:
             return False
         # What is called before a loop's next iteration is called only if there is one.
         leave = Label()
-        condition = i.name.partition("IF_")[2]
         name = i.name.replace("BACKWARD", "FORWARD").replace(condition, OPPOSITE[condition])
         self._plain(Instr(name, leave, location=i.location))
-        back = Instr("JUMP_BACKWARD", i.arg, location=i.location)
-        self._jump(back)
-        self._plain(back)
+        self._jump(i)
+        self._plain(Instr("JUMP_BACKWARD", i.arg, location=i.location))
         self._out.append(leave)
         self._origins.forget()
         return True
@@ -528,13 +528,14 @@ class _Rewriter:
         return True
 
     def _jump(self, i: Any) -> bool:
-        if id(i.arg) in self._seen_labels:
-            if id(i.arg) not in self._for_loops:
-                line = i.location.lineno if i.location else 0
-                site = (self._code.co_filename, self._code.co_qualname, line, len(self._out))
-                self._emit(hook(i.location, hooks.loop, consts=[site]))
-            if self._scope.gil:
-                self._emit(hook(i.location, hooks.point))
+        ends_round = id(i) in self._ends_of_rounds
+        if ends_round:
+            line = i.location.lineno if i.location else 0
+            site = (self._code.co_filename, self._code.co_qualname, line, len(self._out))
+            self._emit(hook(i.location, hooks.loop, consts=[site]))
+        can_be_interrupted = id(i.arg) in self._seen_labels and "NO_INTERRUPT" not in i.name
+        if self._scope.gil and (ends_round or can_be_interrupted):
+            self._emit(hook(i.location, hooks.point))
         return False
 
     def _effect(self, i: Any) -> None:
@@ -589,7 +590,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "MATCH_KEYS": _Rewriter._match_keys,
     "MATCH_CLASS": _Rewriter._match_class,
     "RESUME": _Rewriter._resume,
-    "JUMP_BACKWARD": _Rewriter._jump,
+    **dict.fromkeys(BACK, _Rewriter._jump),
     "JUMP_IF_TRUE_OR_POP": _Rewriter._truth,
     "JUMP_IF_FALSE_OR_POP": _Rewriter._truth,
     **dict.fromkeys(CONDITIONAL_JUMPS, _Rewriter._conditional_jump),
