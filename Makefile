@@ -11,7 +11,7 @@ SITE_TOOLS := $(VENV)/.site-tools
 CORE := core explore findings model
 THREADS := tests/threads tests/cpython tests/test_thread_examples.py
 APART := tests/plugin $(THREADS)
-ELSEWHERE := tests/plugin/test_fixtures.py tests/test_other_systems.py tests/test_papers.py \
+ELSEWHERE := tests/plugin tests/test_other_systems.py tests/test_papers.py \
 	tests/test_litmus.py $(THREADS) tests/analyses \
 	$(addprefix tests/actors/test_,semantics.py findings.py abs_translation.py) \
 	$(addprefix tests/networks/test_,controllers.py os_ken.py)

@@ -64,7 +64,7 @@ for prefix in ${TREADLE_PYTHONS:-}; do
         cp -r .venv/lib/python*/site-packages/treadle-*.dist-info "$prefix/site/" # its entry points
         touch "$prefix/.treadle"
     fi
-    export PYTHONPATH="$PWD/src" TREADLE_PYTHON="$prefix/python"
+    export PYTHONPATH="$PWD/src:$PWD/tests/unpacked" TREADLE_PYTHON="$prefix/python"
     check "$("$prefix/python" --version) in $prefix" "$prefix/python"
     unset PYTHONPATH TREADLE_PYTHON
 done

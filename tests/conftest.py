@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,6 @@ sys.path.insert(0, str(Path(__file__).parent))  # `brute` and `random_programs`,
 from one_python import one_is_enough
 from surroundings import forget_surroundings
 
-# A Python that was unpacked beside the system does not know what it can be started by.
-sys.executable = os.environ.get("TREADLE_PYTHON", sys.executable)
 forget_surroundings()
 
 pytest_plugins = ["pytester"]

@@ -81,6 +81,8 @@ def test_what_each_stage_took(tmp_path: Path) -> None:
         ("tests/threads/test_properties.py::test_every_algorithm_finds_what_brute_force", False),
         ("tests/threads/test_sync.py::test_random_plans_against_the_source[barrier]", False),
         ("tests/cpython/test_lock_tests.py::test_natural_schedule[LockTests.test_with]", False),
+        ("tests/plugin/test_together.py::test_with_coverage[sysmon]", False),
+        ("tests/plugin/test_together.py::test_no_live_line_if_quiet", True),
     ],
 )
 def test_what_one_python_is_enough_for(name: str, expected: bool) -> None:

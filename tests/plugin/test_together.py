@@ -231,7 +231,10 @@ def test_with_coverage(
     assert "concurrency" not in result.stdout.str()
 
 
-def test_coverage_that_does_not_know_greenlets_is_noted(run_apart: Run) -> None:
+def test_coverage_that_does_not_know_greenlets_is_noted(
+    run_apart: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COVERAGE_CORE", "ctrace")  # from Python 3.14 on it is no longer the default
     result = run_apart(TESTS, "--cov=test_it", "-k", "fine or large")
     text = " ".join(result.outlines)
     assert text.count('note: add concurrency = ["thread", "greenlet"] to [tool.coverage.run]') == 1
