@@ -1,10 +1,10 @@
 """Which tests run under one Python only, because what they check does not depend on it.
 
 Under other Pythons runs what does: rewriting, accesses, primitives beside CPython's own, what
-starts and ends threads; the plugin, which meets frames, tracebacks, debuggers, coverage, workers and
-whatever pytest is there; of actors what tasks in greenlets do, where failures are, and what is made
-from syntax trees or of them; of networks, controllers. The Makefile names these files. What one
-Python is enough for is marked `one_python` (`-m "not one_python"`).
+starts and ends threads; the plugin, which meets frames, tracebacks, debuggers, coverage, workers
+and whatever pytest is there; of actors what tasks in greenlets do, where failures are, and what is
+made from syntax trees or of them; of networks, controllers. The Makefile names these files. What
+one Python is enough for is marked `one_python` (`-m "not one_python"`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bytecode import Instr, Label, TryBegin, TryEnd
+from bytecode import Instr, Label
+from bytecode.instr import TryBegin, TryEnd
 
 BACK = ("JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 HANDLER = "PUSH_EXC_INFO"

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bytecode import Instr, Label, TryBegin, TryEnd
+from bytecode import Instr, Label
+from bytecode.instr import TryBegin, TryEnd
 
 from treadle.analyses.sources import Span, tests_of_loops
 from treadle.python.instrument.loops import BACK, HANDLER, NEVER_GO_ON, ends_of_rounds
@@ -85,10 +86,10 @@ class _Code:
         if not test:
             return
         copy, ways_out = Label(), self._ways_out(test)
-        instead = {at: [self._made(self.items[at].name, copy, self.items[at])] for at in back}
-        instead |= {
-            at: [self._made("JUMP_FORWARD", copy, self.items[at])] for at in back if at < last
-        }
+        instead: dict[int, list[Any]] = {}
+        for at in back:
+            name = "JUMP_FORWARD" if at < last else self.items[at].name
+            instead[at] = [self._made(name, copy, self.items[at])]
         instead[last] = [copy, *self._copied(test, last, ways_out)]
         self.items = [
             one
