@@ -57,11 +57,20 @@ def _named(nodes: list[ast.stmt], owner: str) -> Iterator[tuple[str, ast.stmt]]:
             yield from _named([*node.body, *node.orelse], owner)
 
 
+def looked_at() -> dict[str, set[str]]:
+    """Return module -> what of it is replaced, or known to touch its arguments."""
+    found = {module: set(names.split()) for module, names in LOOKED_AT.items()}
+    for module, name in LIBRARY:
+        if module.partition(".")[0] in sys.stdlib_module_names:
+            found.setdefault(module, set()).add(name.partition(".<locals>")[0])
+    return found
+
+
 def digests() -> dict[str, str]:
     found = {}
-    for module, names in LOOKED_AT.items():
+    for module, names in looked_at().items():
         defined = definitions(module)
-        for name in names.split():
+        for name in sorted(names):
             if name in defined:
                 code = defined[name].encode()
                 found[f"{module}.{name}"] = hashlib.blake2b(code, digest_size=6).hexdigest()
@@ -101,12 +110,32 @@ def test_all_that_is_patched_was_looked_at() -> None:
         f"{owner.__module__}.{owner.__qualname__}.{name}"
         for patches in PATCHES
         for owner, name, _ in patches.attributes
-        if isinstance(owner, type)
-        and isinstance(vars(owner).get(name), FunctionType)
-        and owner.__module__ in LOOKED_AT
+        if isinstance(owner, type) and isinstance(vars(owner).get(name), FunctionType)
+    } | {
+        f"{original.__module__}.{original.__qualname__}"
+        for patches in PATCHES
+        for original, *_ in patches.references
+        if isinstance(original, FunctionType)
     }
-    listed = {f"{module}.{name}" for module, names in LOOKED_AT.items() for name in names.split()}
+    listed = {f"{module}.{name}" for module, names in looked_at().items() for name in names}
     assert {name for name in patched if name.rpartition(".")[0] not in listed} - listed == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "collections.Counter.update",
+        "copy.deepcopy",
+        "functools.singledispatch",
+        "logging.Logger.addHandler",
+        "os._Environ.__setitem__",
+        "unittest.mock.CallableMixin._increment_mock_call",
+    ],
+)
+def test_a_change_of_what_is_known_of_libraries_is_named(name: str) -> None:
+    now = digests()
+    now[name] = "other"
+    assert list(changed(now)) == [f"{name} changed"]
 
 
 def test_functions_of_libraries_say_of_themselves_what_they_are_found_by() -> None:

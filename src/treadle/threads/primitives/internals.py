@@ -64,8 +64,21 @@ LOOKED_AT: dict[str, str] = {
     "_weakrefset": "WeakSet",
     "random": "Random.seed Random._randbelow_with_getrandbits",
     "dataclasses": "_process_class",
+    "importlib": "import_module",
+    "os": """
+        _Environ.__getitem__ _Environ.__setitem__ _Environ.__delitem__ _Environ.__iter__
+        _Environ.__len__
+    """,
+    "unittest.mock": """
+        CallableMixin._increment_mock_call NonCallableMock._get_child_mock _patch.__enter__
+        _patch.__exit__
+    """,
 }
-"""Modules, and what of them was read for the models in this package."""
+"""Modules, and what of them was read for the models in this package.
+
+Functions that are known to touch their arguments (`accesses.known_functions.LIBRARY`) are looked at
+as well.
+"""
 
 
 def initializer_of(executor: Any) -> tuple[Any, Any]:
