@@ -83,7 +83,6 @@ ACTORS = """
     print(treadle.explore(main).executions)
 """
 NETWORK = """
-    import treadle
     import treadle.networks as sdn
 
     net = sdn.Network()
@@ -96,11 +95,8 @@ NETWORK = """
                 switch.install(sdn.match(dst=event.packet.dst), sdn.output(port))
             event.switch.packet_out(event)
 
-    @sdn.check(net, Paths)
-    def test(net):
-        net.send("h0", dst="h1")
-
-    print(treadle.explore(test, stop_on_failure=False).executions)
+    found = sdn.explore(net, Paths, lambda net: net.send("h0", dst="h1"), stop_on_failure=False)
+    print(found.executions)
 """
 
 
