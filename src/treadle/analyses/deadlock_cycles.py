@@ -68,6 +68,8 @@ class Analysis:
     """Why nothing is proved, by `file:line`."""
     is_cut: bool = False
     """Whether there may be more cycles than were enumerated."""
+    points_to: PointsTo | None = None
+    """What the routines do, for who goes on from here."""
 
     @property
     def is_free(self) -> bool:
@@ -90,7 +92,7 @@ def analyse(
     search = _Enumeration(graph.edges, parallel)
     cycles = list(search)
     conditions = {point: str(condition) for point, condition in graph.conditions.items()}
-    return Analysis(cycles, conditions, dict(points_to.unknown), search.is_cut)
+    return Analysis(cycles, conditions, dict(points_to.unknown), search.is_cut, points_to)
 
 
 class _Enumeration:

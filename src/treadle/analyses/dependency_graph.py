@@ -96,8 +96,10 @@ class DependencyGraph:
                 case Get(_, future):
                     yield from self._waits(task, point, future, Reason.GET)
                 case Await(_, future):
-                    yield from self._waits(task, point, future, Reason.AWAIT)
-                    yield Edge(task, group, point, task, Reason.TURN)
+                    waits = list(self._waits(task, point, future, Reason.AWAIT))
+                    yield from waits
+                    if waits:  # else it goes on at once
+                        yield Edge(task, group, point, task, Reason.TURN)
                 case Until(condition):
                     self.conditions[point] = condition
                     yield from self._writers(task, point, condition)
@@ -113,9 +115,7 @@ class DependencyGraph:
     def _points_of(self, task: Routine) -> Iterator[Point]:
         """Yield the points of a task, and of all that it calls."""
         seen = {task: None}
-        for routine in seen.copy():
-            seen.update(dict.fromkeys(self._called_by(routine)))
-        work = list(seen)
+        work = [task]
         while work:
             routine = work.pop()
             for at in sorted(at for at in self._local.atoms[routine] if at >= 0):
