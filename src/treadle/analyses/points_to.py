@@ -93,12 +93,15 @@ class PointsTo:
         """Those that run on behalf of a task of another group: initialisers and what they call."""
         self.unknown: dict[tuple[str, int], str] = {}
         """Why nothing is proved, by file and line."""
+        self._main: FunctionType | None = None
+        self._main_is_called = False
         self._work: dict[Routine, None] = {}
 
     # Where it begins
 
     def from_main(self, main: FunctionType) -> PointsTo:
         """Analyse a program; its main function may be given anything but actors."""
+        self._main = main
         routine = self._routine(AbstractObject(None), main, is_method=False)
         for name in routine.method.parameters:
             self.store.add(("parameter", routine, name), frozenset({Cell(("argument", name))}))
@@ -168,7 +171,21 @@ class PointsTo:
         self, owner: AbstractObject, function: FunctionType, *, is_method: bool
     ) -> Routine:
         """Return a certain function on behalf of an object."""
+        if function is self._main and not self._main_is_called:
+            self._main_is_called = True
+            self.store.changed("main is called")
         return self._routine(owner, function, is_method=is_method)
+
+    def is_unique(self, one: AbstractObject, asked_by: Routine) -> bool:
+        """Tell whether at most one object is meant: main made it, and not in a loop."""
+        self.store.note_reader("main is called", asked_by)
+        if one.cls is None:
+            return True
+        if self._main_is_called or len(one.sites) != 1 or one.sites[0].function is not self._main:
+            return False
+        (site,) = one.sites
+        method = self._lowering.method(site.function, is_method=False)
+        return site.position not in method.ahead_of(site.position)
 
     def sent(self, owner: AbstractObject, name: str) -> Routine | None:
         """Return the task that a message makes; None if the object does not know it."""
@@ -355,6 +372,8 @@ class _Walk(Evaluation):
                 continue
             if receiver.group == here.group:
                 found.append((callee, False))
+                if self._all.is_unique(here.group, self.routine):
+                    continue
             if call.crosses and not isinstance(call.receiver, This):
                 found.append((callee, True))
         if not found and (isinstance(call.receiver, This) or _has_data(receivers)):
