@@ -78,6 +78,7 @@ def test_guided_searches_find_all_deadlocks() -> None:
     assert outcomes.count("free") >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.minutes
 @pytest.mark.parametrize("first", range(1000, 1500, 100))
 def test_guided_searches_find_all_deadlocks_of_many(first: int) -> None:
