@@ -63,7 +63,7 @@ class Analysed:
 def at_exit(*lines: str) -> set[tuple[str, str, bool]]:
     body = "\n            ".join(lines)
     return Analysed(f"""
-        def main():
+        def main(p=0):
             c = Cell()
             {body}
     """).atoms("main")
@@ -85,9 +85,9 @@ def at_exit(*lines: str) -> set[tuple[str, str, bool]]:
         (["for _ in range(2): c.one.send().get()"],
          {("one", "finished", True), ("one", "finished", False)}),
         (["c.one.send()", "c.one.send()"], {("one", "active", True)}),
-        (["if c: f = c.one.send()", "else: f = c.other.send()", "f.get()"],
+        (["if p: f = c.one.send()", "else: f = c.other.send()", "f.get()"],
          {("one", "finished", False), ("other", "finished", False)}),
-        (["f = c.one.send()", "if c: f.get()"],
+        (["f = c.one.send()", "if p: f.get()"],
          {("one", "finished", False), ("one", "active", False)}),
         (["fs = [c.one.send()]", "fs[0].get()"], {("one", "active", False)}),
     ],
