@@ -13,6 +13,7 @@ from treadle.actors.accesses import AccessLevel, EntryLevel
 from treadle.actors.detail import DetailedRun
 from treadle.actors.fibers import Fibers
 from treadle.actors.fields import FieldLevel
+from treadle.actors.guidance import Guide
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
 from treadle.actors.options import ActorOptions
@@ -63,6 +64,8 @@ class Program(core.Program):
 
     front_end = "actors"
     counts_states = True
+    guide: Guide | None = None
+    """Cuts executions that do not lead to a deadlock cycle, if one is looked for."""
 
     def __init__(
         self, main: Callable[..., Any], /, *args: Any, **options: Unpack[ActorOptions]
@@ -134,6 +137,13 @@ class Program(core.Program):
         made = Program.__new__(Program)
         changed = {**self._options, **options}
         made._set_up(self.main, self.args, self.kwargs, changed, self.properties)
+        return made
+
+    def guided_by(self, guide: Guide) -> Program:
+        """Return the program with executions cut that cannot end in a deadlock cycle."""
+        made = self.with_options({"early_stop": True})
+        made.guide = guide
+        made.is_guided = True
         return made
 
     @property

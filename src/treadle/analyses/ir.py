@@ -248,6 +248,8 @@ class Call(Located):
     keywords: tuple[tuple[str, Expression], ...] = ()
     crosses: bool = False
     function: object = None
+    is_awaited: bool = False
+    """Whether what it returns is awaited at once: else an `async` callee runs when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +362,17 @@ class Method:
     def handled_at(self, at: int) -> tuple[int, ...]:
         """Return where an exception at a position may lead."""
         return tuple(each.target for each in self.handlers if each.first <= at < each.end)
+
+    def ahead_of(self, at: int) -> set[int]:
+        """Return the positions that may come after one: itself, if it is in a loop."""
+        ahead: set[int] = set()
+        work = [*self.successors(at), *self.handled_at(at)]
+        while work:
+            position = work.pop()
+            if position not in ahead:
+                ahead.add(position)
+                work += [*self.successors(position), *self.handled_at(position)]
+        return ahead
 
     def havocs(self) -> Iterator[Havoc]:
         """Yield what is unknown in it."""

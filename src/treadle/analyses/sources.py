@@ -11,20 +11,14 @@ import linecache
 from dataclasses import dataclass
 from types import FunctionType
 
+from treadle.analyses.ir import Span
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _Key = tuple[str, int]
 """A qualified name, and the first line (of the decorators, if there are any)."""
 
 _remembered: dict[str, ast.Module] = {}
 _indices: dict[str, _Index] = {}
-
-
-@dataclass(frozen=True)
-class Span:
-    """Where an expression begins and ends: lines, and bytes in them, as instructions have them."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,16 @@ def tests_of_loops(file: str) -> tuple[Span, ...]:
     return _index(file).tests
 
 
+def source_at(file: str, span: Span) -> str:
+    """Return what is written at a place, in one line."""
+    lines = [line.encode() for line in linecache.getlines(file)[span.line - 1 : span.end_line]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return " ".join(line.decode(errors="replace").strip() for line in lines)
+
+
 def _count(function: FunctionType) -> int:
     code = function.__code__
     stars = bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
@@ -83,8 +87,8 @@ def _index(file: str) -> _Index:
 
 
 def _span(node: ast.expr) -> Span:
-    end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-    return Span((node.lineno, node.col_offset), end)
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return Span(node.lineno, node.col_offset, end_line, end_column)
 
 
 def _parsed(source: str) -> ast.Module:

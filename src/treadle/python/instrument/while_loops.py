@@ -22,7 +22,8 @@ from typing import Any
 from bytecode import Instr, Label
 from bytecode.instr import TryBegin, TryEnd
 
-from treadle.analyses.sources import Span, tests_of_loops
+from treadle.analyses.ir import Span
+from treadle.analyses.sources import tests_of_loops
 from treadle.python.instrument.loops import BACK, HANDLER, NEVER_GO_ON, ends_of_rounds
 
 _CONTINUE = len("continue")
@@ -217,6 +218,6 @@ def _is_in(span: Span, i: Any) -> bool:
     if place is None or place.lineno is None or place.col_offset is None:
         return False
     return bool(
-        span.start <= (place.lineno, place.col_offset)
-        and (place.end_lineno, place.end_col_offset) <= span.end
+        (span.line, span.column) <= (place.lineno, place.col_offset)
+        and (place.end_lineno, place.end_col_offset) <= (span.end_line, span.end_column)
     )
