@@ -355,9 +355,7 @@ class Expressions:
             for base in owner.node.bases:
                 if Outside("threading.Thread") in self.of(base, top):
                     site = Site(Kind.THREAD, place_of(node, function), node.col_offset, False)
-                    self._to.add(
-                        target_slot(site), self._to.attribute(name, "run", is_bound=True)
-                    )
+                    self._to.add(target_slot(site), self._to.attribute(name, "run", is_bound=True))
                     return frozenset({site})
         return NOTHING
 
@@ -389,7 +387,9 @@ class Expressions:
 
 def is_known(values: Values) -> bool:
     """Tell whether something is known about a value, so that nothing has to be guessed."""
-    return any(not isinstance(one, Outside) or not one.name.startswith("builtins.") for one in values)
+    return any(
+        not isinstance(one, Outside) or not one.name.startswith("builtins.") for one in values
+    )
 
 
 def place_of(node: ast.expr | ast.stmt, function: Function) -> Place:

@@ -8,12 +8,12 @@ holds something, or needed something before, gives an edge from what he provides
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treadle.analyses.lock_order.points_to import PointsTo
 from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
 from treadle.analyses.lock_order.sources import Function, Place
-from treadle.analyses.lock_order.values import Kind, Site
+from treadle.analyses.lock_order.values import Site
 from treadle.analyses.lock_order.walk import (
     SELF,
     Calls,
@@ -32,6 +32,7 @@ _ROUNDS = 10
 """Of looking what functions leave held: as deep as helpers that take locks call each other."""
 _CONTEXTS = 100
 """Sets of locks with which a function is gone through, before they are thrown together."""
+_ARTICLES = {Aspect.NOTIFICATION: "a ", Aspect.ITEM: "an ", Aspect.END: "the "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,9 @@ class _Order:
             )  # fmt: skip
 
     def _provide(self, event: Provides, held: frozenset[Held], function: Function) -> None:
-        targets = {Resource(one.site, Aspect.LOCK) for one in held} | event.needed
-        for target in targets:
-            self._edge(event.resource, target, event.place, event.place, function, held)
+        targets = {(Resource(one.site, Aspect.LOCK), one.place) for one in held} | event.needed
+        for target, place in targets:
+            self._edge(event.resource, target, event.place, place, function, held)
 
     def _edge(
         self,
@@ -171,12 +172,9 @@ class _Order:
     ) -> None:
         gates = {one.site for one in held if one.site.is_single}
         names = (self.in_words(source), self.in_words(target))
-        self.edges.append(
-            Edge(
-                source, target, names, since, place, function.short_name,
-                frozenset(gates - {source.site, target.site}), is_same_object,
-            )  # fmt: skip
-        )
+        edge = Edge(source, target, names, since, place, function.short_name)
+        besides = frozenset(gates - {source.site, target.site})
+        self.edges.append(replace(edge, gates=besides, is_same_object=is_same_object))
 
     # Threads
 
@@ -218,9 +216,7 @@ class _Order:
         name = self._name(resource.site)
         if resource.is_lock:
             return name
-        if resource.aspect is Aspect.END and resource.site.kind is Kind.THREAD:
-            return f"the end of {name}"
-        return f"{'a' if resource.aspect is not Aspect.END else 'the'} {resource.aspect} of {name}"
+        return f"{_ARTICLES.get(resource.aspect, '')}{resource.aspect} of {name}"
 
 
 def _is_same(held: Held, site: Site, path: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""What every variable may hold: points-to by allocation site, regardless of the order of statements.
+"""What every variable may hold: points-to by allocation site, whatever the order of statements.
 
 All objects of a class are one, and all items of a container. Bodies are gone through again and
 again until no variable gets another value. Where nothing is known of an object, a method or an
@@ -271,7 +271,7 @@ class PointsTo:
                 slot = self.slot_of_name(alias.asname or name, function)
                 self.add(slot, frozenset({self._module(name)}))
             return
-        origin = _origin(node, function.module, self.sources)
+        origin = _origin(node, function.module)
         for alias in node.names:
             if alias.name == "*":
                 for slot, values in list(self.slots_of("global")):
@@ -299,13 +299,13 @@ def _last(function: Function) -> str:
     return function.name.rpartition(".")[2]
 
 
-def _origin(node: ast.ImportFrom, module: Module, sources: Sources) -> str:
+def _origin(node: ast.ImportFrom, module: Module) -> str:
     """Return the full name of the module that something is imported from."""
     if not node.level:
         return node.module or ""
     parts = module.name.split(".")
-    is_package = any(one.startswith(f"{module.name}.") for one in sources.modules)
-    kept = len(parts) - node.level + (1 if is_package and module.file.endswith("__init__.py") else 0)
+    is_package = module.file.endswith("__init__.py")
+    kept = len(parts) - node.level + int(is_package)
     return ".".join([*parts[:kept], *([node.module] if node.module else [])])
 
 

@@ -149,9 +149,7 @@ class _Finder:
         self._sources = sources
         self._module = module
 
-    def find(
-        self, node: ast.AST, prefix: str, owner: Class | None, outer: Function | None
-    ) -> None:
+    def find(self, node: ast.AST, prefix: str, owner: Class | None, outer: Function | None) -> None:
         """Take note of what is defined directly in a node, and look inside."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef):

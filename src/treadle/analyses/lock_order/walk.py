@@ -63,7 +63,8 @@ class Provides:
 
     resource: Resource
     held: frozenset[Held]
-    needed: frozenset[Resource]
+    needed: frozenset[tuple[Resource, Place]]
+    """What it took before, and where."""
     place: Place
 
 
@@ -106,7 +107,7 @@ class _Flow:
     held: frozenset[Held] | None = frozenset()
     """None where nobody gets to."""
     exits: list[frozenset[Held]] = field(default_factory=list)
-    needed: set[Resource] = field(default_factory=set)
+    needed: set[tuple[Resource, Place]] = field(default_factory=set)
     gives_back: set[Site] = field(default_factory=set)
 
 
@@ -348,7 +349,7 @@ class Walk:
             if may_wait:
                 resource = Resource(lock, Aspect.LOCK)
                 self.events.append(Waits(resource, own, held, place))
-                self._flow.needed.add(resource)
+                self._flow.needed.add((resource, place))
             held |= {Held(lock, own, place)}
         self._flow.held = held
 
@@ -377,7 +378,7 @@ class Walk:
         held = self._flow.held or frozenset()
         own = self._locks_of(resource.site)
         held = frozenset(one for one in held if one.site not in own)
-        needed = {one for one in self._flow.needed if one.site not in own}
+        needed = {one for one in self._flow.needed if one[0].site not in own}
         self.events.append(Provides(resource, held, frozenset(needed), place))
 
     def _locks_of(self, site: Site) -> list[Site]:
