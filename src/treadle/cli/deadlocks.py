@@ -112,10 +112,10 @@ def deadlocks(
 ) -> None:
     """List deadlock cycles, and find out which can happen.
 
-    TARGET is a program of actors, FILE.py::NAME, FILE.py::NAME(3) or FILE.abs. A static analysis lists the cycles of
-    waits that may happen; if there is none, the program is free of deadlocks whatever its main
-    function is given. For each cycle, executions that cannot lead to it are left out until one ends
-    in it (confirmed), or none is left (unfeasible).
+    TARGET is a program of actors, FILE.py::NAME, FILE.py::NAME(3) or FILE.abs. A static analysis
+    lists the cycles of waits that may happen; if there is none, the program is free of deadlocks
+    whatever its main function is given. For each cycle, executions that cannot lead to it are left
+    out until one ends in it (confirmed), or none is left (unfeasible).
 
     Or it is code with threads. A package, a directory or a file is only read: the cycles of its
     locks are candidates, and what was not understood is listed. A test with threads, FILE.py::NAME,

@@ -29,10 +29,9 @@ def cycle_in_words(cycle: DeadlockCycle) -> str:
 
 
 def _thread_in_words(link: Link) -> str:
-    has = _OF_THREADS[link.wait]
-    return (
-        f"{link.method} {has} {link.held} and waits for {link.awaited} at {link.file}:{link.line}"
-    )
+    place = f"{link.file}:{link.line}"
+    has = f"{_OF_THREADS[link.wait]} {link.held}"
+    return f"{link.method} {has} and waits for {link.awaited} at {place}"
 
 
 def _wait_in_words(link: Link) -> str:

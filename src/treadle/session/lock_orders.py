@@ -15,6 +15,7 @@ from treadle.analyses.lock_order import Candidate, LockOrder, lock_order_of
 from treadle.analyses.lock_order.order import Edge
 from treadle.core.deadlocks import CONFIRMED, UNFEASIBLE, DeadlockCycle, Deadlocks, Link
 from treadle.core.result import Result
+from treadle.core.words import place_in_words
 from treadle.explore.progress import Listener
 from treadle.session.session import opened
 from treadle.session.settings import Settings
@@ -88,7 +89,7 @@ def _cycle(candidate: Candidate) -> DeadlockCycle:
 def _link(edge: Edge) -> Link:
     return Link(
         method=edge.function,
-        file=edge.place.file,
+        file=place_in_words((edge.place.file, edge.place.line)).rpartition(":")[0],
         line=edge.place.line,
         wait=HOLDS if edge.source.is_lock else OWES,
         awaited=edge.names[1],

@@ -42,7 +42,11 @@ _PICKING = frozenset({"next", "min", "max", "getattr"})
 _WRAPPERS = frozenset({"functools.partial", "functools.wraps", "weakref.proxy", "typing.cast"})
 _FACTORIES = frozenset({"collections.defaultdict"})
 PLAIN: Values = frozenset({Outside("a plain value")})
-"""What is neither waited for nor calls anything."""
+"""A number, a text, or an object of a library: its parts and what its methods give are such, too.
+
+That they call something back which they were given is not seen."""
+_DEEPEST = 4
+"""How many names lead to something of a library at most: `concurrent.futures.thread.X`."""
 
 
 class Expressions:
@@ -137,19 +141,19 @@ class Expressions:
         for owner in owners:
             if isinstance(owner, Instance | ClassValue):
                 is_bound = isinstance(owner, Instance)
-                found |= self._to.attribute(owner.name, name, is_bound=is_bound)
+                is_super = isinstance(owner, Instance) and owner.is_super
+                found |= self._to.attribute(owner.name, name, is_bound=is_bound, is_super=is_super)
             elif isinstance(owner, Known):
                 found |= self._to.of_module(owner.name, name)
             elif isinstance(owner, Outside) and not owner.name.startswith("builtins."):
-                found |= {Outside(f"{owner.name}.{name}")}
+                found |= _part_of(owner, name)
         return found or (NOTHING if is_known(owners) else self._by_name(name))
 
     def _by_name(self, name: str) -> Values:
         """Return what an attribute of an unknown object may be: that of any class."""
         found: Values = NOTHING
-        for slot, values in self._to.slots_of("attribute"):
-            if slot[2] == name:
-                found |= frozenset(one for one in values if isinstance(one, Site | Instance))
+        for values in self._to.attributes_named(name):
+            found |= frozenset(one for one in values if isinstance(one, Site | Instance))
         for method in self._to.sources.methods_named(name):
             found |= {FunctionValue(method.name, is_bound=True)}
         return found
@@ -290,12 +294,12 @@ class Expressions:
             return self.items(frozenset().union(*arguments))
         if name == "builtins.super":
             return self._bases_of(function)
-        return frozenset({Outside(f"{short}()")})
+        return PLAIN
 
     def _bases_of(self, function: Function) -> Values:
         """Return what `super()` stands for in a method."""
-        heritage = self._to.lines_of_descent(function.owner)[1:]
-        return frozenset(Instance(one.name) for one in heritage) or frozenset({Outside("super()")})
+        heritage = self._to.lines_of_descent(function.owner)[1:2]
+        return frozenset(Instance(one.name, is_super=True) for one in heritage) or PLAIN
 
     def _called(self, factories: Values, node: ast.Call, function: Function) -> Values:
         """Return what factories give that are called again and again."""
@@ -383,6 +387,13 @@ class Expressions:
                             node, function)  # fmt: skip
                 found |= {future}
         return found
+
+
+def _part_of(owner: Outside, name: str) -> Values:
+    """Return an attribute of a library's module or class."""
+    if owner in PLAIN or owner.name.count(".") >= _DEEPEST:
+        return PLAIN
+    return frozenset({Outside(f"{owner.name}.{name}")})
 
 
 def is_known(values: Values) -> bool:

@@ -30,7 +30,7 @@ from treadle.analyses.lock_order.walk import (
 
 _ROUNDS = 10
 """Of looking what functions leave held: as deep as helpers that take locks call each other."""
-_CONTEXTS = 100
+_CONTEXTS = 20
 """Sets of locks with which a function is gone through, before they are thrown together."""
 _ARTICLES = {Aspect.NOTIFICATION: "a ", Aspect.ITEM: "an ", Aspect.END: "the "}
 
@@ -85,7 +85,8 @@ class _Order:
         self._to = points_to
         self._walks = walks
         self.edges: list[Edge] = []
-        self.not_understood: list[str] = []
+        self._unknown: dict[tuple[Place, str], set[str]] = {}
+        """Calls of something that nobody knows, and what is held there."""
         self._contexts: dict[str, set[frozenset[Held]]] = {}
         self._waiting: list[tuple[str, frozenset[Held]]] = []
 
@@ -116,10 +117,8 @@ class _Order:
             case Provides(resource):
                 self._provide(event, held, function)
             case Unknown(what) if held:
-                names = ", ".join(sorted({self._name(one.site) for one in held}))
-                self.not_understood.append(
-                    f"{event.place}: what `{what}(…)` runs is not known; {names} is held there"
-                )
+                names = {self._name(one.site) for one in held}
+                self._unknown.setdefault((event.place, what), set()).update(names)
 
     def _seen_from(self, callee: str, held: Iterable[Held], *, on_self: bool) -> Iterator[Held]:
         """Yield what is held as the function that is called sees it."""
@@ -175,6 +174,15 @@ class _Order:
         edge = Edge(source, target, names, since, place, function.short_name)
         besides = frozenset(gates - {source.site, target.site})
         self.edges.append(replace(edge, gates=besides, is_same_object=is_same_object))
+
+    @property
+    def not_understood(self) -> list[str]:
+        """What may hide further edges, a sentence each."""
+        return [
+            f"{place}: what `{what}(…)` runs is not known, and {' and '.join(sorted(names))} may "
+            f"be held there"
+            for (place, what), names in self._unknown.items()
+        ]
 
     # Threads
 

@@ -28,7 +28,7 @@ from treadle.analyses.lock_order.values import (
     return_slot,
 )
 
-_ROUNDS = 30
+_ROUNDS = 1000
 """More than any chain of assignments needs; the sets only grow, so it ends anyway."""
 
 
@@ -40,33 +40,67 @@ class PointsTo:
         self.names: dict[Site, str] = {}
         """What people call a site: the variable that it is kept in first."""
         self._values: dict[Slot, Values] = {}
-        self._has_changed = False
+        self._readers: dict[Slot, set[str | None]] = {}
+        """Which functions and classes have looked at a slot; None: everybody depends on it."""
+        self._reader: str | None = None
+        self._dirty: set[str | None] = {None}
+        """Who has to be gone through again, since what it looked at has got more values."""
+        self._named: dict[str, set[Slot]] = {}
+        """The attributes of all classes, by name."""
+        self._packages = frozenset(
+            ".".join(parts[:length])
+            for parts in (name.split(".") for name in sources.modules)
+            for length in range(1, len(parts) + 1)
+        )
+        """The names of modules that are analysed, and of the packages that they are in."""
+        self._settled: dict[ast.expr, Values] = {}
+        self._descent: dict[str, list[Class]] = {}
+        self._heirs_of: dict[str, list[str]] = {}
         self.expressions = Expressions(self)
 
     def solve(self) -> None:
         """Find the values of all variables."""
         for _ in range(_ROUNDS):
-            self._has_changed = False
+            dirty, self._dirty = self._dirty, set()
+            self._descent.clear()
+            self._heirs_of.clear()
+            everybody = None in dirty
             for owner in self.sources.classes.values():
-                self._define_class(owner)
+                if everybody or owner.name in dirty:
+                    self._reader = owner.name
+                    self._define_class(owner)
             for function in self.sources.functions.values():
-                self._go_through(function)
-            if not self._has_changed:
+                if everybody or function.name in dirty:
+                    self._reader = function.name
+                    self._go_through(function)
+            if not self._dirty:
                 return
+
+    def settled(self, node: ast.expr, function: Function) -> Values:
+        """Return what an expression may be, now that all variables are known."""
+        if node not in self._settled:
+            self._settled[node] = self.expressions.of(node, function)
+        return self._settled[node]
 
     # Slots
 
     def get(self, slot: Slot) -> Values:
         """Return what a slot may hold."""
+        self._readers.setdefault(slot, set()).add(self._reader)
         return self._values.get(slot, NOTHING)
 
     def add(self, slot: Slot, values: Values) -> None:
         """Let a slot hold values, too."""
-        held = self.get(slot)
+        held = self._values.get(slot, NOTHING)
         if values <= held:
             return
         self._values[slot] = held | values
-        self._has_changed = True
+        self._dirty |= self._readers.get(slot, set())
+        if slot[0] == "attribute":
+            self._named.setdefault(str(slot[2]), set()).add(slot)
+            self._dirty |= self._readers.get(("named", slot[2]), set())
+        if slot[0] == "global":
+            self._dirty |= self._readers.get(("all", slot[1]), set())
         if slot[0] in ("global", "attribute", "local"):
             for value in values:
                 if isinstance(value, Site):
@@ -75,6 +109,11 @@ class PointsTo:
     def slots_of(self, kind: str) -> Iterator[tuple[Slot, Values]]:
         """Yield the slots of a kind with their values."""
         return ((slot, values) for slot, values in self._values.items() if slot[0] == kind)
+
+    def attributes_named(self, name: str) -> Iterator[Values]:
+        """Yield what the attributes of all classes may hold that have a name."""
+        self._readers.setdefault(("named", name), set()).add(self._reader)
+        return (self._values[slot] for slot in self._named.get(name, ()))
 
     # Names
 
@@ -89,6 +128,13 @@ class PointsTo:
 
     def lines_of_descent(self, name: str) -> list[Class]:
         """Return a class and the classes that it derives from, nearest first."""
+        if name not in self._descent:
+            reader, self._reader = self._reader, None
+            self._descent[name] = self._line_of(name)
+            self._reader = reader
+        return self._descent[name]
+
+    def _line_of(self, name: str) -> list[Class]:
         found: dict[str, Class] = {}
         waiting = [name]
         while waiting:
@@ -102,23 +148,26 @@ class PointsTo:
                 waiting += [one.name for one in values if isinstance(one, ClassValue)]
         return list(found.values())
 
-    def attribute(self, owner: str, name: str, *, is_bound: bool) -> Values:
+    def attribute(self, owner: str, name: str, *, is_bound: bool, is_super: bool = False) -> Values:
         """Return what an attribute of a class, or of its instances, may be."""
         found: Values = NOTHING
         for ancestor in self.lines_of_descent(owner):
             found |= self.get(attribute_slot(ancestor.name, name))
             if name in ancestor.methods:
-                return found | self._method(ancestor.methods[name], is_bound=is_bound)
-        for heir in self._heirs(owner):
+                found |= self._method(ancestor.methods[name], is_bound=is_bound)
+                break
+        for heir in () if is_super else self._heirs(owner):
             found |= self.get(attribute_slot(heir, name))
+            if name in self.sources.classes[heir].methods:
+                found |= self._method(self.sources.classes[heir].methods[name], is_bound=is_bound)
         return found
 
     def _heirs(self, name: str) -> list[str]:
-        return [
-            other
-            for other in self.sources.classes
-            if other != name and any(one.name == name for one in self.lines_of_descent(other))
-        ]
+        if not self._heirs_of:
+            for heir in self.sources.classes:
+                for one in self.lines_of_descent(heir):
+                    self._heirs_of.setdefault(one.name, []).append(heir)
+        return [heir for heir in self._heirs_of.get(name, ()) if heir != name]
 
     def _method(self, method: Function, *, is_bound: bool) -> Values:
         if method.is_decorated("property", "cached_property"):
@@ -126,12 +175,7 @@ class PointsTo:
         if method.is_decorated("staticmethod"):
             return frozenset({FunctionValue(method.name)})
         is_bound = is_bound or method.is_decorated("classmethod")
-        overriding = [
-            FunctionValue(self.sources.classes[heir].methods[_last(method)].name, is_bound)
-            for heir in self._heirs(method.owner)
-            if _last(method) in self.sources.classes[heir].methods
-        ]
-        return frozenset({FunctionValue(method.name, is_bound), *overriding})
+        return frozenset({FunctionValue(method.name, is_bound)})
 
     # Definitions
 
@@ -274,6 +318,7 @@ class PointsTo:
         origin = _origin(node, function.module)
         for alias in node.names:
             if alias.name == "*":
+                self._readers.setdefault(("all", origin), set()).add(self._reader)
                 for slot, values in list(self.slots_of("global")):
                     if slot[1] == origin:
                         self.add(global_slot(function.module.name, str(slot[2])), values)
@@ -282,8 +327,7 @@ class PointsTo:
             self.add(slot, self.of_module(origin, alias.name))
 
     def _module(self, name: str) -> Known | Outside:
-        is_known = any(one == name or one.startswith(f"{name}.") for one in self.sources.modules)
-        return Known(name) if is_known else Outside(name)
+        return Known(name) if name in self._packages else Outside(name)
 
     def of_module(self, module: str, name: str) -> Values:
         """Return what an attribute of a module may be."""
@@ -293,10 +337,6 @@ class PointsTo:
         if isinstance(self._module(module), Known):
             return self.get(global_slot(module, name))
         return frozenset({Outside(whole)})
-
-
-def _last(function: Function) -> str:
-    return function.name.rpartition(".")[2]
 
 
 def _origin(node: ast.ImportFrom, module: Module) -> str:

@@ -92,10 +92,15 @@ class Sources:
     functions: dict[str, Function] = field(default_factory=dict)
     by_node: dict[ast.AST, Function] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+    _methods: dict[str, list[Function]] = field(default_factory=dict)
 
     def methods_named(self, name: str) -> list[Function]:
         """Return the methods of all classes that have a name."""
-        return [one.methods[name] for one in self.classes.values() if name in one.methods]
+        if not self._methods:
+            for owner in self.classes.values():
+                for own, method in owner.methods.items():
+                    self._methods.setdefault(own, []).append(method)
+        return self._methods.get(name, [])
 
 
 def last_name(node: ast.expr) -> str:

@@ -61,6 +61,8 @@ class Instance:
     """An object of a class; all of its objects are one."""
 
     name: str
+    is_super: bool = False
+    """Whether it is `super()`: what derived classes have instead is not meant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ class _Flow:
     held: frozenset[Held] | None = frozenset()
     """None where nobody gets to."""
     exits: list[frozenset[Held]] = field(default_factory=list)
+    yields: list[frozenset[Held]] = field(default_factory=list)
+    """What is held where a `with` that enters the function runs its body."""
     needed: set[tuple[Resource, Place]] = field(default_factory=set)
     gives_back: set[Site] = field(default_factory=set)
 
@@ -123,7 +125,7 @@ class Walk:
         self._flow = _Flow()
         self.events: list[Event] = []
         self._block(function.body)
-        exits = [*self._flow.exits, self._flow.held or frozenset()]
+        exits = self._flow.yields or [*self._flow.exits, self._flow.held or frozenset()]
         self.summary = Summary(frozenset().union(*exits), frozenset(self._flow.gives_back))
 
     # Statements
@@ -266,7 +268,7 @@ class Walk:
             self._call(node)
         elif isinstance(node, ast.Yield) and self._flow.held is not None:
             if self._function.is_decorated("contextmanager"):
-                self._flow.exits.append(self._flow.held)
+                self._flow.yields.append(self._flow.held)
         elif isinstance(node, ast.Attribute):
             self._property(node)
 
@@ -391,7 +393,7 @@ class Walk:
     # Names
 
     def _values(self, node: ast.expr) -> Values:
-        return self._to.expressions.of(node, self._function)
+        return self._to.settled(node, self._function)
 
     def _is_self(self, name: str) -> bool:
         scope: Function | None = self._function
