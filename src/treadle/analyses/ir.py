@@ -363,6 +363,17 @@ class Method:
         """Return where an exception at a position may lead."""
         return tuple(each.target for each in self.handlers if each.first <= at < each.end)
 
+    def ahead_of(self, at: int) -> set[int]:
+        """Return the positions that may come after one: itself, if it is in a loop."""
+        ahead: set[int] = set()
+        work = [*self.successors(at), *self.handled_at(at)]
+        while work:
+            position = work.pop()
+            if position not in ahead:
+                ahead.add(position)
+                work += [*self.successors(position), *self.handled_at(position)]
+        return ahead
+
     def havocs(self) -> Iterator[Havoc]:
         """Yield what is unknown in it."""
         return (each for each in self.instructions if isinstance(each, Havoc))
