@@ -27,7 +27,7 @@ def write(directory: Path, text: str) -> Path:
 
 def test_defaults_are_those_of_explore() -> None:
     parameters = inspect.signature(treadle.explore).parameters
-    names = set(parameters) - {"test", "listener"}
+    names = set(parameters) - {"test", "listener", "guided"}
     assert names == set(exploring())
     assert {name: getattr(Settings(), name) for name in names} == {
         name: parameters[name].default for name in names
@@ -41,7 +41,7 @@ def test_every_setting_can_be_read() -> None:
         "thread_exceptions": False, "max_rounds": 3, "watchdog": 2, "seed": -1, "depth": 2,
         "stop_on_failure": False, "strict": True, "shrink": False, "database": "kept",
         "learn": False, "refined": False, "constraints": "none", "uniformity": "keeps",
-        "escapes": "fail", "clock": "shared",
+        "escapes": "fail", "clock": "shared", "towards_deadlock": True,
         "dependency": "field", "order": "fifo", "max_tasks": 5,
         "always_release": True, "early_stop": True,
     }  # fmt: skip

@@ -84,6 +84,8 @@ def explore(
       that in a row at one line; such executions are counted in `Result.cut`;
     - `escapes="fail"` makes what leaves Treadle's sight a failure; else `Result.escapes` names it;
     - `clock="shared"` lets all threads look at one clock, each look a step;
+    - `towards_deadlock=True` tries first what leads to cycles of locks that the source shows,
+      leaves out nothing, and notes of each whether it was confirmed or refuted;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
     `guided` is a cycle that `treadle.deadlocks` found: executions that cannot lead to it are cut

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 import click
 from rich.console import Console
 
 from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found, find
+from treadle.cli.packages import files_of_package
 from treadle.cli.showing import show_failure
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.core.deadlocks import CRITERIA, SENSITIVITIES, SENSITIVITY, Deadlocks
@@ -21,8 +21,12 @@ from treadle.report.colour import print_words
 from treadle.report.deadlocks import deadlocks_as_dict
 from treadle.report.live import LiveLine
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
+from treadle.session.front_ends import front_end_of
 from treadle.session.settings import Settings
+from treadle.threads.front_end import THREADS
 
+_FOR_THREADS = {"algorithm": "optimal", "schedule": "stay"}
+"""Threads are guided by the order of choices alone, so any algorithm will do."""
 _CORES = os.cpu_count() or 1
 
 
@@ -106,20 +110,25 @@ def deadlocks(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """List the deadlock cycles of programs of actors, and find out which can happen.
+    """List deadlock cycles, and find out which can happen.
 
-    TARGET is FILE.py::NAME, FILE.py::NAME(3) or FILE.abs. A static analysis lists the cycles of
-    waits that may happen; if there is none, the program is free of deadlocks whatever its main
-    function is given. For each cycle, executions that cannot lead to it are left out until one ends
-    in it (confirmed), or none is left (unfeasible).
+    TARGET is a program of actors, FILE.py::NAME, FILE.py::NAME(3) or FILE.abs. A static analysis
+    lists the cycles of waits that may happen; if there is none, the program is free of deadlocks
+    whatever its main function is given. For each cycle, executions that cannot lead to it are left
+    out until one ends in it (confirmed), or none is left (unfeasible).
 
-    Packages and tests with threads cannot be given yet.
+    Or it is code with threads. A package, a directory or a file is only read: the cycles of its
+    locks are candidates, and what was not understood is listed. A test with threads, FILE.py::NAME,
+    is explored, towards the candidates of its code first (by optimal): it confirms them, or refutes
+    them as far as this test goes.
 
     \b
     Examples:
       treadle deadlocks examples/actors/barber.py
       treadle deadlocks model.abs --criterion all
       treadle deadlocks "pairing.py::pairing(4)" --timeout 60 --json
+      treadle deadlocks my_package
+      treadle deadlocks test_bank.py::test_transfer
 
     Exit status: 0 free of deadlock, 1 a deadlock was confirmed, 2 usage or input error, 3 something
     was not decided.
@@ -136,25 +145,31 @@ def deadlocks(
     wish = Wish(criterion, sensitivity, workers)
     statuses = []
     for target in targets:
-        found = _found(target)
         live = LiveLine(Console(stderr=True, quiet=quiet or as_json))
+        files = files_of_package(target)
+        if files:
+            from treadle.session.lock_orders import lock_orders  # greenlet comes with it
+
+            _show(lock_orders(files, target=target), None, as_json=as_json, quiet=quiet)
+            statuses.append(INCOMPLETE)
+            continue
+        found = find(target)
         with found.running():
-            outcome = look_for_deadlocks(
-                found.test, settings, wish, target=str(found), listener=live
-            )
+            outcome = _look(found, settings, wish, live)
         _show(outcome, found, as_json=as_json, quiet=quiet)
         statuses.append(_status(outcome))
     context.exit(FAILED if FAILED in statuses else max(statuses))
 
 
-def _found(target: str) -> Found:
-    path = Path(target.partition("::")[0])
-    if path.is_dir():
-        raise TreadleError(
-            f"{path} is a directory: lock-order cycles of Python packages are not built yet; give "
-            f"a program of actors, FILE.py::NAME or FILE.abs"
+def _look(found: Found, settings: Settings, wish: Wish, live: LiveLine) -> Deadlocks:
+    """Look for the deadlocks of a program of actors, or of a test with threads."""
+    if front_end_of(found.test).name == THREADS.name:
+        from treadle.session.lock_orders import lock_orders_of_test  # greenlet comes with it
+
+        return lock_orders_of_test(
+            found.test, settings.changed(_FOR_THREADS), target=str(found), listener=live
         )
-    return find(target)
+    return look_for_deadlocks(found.test, settings, wish, target=str(found), listener=live)
 
 
 def _status(found: Deadlocks) -> int:
@@ -163,7 +178,7 @@ def _status(found: Deadlocks) -> int:
     return VERIFIED if found.free else INCOMPLETE
 
 
-def _show(found: Deadlocks, target: Found, *, as_json: bool, quiet: bool) -> None:
+def _show(found: Deadlocks, target: Found | None, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         click.echo(json.dumps(deadlocks_as_dict(found)))
         return
@@ -178,4 +193,5 @@ def _show(found: Deadlocks, target: Found, *, as_json: bool, quiet: bool) -> Non
             if failure.message not in shown:
                 shown.add(failure.message)
                 console.print()
+                assert target is not None, "the source alone confirms nothing"
                 show_failure(console, failure, target)

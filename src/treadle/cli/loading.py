@@ -19,7 +19,7 @@ from typing import Any
 from treadle.core.decorated import ASKS_FOR
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.program import Program
-from treadle.session.front_ends import FRONT_ENDS, front_end_of_file, meant_in
+from treadle.session.front_ends import FRONT_ENDS, front_end_of, front_end_of_file, meant_in
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 
@@ -79,6 +79,13 @@ def find(text: str) -> Found:
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     return Found(path, name, getattr(module, name))
+
+
+def has_only_functions(path: Path) -> bool:
+    """Tell whether a Python file has no program in it, only functions that may be tests."""
+    module = _import(path)
+    programs = [getattr(module, name) for name in _programs_in(module)]
+    return all(front_end_of(program).takes_any_function for program in programs)
 
 
 def _called(module: ModuleType, path: Path, text: str) -> Found:

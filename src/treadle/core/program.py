@@ -365,7 +365,18 @@ class Program(ABC):
         """Trust no guess any more, since one was wrong; return whether any was trusted till now."""
         return False
 
+    # In which order executions are tried
+
+    def preferring(self, choose: Any) -> Any:
+        """Return the default schedule to use in place of `choose`: it decides nothing but order."""
+        return choose
+
     # What users should know
+
+    def judge(self, failures: Sequence[Any], *, is_complete: bool) -> list[str]:
+        """Return what a search that is over says about what was suspected before, in words."""
+        del failures, is_complete
+        return []
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far.

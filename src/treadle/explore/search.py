@@ -55,7 +55,7 @@ class Search:
         program.use_constraints(algorithm.without_constraints is not None)
         program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)
-        self.choose = choose
+        self.choose: Chooser = program.preferring(choose)
         self.budget = budget
         self.seed = seed
         self.depth = depth
@@ -100,6 +100,7 @@ class Search:
         self.algorithm.report(result)
         has_ended = result.complete or bool(result.failures)
         result.notes = self.program.notes(has_ended=has_ended)
+        result.notes += self.program.judge(result.failures, is_complete=result.complete)
         result.escapes = self.program.escapes()
         if not result.failures:
             self._accounts.look_for_leftovers()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from treadle.core.deadlocks import CONFIRMED, Condition, DeadlockCycle, Deadlocks, Link
 from treadle.report.line import plain, wrapped
 
+_OF_THREADS = {"holds": "holds", "owes": "has yet to give"}
+"""What a thread has that another one waits for, by how it waits itself."""
 _WAITS = {"get": "waits", "await": "waits, its actor released,", "until": "waits for a condition"}
 
 
@@ -16,12 +18,20 @@ def cycle_in_words(cycle: DeadlockCycle) -> str:
     'Self.b waits at self.py:3 for Self.c; Self of L9 is held by Self.b'
     """
     parts: list[str] = []
+    if all(link.wait in _OF_THREADS for link in cycle.chain):
+        return "; ".join(map(_thread_in_words, cycle.chain))
     for link in cycle.chain:
         who = ", which" if parts else link.method
         parts.append(f"{who} {_wait_in_words(link)}")
         if link.held:
             parts.append(f"; {link.held} is held by {link.holder}")
     return "".join(parts)
+
+
+def _thread_in_words(link: Link) -> str:
+    place = f"{link.file}:{link.line}"
+    has = f"{_OF_THREADS[link.wait]} {link.held}"
+    return f"{link.method} {has} and waits for {link.awaited} at {place}"
 
 
 def _wait_in_words(link: Link) -> str:

@@ -97,6 +97,7 @@ class Threads(FrontEnd):
             max_rounds=options["max_rounds"],
             escapes_fail=options["escapes"] == "fail",
             has_shared_clock=options["clock"] == "shared",
+            towards_deadlock=options["towards_deadlock"],
         )
         with called_plainly(), program.controlled():
             _refuse_what_was_not_run(program.try_out())

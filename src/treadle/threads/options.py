@@ -73,6 +73,15 @@ class ThreadOptions(TypedDict, total=False):
             "look is a step.",
         ),
     ]
+    towards_deadlock: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "Try first what leads to cycles of locks that the source shows; leave out nothing.",
+            in_tokens=False,
+        ),
+    ]
     watchdog: Annotated[
         float | None,
         Option(

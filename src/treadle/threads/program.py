@@ -9,9 +9,11 @@ from typing import Any
 from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Vocabulary
+from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
+from treadle.explore.choosers import Chooser
 from treadle.python.host.host import WATCHDOG, Host
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.instrument.modules import Instrumentation
@@ -34,6 +36,7 @@ from treadle.threads.primitives.outside.surroundings import Surroundings
 from treadle.threads.primitives.patches import Installer
 from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
+from treadle.threads.towards_deadlock import Towards
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
@@ -63,6 +66,7 @@ class ThreadProgram(Program):
         max_rounds: int | None = None,
         escapes_fail: bool = False,
         has_shared_clock: bool = False,
+        towards_deadlock: bool = False,
     ) -> None:
         self.test = test
         self.name = name
@@ -94,6 +98,8 @@ class ThreadProgram(Program):
         self.has_shared_clock = has_shared_clock
         """Whether each look at the clock is a step."""
         self._rounds = Rounds(max_rounds)
+        self.towards = Towards(self.scheduler) if towards_deadlock else None
+        """Leads executions to the deadlocks that the source makes one suspect."""
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
@@ -195,6 +201,14 @@ class ThreadProgram(Program):
         found += notes.remarks.values() if self.branches else []
         found += [_LEFT_OUT] if self.branches and self._item_by_item else []
         return found
+
+    def preferring(self, choose: Chooser) -> Chooser:
+        """Return a schedule that tries first what leads to a suspected deadlock."""
+        return choose if self.towards is None else self.towards.preferring(choose)
+
+    def judge(self, failures: Sequence[Failure], *, is_complete: bool) -> list[str]:
+        """Return what the search says about each suspected deadlock."""
+        return [] if self.towards is None else self.towards.notes(failures, is_complete=is_complete)
 
     def escapes(self) -> list[str]:
         """Return what the executions so far did that is neither modelled nor seen."""
