@@ -63,6 +63,14 @@ A_RACE_THAT_THE_OTHER_ORDER_HIDES: list[Process] = [
 ]
 
 
+WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP: list[Process] = [
+    [(None, [("set", "x", ("sum", "y", "1"))])],
+    [(None, [one("x", 0), one("y", 0)])],
+    [(None, [("set", "x", ("variable", "y"))]), (None, [one("y", 1)])],
+]
+"""`b` and the first step of `c` commute, so `b` is forbidden behind it; `a` would look there."""
+
+
 @pytest.mark.parametrize(
     "processes",
     [
@@ -70,6 +78,7 @@ A_RACE_THAT_THE_OTHER_ORDER_HIDES: list[Process] = [
         A_PLAN_WITH_A_FORBIDDEN_STEP,
         NOBODY_LOOKED_YET,
         A_RACE_THAT_THE_OTHER_ORDER_HIDES,
+        WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP,
     ],
 )
 @in_every_schedule

@@ -223,7 +223,10 @@ class Exploration(Algorithm):
         for depth, process, step in self.done.finished:
             if depth > e:
                 break
-            wakes = order.obstacles(process, step, -1 << depth - start)
+            since = -1 << depth - start
+            wakes = order.obstacles(process, step, since)
+            if not wakes and self.dnd.is_forbidden(depth, process):
+                wakes = order.written_before(process, since)
             if wakes and not wakes & (planned.keep | ~mask):
                 planned.keep |= order.before[lowest(wakes)] & mask
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from treadle.core.happens_before import NONE, Trace, bits
 from treadle.core.steps import Step
+from treadle.explore.context.planned_order import Imagined
 from treadle.explore.source_sets.planned import Planned
 from treadle.explore.source_sets.wakeup_tree import Branch, Tree
 
@@ -30,10 +31,11 @@ class PlannedInPart(Planned):
         return bits(self.left & self.keep & ~self._impossible)
 
 
-def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways down a tree to steps ahead of `v` that are not in it.
+def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways down a tree to steps ahead of `v` that it does not begin with.
 
-    If `v` is inserted, it relies on them: none must turn out to be forbidden at its last step.
+    They are not in it, or come first only as long as nobody looks at what others wrote before. If
+    `v` is inserted, it relies on them: none must turn out to be forbidden at its last step.
     """
     way: list[int] = []
     while tree:
@@ -45,7 +47,7 @@ def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
             if left is None:
                 return
             way.append(process)
-            if left == v:
+            if left == v or order.written_before(process, v):
                 yield tuple(way)
             v = left
         tree = branch.children
