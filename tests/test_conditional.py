@@ -71,6 +71,16 @@ WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP: list[Process] = [
 """`b` and the first step of `c` commute, so `b` is forbidden behind it; `a` would look there."""
 
 
+A_PLAN_THAT_HAS_BEGUN: list[Process] = [
+    [
+        (None, [("spawn", [("assert", "z", "==", 1)])]),
+        (None, [("spawn", [one("z", 1)]), one("x", 0)]),
+    ],
+    [(None, [("set", "z", ("variable", "x"))])],
+]
+"""What relied on a step that is forbidden goes on where that would have been, not from anew."""
+
+
 @pytest.mark.parametrize(
     "processes",
     [
@@ -79,6 +89,7 @@ WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP: list[Process] = [
         NOBODY_LOOKED_YET,
         A_RACE_THAT_THE_OTHER_ORDER_HIDES,
         WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP,
+        A_PLAN_THAT_HAS_BEGUN,
     ],
 )
 @in_every_schedule

@@ -155,8 +155,8 @@ class Exploration(Algorithm):
             self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1
-            for e, plan in self._reliance.lose(trace.processes + list(stopped)):
-                self.plan(e, plan.v, plan.keep, is_end_possible=plan.is_end_possible)
+            for plan in self._reliance.lose(trace.processes + list(stopped)):
+                self.plan(len(trace), plan.v, plan.keep, is_end_possible=plan.is_end_possible)
         for process, footprint in stopped.items():
             if self.search.on_left_out is not None:
                 self.search.on_left_out(len(trace), process, FORBIDDEN)
@@ -212,8 +212,9 @@ class Exploration(Algorithm):
         planned = PlannedInPart(self.order, mask, wanted, impossible)
         self._keep_what_wakes(planned, start, e)
         if self.forbids:
-            ways = set(relied_on(self.wut.trees[e] or [], self.order, mask))
-            self._reliance.add(e, Plan(v, keep, is_end_possible), ways)
+            plan = Plan(v, keep, is_end_possible)
+            for way, left in relied_on(self.wut.trees[e] or [], self.order, mask):
+                self._reliance.add(e, way, plan.part(left >> e - start))
         self.wut.insert(e, planned)
         self._validate(e)
 

@@ -77,7 +77,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.nested import CONTAINERS, held_by
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -463,7 +463,7 @@ def _call_announced(
     `kept` tells what it touches besides them.
     """
     mutable = [value for value in values if _is_mutable(value)]
-    if not mutable and not kept():
+    if not mutable and not held_by(values, published) and not kept():
         return _at_home(function(*args, **kwargs))
     if mutable:
         _hand_out_all(values, published[id(mutable[0])].label)
@@ -473,8 +473,9 @@ def _call_announced(
     def find() -> Reach:
         reach = Reach(published)
         reach.touch(kept())
-        if mutable:
-            reach.write(mutable, values)
+        held = held_by(values, published)
+        if mutable or held:
+            reach.write(mutable, (*values, *held))
         reach.notes += [name] if name else []
         return reach
 

@@ -522,7 +522,7 @@ def read_deeply(
 
     def find() -> Reach:
         reach = Reach(published)
-        reach.read(roots, methods, deeply)
+        reach.read(roots, methods, deeply, by_library=bool(name))
         reach.notes += [name] if name else []
         return reach
 

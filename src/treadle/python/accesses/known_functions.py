@@ -287,6 +287,11 @@ def _len(obj: Any) -> int:
     return len(obj)
 
 
+def _length_hint(obj: Any, *default: int) -> int:
+    hooks.read_size(obj)
+    return operator.length_hint(obj, *default)
+
+
 def _exec(source: Any, *scopes: Any, **kwargs: Any) -> Any:
     return _run(exec, source, callers_frame(), scopes, kwargs)
 
@@ -405,6 +410,7 @@ def _build_functions() -> dict[Any, Function]:
         operator.setitem: _setitem,
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
+        operator.length_hint: _length_hint,
     }
     for name in ("min", "max", "sum"):
         table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)

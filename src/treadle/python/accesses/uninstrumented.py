@@ -332,6 +332,8 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
     if held is None:
         fallback = _lookup(kind, "__getattr__") if access == "get" else None
         found = PLAIN if fallback is None else _judge(kind, *fallback)
+        if access == "get" and general is not None and _judge(kind, *general) is _IN_C:
+            return IN_STATE  # C code that knows more attributes than the class, as `flags`
         return Behind(True, found.name, True) if found.name else PLAIN
     owner, descriptor = held
     if isinstance(descriptor, property):
@@ -470,12 +472,18 @@ class Reach:
                 self.missing.append((part, label))
 
     def read(
-        self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+        self,
+        roots: tuple[Any, ...],
+        methods: tuple[str, ...] | None,
+        deeply: bool = False,
+        *,
+        by_library: bool = False,
     ) -> None:
         """Add that some objects are read, with the containers in them.
 
         `methods` are the special methods that are called, None stands for any; `deeply` also reads
-        the attributes of all objects that are met.
+        the attributes of all objects that are met, and those of objects that are not published if
+        it is done `by_library`: the words of such an object are code under test.
         """
         todo: list[tuple[Any, tuple[str, ...] | None, bool]]
         todo = [(value, methods, False) for value in reversed(roots)]
@@ -493,10 +501,11 @@ class Reach:
                 self._add(table.whole_read())
                 self._is_open = self._is_open or may_change
                 may_change = True
-            elif type(table) is ObjectTable and (
-                issubclass(kind, _SHOWING) or (deeply and not issubclass(kind, _INERT))
+            elif (type(table) is ObjectTable or table is None) and (
+                issubclass(kind, _SHOWING)
+                or (deeply and (by_library or table is not None) and not issubclass(kind, _INERT))
             ):
-                self._add(whole_read(table))
+                self._add(whole_read(table) if table is not None else ())
                 parts = [part for part, _ in children.children_of_instance(value, "")]
                 parts += [value.args] if issubclass(kind, BaseException) else []
                 todo += [(part, _ON_ELEMENTS, True) for part in parts]
