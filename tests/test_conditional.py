@@ -81,6 +81,15 @@ A_PLAN_THAT_HAS_BEGUN: list[Process] = [
 """What relied on a step that is forbidden goes on where that would have been, not from anew."""
 
 
+NOTHING_LEFT_OF_A_PLAN: list[Process] = [
+    [(None, [("set", "z", ("variable", "x")), one("z", 0)])],
+    [(None, [("if", "z", "==", 1, [one("x", 0)], [])])],
+    [(None, [one("x", 1), ("if", "x", "!=", 0, [one("y", 0)], [])])],
+    [(None, [one("z", 1)])],
+]
+"""`d c` is planned, is there as the beginning of `d c a`, and `a` is forbidden there."""
+
+
 @pytest.mark.parametrize(
     "processes",
     [
@@ -90,6 +99,7 @@ A_PLAN_THAT_HAS_BEGUN: list[Process] = [
         A_RACE_THAT_THE_OTHER_ORDER_HIDES,
         WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP,
         A_PLAN_THAT_HAS_BEGUN,
+        NOTHING_LEFT_OF_A_PLAN,
     ],
 )
 @in_every_schedule

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import Sleep, lowest
+from treadle.core.happens_before import NONE, Sleep, lowest
 from treadle.core.program import CannotStepError, Run
 from treadle.core.result import Result
 from treadle.core.steps import Step, Steps
@@ -155,8 +155,8 @@ class Exploration(Algorithm):
             self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1
-            for plan in self._reliance.lose(trace.processes + list(stopped)):
-                self.plan(len(trace), plan.v, plan.keep, is_end_possible=plan.is_end_possible)
+            for plan in list(self._reliance.lose(trace.processes + list(stopped))):
+                self._plan_otherwise(plan, run)
         for process, footprint in stopped.items():
             if self.search.on_left_out is not None:
                 self.search.on_left_out(len(trace), process, FORBIDDEN)
@@ -164,6 +164,23 @@ class Exploration(Algorithm):
             self.reversing.go_on()
             self.reversing.detect(run)
             trace.truncate(len(trace) - 1)
+
+    def _plan_otherwise(self, plan: Plan, run: Run) -> None:
+        """Plan where a run has stopped what relied on going on there.
+
+        If nothing is left of it, then somebody has to go on who is not forbidden.
+        """
+        trace = self.search.trace
+        v, keep = plan.v, plan.keep
+        if not v:
+            last = trace.processes[-1] if trace.processes else NONE
+            process = self.search.choose_awake(run, last, self.dnd.forbidden_here())
+            if process < 0:
+                return
+            step = self.search.probes.probe(trace, range(len(trace)), process)
+            assert step is not None
+            v, keep = [(process, step)], 1
+        self.plan(len(trace), v, keep, is_end_possible=plan.is_end_possible)
 
     def imagined(self, run: Run, after: list[int]) -> Iterator[Reversal]:
         """Yield the reversals whose second event is another one if it comes first.

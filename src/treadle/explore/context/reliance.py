@@ -39,10 +39,10 @@ def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[Way, int]]:
 
     They are not in it, or come first only as long as nobody looks at what others wrote before. If
     `v` is inserted, it relies on them: none must turn out to be forbidden at its last step. With
-    each comes what is left of `v` before that step.
+    each comes what is left of `v` before that step, which may be nothing.
     """
     way: list[int] = []
-    while tree and v:
+    while tree:
         branch = next((branch for branch in tree if _begins(branch, order, v)), None)
         if branch is None:
             return
@@ -51,7 +51,7 @@ def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[Way, int]]:
             if left is None:
                 return
             way.append(process)
-            if v and (left == v or order.written_before(process, v)):
+            if left == v or order.written_before(process, v):
                 yield tuple(way), v
             v = left
         tree = branch.children

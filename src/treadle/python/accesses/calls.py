@@ -165,7 +165,8 @@ def _of_object(function: Any, owner: Any) -> Any:
     ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
-        return function
+        is_note = function.__name__ == known_functions.add_note.__name__
+        return functools.partial(known_functions.add_note, owner) if is_note else function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)

@@ -19,6 +19,7 @@ from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.uninstrumented import Reach
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
@@ -266,6 +267,23 @@ DESCRIPTOR_METHODS: dict[str, Function] = {
 }
 
 
+def add_note(error: Any, note: Any) -> None:
+    """Stand for `add_note` of an exception: it makes a list of notes if there is none, and adds."""
+    table = published[id(error)]
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.touch(table.writes[_NOTES])
+        held = published.get(id(getattr(error, _NOTES, None)))
+        reach.touch(held.whole_write() if isinstance(held, ContainerTable) else ())
+        return reach
+
+    hooks.perform(find)
+    error.add_note(note)
+    slots.hand_out(error.__notes__, f"{table.label}.{_NOTES}")
+
+
+_NOTES = "__notes__"
 ATTRIBUTE_METHODS: dict[str, Function] = {
     "__setattr__": _raw_setattr,
     "__delattr__": _raw_delattr,

@@ -29,6 +29,7 @@ from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.module_tables import (
+    BUILTINS,
     GLOBAL,
     ModuleTable,
     enter_class,
@@ -331,12 +332,14 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
+        replaced = self._builtins_replaced(stored) - namespace.keys() - assigned
+        variables.update((name, variable_of("builtins", name)) for name in sorted(replaced))
         methods = frozenset(name for facts in self._facts for name in facts.functions)
         specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
             class_names=frozenset(class_names),
-            shadowed=frozenset(set(namespace) | assigned),
+            shadowed=frozenset(set(namespace) | assigned | replaced),
             own=frozenset(own),
             methods=methods,
             computed=frozenset(name for facts in self._facts for name in facts.class_names),
@@ -346,6 +349,13 @@ class Instrumentation:
             gil=self._gil,
             item_by_item=self._item_by_item,
         )
+
+    def _builtins_replaced(self, stored: set[str]) -> set[str]:
+        """Return the names that the code under test may give to something for all modules."""
+        late = {name for owner, name in self._late if owner == "builtins"}
+        if any("builtins" in facts.names for facts in self._facts):
+            late |= stored
+        return late
 
     def _is_under_test(self, value: Any) -> bool:
         if type(value) is types.FunctionType:
@@ -387,6 +397,8 @@ class Instrumentation:
         used = {name for facts in self._facts for name in facts.names}
         if self._test is not None:
             self._shared.publish(self._test, "test", ("test",))
+        if "loggerDict" in used:
+            library_state.enter_loggers(self._shared)
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)
         self._to_publish.clear()
@@ -497,6 +509,8 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
     for sort, what in features:
         if (sort, what) == FOREIGN_OPERATORS:
             yield FOREIGN_OPERATORS
+        elif sort == BUILTINS and isinstance(what, str):
+            yield "builtins", what
         elif sort.startswith(GLOBAL):
             module, _, name = sort.removeprefix(GLOBAL).rpartition(".")
             yield module, name
