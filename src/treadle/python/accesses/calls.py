@@ -388,7 +388,8 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
             for obj in args:
                 hooks.make_defaults(obj, filter(None, fields))
         names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
-        hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
+        values = (*args, *kwargs.values())
+        hooks.read_deeply(values, ("__format__",), names_parts, through=names_parts)
     elif name == "join":
         hooks.look_into(args)
     else:
@@ -504,12 +505,22 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
             slots.hand_out(value, f"{label}[...]")
 
 
-def _make_context(*args: Any, **kwargs: Any) -> Any:
-    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+def _look_at_default_context() -> None:
     table = published.get(id(decimal.DefaultContext))
     if table is not None:
         say(whole_read(table))
+
+
+def _make_context(*args: Any, **kwargs: Any) -> Any:
+    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+    _look_at_default_context()
     return _call_unknown(decimal.Context, *args, **kwargs)
+
+
+def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that copies the default context if a thread has none yet."""
+    _look_at_default_context()
+    return function(*args, **kwargs)
 
 
 # What goes through its arguments one by one, and may call C functions
@@ -551,6 +562,8 @@ def _lazy(function: Any) -> Function:
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 CLASSES[decimal.Context] = _make_context
+FUNCTIONS[decimal.getcontext] = functools.partial(_ask_for_context, decimal.getcontext)
+FUNCTIONS[decimal.localcontext] = functools.partial(_ask_for_context, decimal.localcontext)
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 FUNCTIONS[itertools.tee] = _lazy(itertools.tee)

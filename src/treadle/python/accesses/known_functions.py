@@ -19,6 +19,7 @@ from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.uninstrumented import Reach
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
@@ -125,6 +126,9 @@ def keywords_of(obj: Any) -> Any:
         table.shared.note(*_KEYWORDS)
         _enter_keywords(obj, table)
     return obj.keywords
+
+
+DICTIONARIES: dict[str, Function] = {"__dict__": dict_of, "keywords": keywords_of}
 
 
 def keywords_read(function: Any) -> Codes:
@@ -428,7 +432,6 @@ def _build_functions() -> dict[Any, Function]:
         operator.setitem: _setitem,
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
-        operator.length_hint: _length_hint,
     }
     for name in ("min", "max", "sum"):
         table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
@@ -459,6 +462,7 @@ _NOT_IN_PLACE = ("is", "is_not", "index", "indexOf", "inv", "invert")
 
 def _add_operators(table: dict[Any, Function]) -> None:
     """Add the functions of `operator` that are not there yet."""
+    table[operator.length_hint] = _length_hint
     for special in dir(operator):
         name = special.strip("_")
         function = getattr(operator, special)
@@ -517,5 +521,6 @@ LIBRARY: dict[tuple[str, str], Function] = {
         write_owner,
     ),
     **library_state.LIBRARY_STATE,
+    **ANNOTATION_READERS,
 }  # fmt: skip
 """Functions of the standard library written in Python."""

@@ -346,6 +346,7 @@ class Instrumentation:
             specials=specials - _PLAIN_SPECIALS,
             meets_foreign_operators=FOREIGN_OPERATORS in self._late,
             replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
+            assigns_cells="cell_contents" in stored,
             gil=self._gil,
             item_by_item=self._item_by_item,
         )

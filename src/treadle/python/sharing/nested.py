@@ -23,6 +23,8 @@ _VALUES: tuple[type, ...] = tuple(type(empty.values()) for empty in _EMPTY)
 _ITEMS: tuple[type, ...] = tuple(type(empty.items()) for empty in _EMPTY)
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS, *_VALUES, *_ITEMS)
 """Built-in containers, and views of them."""
+SHOWING = (types.SimpleNamespace, BaseException)
+"""Classes in C whose comparison or words look at attributes."""
 _DEEPEST = 20
 _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
@@ -43,11 +45,21 @@ def content(value: Any) -> list[Any]:
     return [*iterate(value)]
 
 
+def shown_by(value: Any) -> list[Any]:
+    """Return what C code looks at to compare an instance of `SHOWING`, or to put it into words."""
+    parts = [part for part, _ in children_of_instance(value, "")]
+    return [*parts, value.args] if issubclass(type(value), BaseException) else parts
+
+
 def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
     """Tell whether something published may be met by looking into a built-in container."""
-    if not issubclass(type(value), CONTAINERS):
+    parts: Iterable[Any]
+    if issubclass(type(value), CONTAINERS):
+        parts = value if type(value) in (tuple, list) else content(value)
+    elif issubclass(type(value), SHOWING):
+        parts = shown_by(value)
+    else:
         return False
-    parts: Iterable[Any] = value if type(value) in (tuple, list) else content(value)
     if ATOMS.issuperset(map(type, parts)):
         return False
     if depth > _DEEPEST:  # perhaps it holds itself
