@@ -58,7 +58,12 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
-from treadle.python.accesses.outside_modules import look_outside, meet_extension, why_outside
+from treadle.python.accesses.outside_modules import (
+    look_outside,
+    meet_extension,
+    pass_extension,
+    why_outside,
+)
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -466,6 +471,8 @@ def _call_announced(
     """
     mutable = [value for value in values if _is_mutable(value)]
     if not mutable and not held_by(values, published) and not kept():
+        if not name:
+            pass_extension(function)
         return _at_home(function(*args, **kwargs))
     if mutable:
         _hand_out_all(values, published[id(mutable[0])].label)
