@@ -160,8 +160,7 @@ MUTANTS = [
            "race.upto(last)"),
     # Wakeup trees
     Mutant("optimal-DPOR: dependent processes stay asleep", "core/happens_before.py",
-           "return {q: other for q, other in others.items() if other.conflict_set.isdisjoint(own)}",
-           "return dict(others)"),
+           "            if other.conflict_set.isdisjoint(own) or not other.conflicts_with(step)\n", ""),
     Mutant("optimal-DPOR: explored processes do not fall asleep", "explore/source_sets/optimal.py",
            "            self._next_sleep = {**(self.sleep[depth] or {}), **done}\n",
            "            self._next_sleep = {**(self.sleep[depth] or {})}\n"),
@@ -240,7 +239,7 @@ MUTANTS = [
     Mutant("namespaces in C hold nothing", "python/sharing/nested.py",
            "        parts = shown_by(value)\n", "        parts = ()\n", EVERYDAY),
     Mutant("built-ins are never replaced", "python/instrument/modules.py",
-           "            late |= stored\n", "            pass\n", EVERYDAY),
+           '            yield "builtins", what\n', "            pass\n", EVERYDAY),
     Mutant("cells are never assigned from outside", "python/instrument/modules.py",
            'assigns_cells="cell_contents" in stored', "assigns_cells=False", EVERYDAY),
     Mutant("libraries do not read annotations", "python/accesses/described.py",

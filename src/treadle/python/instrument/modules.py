@@ -332,7 +332,8 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
-        replaced = self._builtins_replaced(stored) - namespace.keys() - assigned
+        replaced = {name for owner, name in self._late if owner == "builtins"}
+        replaced -= namespace.keys() | assigned
         variables.update((name, variable_of("builtins", name)) for name in sorted(replaced))
         methods = frozenset(name for facts in self._facts for name in facts.functions)
         specials = frozenset(name for facts in self._facts for name in facts.specials)
@@ -350,13 +351,6 @@ class Instrumentation:
             gil=self._gil,
             item_by_item=self._item_by_item,
         )
-
-    def _builtins_replaced(self, stored: set[str]) -> set[str]:
-        """Return the names that the code under test may give to something for all modules."""
-        late = {name for owner, name in self._late if owner == "builtins"}
-        if any("builtins" in facts.names for facts in self._facts):
-            late |= stored
-        return late
 
     def _is_under_test(self, value: Any) -> bool:
         if type(value) is types.FunctionType:
