@@ -223,7 +223,10 @@ def buffer_of_a_stream() -> Any:
     def change() -> None:
         view[0:1] = b"x"
 
-    return seen(change, lambda: bytes(view))
+    try:
+        return seen(change, lambda: bytes(view))
+    finally:
+        view.release()
 
 
 @program(False, True)
