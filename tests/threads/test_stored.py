@@ -33,7 +33,7 @@ class Stats:
         self.n = n
 
     def __lt__(self, other: Stats) -> bool:
-        return id(self) < id(other)
+        return False  # the order of addresses would be another one in each execution
 
     def __call__(self) -> Stats:
         return self
