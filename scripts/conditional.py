@@ -51,7 +51,9 @@ def main() -> int:
     numbers = options.only or range(options.since, options.since + options.programs)
     wrong: Counter[str] = Counter()
     started = time.process_time()
-    for number in numbers:
+    for done, number in enumerate(numbers):
+        if done and done % 1000 == 0:
+            print(f"{done} programs, {sum(wrong.values())} wrong", file=sys.stderr, flush=True)
         found = wrong_of(number, options.algorithm or coarser(), verbose=bool(options.only))
         wrong.update(found)
     seconds = time.process_time() - started

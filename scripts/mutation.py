@@ -40,6 +40,7 @@ OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
+EVERYDAY = ("tests/threads/test_everyday_state.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
 ENTRIES = tuple(
@@ -159,8 +160,7 @@ MUTANTS = [
            "race.upto(last)"),
     # Wakeup trees
     Mutant("optimal-DPOR: dependent processes stay asleep", "core/happens_before.py",
-           "return {q: other for q, other in others.items() if other.conflict_set.isdisjoint(own)}",
-           "return dict(others)"),
+           "            if other.conflict_set.isdisjoint(own) or not other.conflicts_with(step)\n", ""),
     Mutant("optimal-DPOR: explored processes do not fall asleep", "explore/source_sets/optimal.py",
            "            self._next_sleep = {**(self.sleep[depth] or {}), **done}\n",
            "            self._next_sleep = {**(self.sleep[depth] or {})}\n"),
@@ -225,6 +225,27 @@ MUTANTS = [
     Mutant("deadlocks are not reported", "explore/accounts.py",
            "            self._report(Failure.of_deadlock(ending, self.schedule()))\n",
            "            pass\n"),
+    Mutant("a forbidden step is done although nobody looked", "explore/context/done.py",
+           "depends_on_any if was_forbidden else self._depends", "self._depends",
+           ("tests/test_conditional.py",)),
+    Mutant("what is left of a plan is forgotten", "explore/context/exploration.py",
+           "        if not v:\n            last =", "        if not v:\n            return\n            last =",
+           ("tests/test_conditional.py",)),
+    Mutant("plans are made anew from where they began", "explore/context/exploration.py",
+           "plan.part(left >> e - start)", "plan", ("tests/test_conditional.py",)),
+    # Threads: what everyday code keeps
+    Mutant("libraries cannot look through new objects", "python/sharing/nested.py",
+           "            todo += parts_of(value)\n", "            pass\n", EVERYDAY),
+    Mutant("namespaces in C hold nothing", "python/sharing/nested.py",
+           "        parts = shown_by(value)\n", "        parts = ()\n", EVERYDAY),
+    Mutant("built-ins are never replaced", "python/instrument/modules.py",
+           '            yield "builtins", what\n', "            pass\n", EVERYDAY),
+    Mutant("cells are never assigned from outside", "python/instrument/modules.py",
+           'assigns_cells="cell_contents" in stored', "assigns_cells=False", EVERYDAY),
+    Mutant("libraries do not read annotations", "python/accesses/described.py",
+           "            yield held.whole_read() if held is not None else ()\n", "", EVERYDAY),
+    Mutant("getLogger adds to no dictionary", "python/accesses/library_state.py",
+           "isinstance(given, str) and has_threads()", "False", EVERYDAY),
     # C code that calls code under test
     Mutant("what C code goes on with is no step", "python/accesses/callbacks.py",
            "            caller.go_on()\n            return\n", "            return\n", OF_CALLBACKS),
@@ -377,11 +398,11 @@ MUTANTS = [
            "            escapes.add(NOT_SEEN.format(what), name)\n", "            pass\n", OUTSIDE),
     Mutant("calls that lead outside are not named", "python/accesses/outside_modules.py",
            "        if why:\n            escapes", "        if False:\n            escapes", OUTSIDE),
-    Mutant("attributes of modules of libraries are not shared", "python/instrument/modules.py",
+    Mutant("attributes of modules of libraries are not shared", "python/instrument/module_tables.py",
            '        return (self.at(what, Mode.READ, f".{what}"),)\n', "        return ()\n", LIBRARIES),
-    Mutant("what libraries keep in modules is not shared", "python/instrument/modules.py",
+    Mutant("what libraries keep in modules is not shared", "python/instrument/module_tables.py",
            "    elif kind in _HELD:\n", "    elif False:\n", LIBRARIES),
-    Mutant("classes of libraries are not entered", "python/instrument/modules.py",
+    Mutant("classes of libraries are not entered", "python/instrument/module_tables.py",
            "        shared.enter_for_good(kind, table)\n", "        pass\n", LIBRARIES),
     Mutant("imports do not look into sys.modules", "threads/primitives/imports.py",
            "        hooks.say(table.membership(name))\n", "        pass\n", LIBRARIES),

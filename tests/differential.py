@@ -1,7 +1,8 @@
 """Small programs explored, against the same by real threads.
 
 What real threads show is among what an exploration reaches: with switches only where a global lock
-is handed over, at both granularities; with switches before any instruction, at `access`. And all
+is handed over, at both granularities; with switches before any instruction, at `access`. What
+happens inside of a library that ran as one step is missed, and the verdict names it. And all
 algorithms reach the same.
 """
 
@@ -23,6 +24,8 @@ class Comparison:
 
     program: Program
     wrong: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+    """What an exploration misses whose verdict says which library ran as one step."""
     complete: bool = True
     """Whether everything was explored to the end."""
     shown: int = 0
@@ -71,7 +74,8 @@ def _compare_with(
             found.complete = False
         else:
             everything[algorithm] = outcomes
-            found.wrong += [
+            told = found.named if result.notes else found.wrong
+            told += [
                 f"{granularity} {algorithm}: misses {one}, by {by}"
                 for one, by in shown.items()
                 if one not in outcomes

@@ -63,6 +63,33 @@ A_RACE_THAT_THE_OTHER_ORDER_HIDES: list[Process] = [
 ]
 
 
+WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP: list[Process] = [
+    [(None, [("set", "x", ("sum", "y", "1"))])],
+    [(None, [one("x", 0), one("y", 0)])],
+    [(None, [("set", "x", ("variable", "y"))]), (None, [one("y", 1)])],
+]
+"""`b` and the first step of `c` commute, so `b` is forbidden behind it; `a` would look there."""
+
+
+A_PLAN_THAT_HAS_BEGUN: list[Process] = [
+    [
+        (None, [("spawn", [("assert", "z", "==", 1)])]),
+        (None, [("spawn", [one("z", 1)]), one("x", 0)]),
+    ],
+    [(None, [("set", "z", ("variable", "x"))])],
+]
+"""What relied on a step that is forbidden goes on where that would have been, not from anew."""
+
+
+NOTHING_LEFT_OF_A_PLAN: list[Process] = [
+    [(None, [("set", "z", ("variable", "x")), one("z", 0)])],
+    [(None, [("if", "z", "==", 1, [one("x", 0)], [])])],
+    [(None, [one("x", 1), ("if", "x", "!=", 0, [one("y", 0)], [])])],
+    [(None, [one("z", 1)])],
+]
+"""`d c` is planned, is there as the beginning of `d c a`, and `a` is forbidden there."""
+
+
 @pytest.mark.parametrize(
     "processes",
     [
@@ -70,6 +97,9 @@ A_RACE_THAT_THE_OTHER_ORDER_HIDES: list[Process] = [
         A_PLAN_WITH_A_FORBIDDEN_STEP,
         NOBODY_LOOKED_YET,
         A_RACE_THAT_THE_OTHER_ORDER_HIDES,
+        WHO_LOOKS_BEHIND_A_FORBIDDEN_STEP,
+        A_PLAN_THAT_HAS_BEGUN,
+        NOTHING_LEFT_OF_A_PLAN,
     ],
 )
 @in_every_schedule

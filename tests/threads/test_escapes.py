@@ -294,6 +294,27 @@ def test_extensions_in_c_are_named_if_they_get_something_shared() -> None:
         outside_modules._KNOWN = known
 
 
+def test_what_an_extension_keeps_for_itself_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treadle.python.accesses import outside_modules
+
+    class Box:
+        value = 0
+
+    shared = Box()
+
+    def test() -> None:
+        def ask() -> None:
+            shared.value += 1
+            greenlet.getcurrent()
+
+        together(ask, ask)
+
+    assert treadle.explore(test).notes == []
+    monkeypatch.setattr(outside_modules, "_KNOWN", outside_modules._KNOWN - {"greenlet"})
+    [note] = treadle.explore(test).notes
+    assert note.startswith("what C code keeps for itself is not seen (greenlet.getcurrent() at ")
+
+
 def test_an_import_may_do_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)

@@ -69,17 +69,19 @@ class DoneSets:
             if depth > e:
                 break
             first = depth - start
+            was_forbidden = self._is_forbidden(depth, process)
             try:
                 position = processes.index(process, first)
             except ValueError:
-                if self._is_forbidden(depth, process):
+                if was_forbidden:
                     continue
                 position = len(processes)
             else:
                 step = footprints[position]
             if step.joins and not set(step.joins).isdisjoint(processes[first:position]):
                 continue
-            if not self._depends(step, footprints, first, position):
+            depends = depends_on_any if was_forbidden else self._depends
+            if not depends(step, footprints, first, position):
                 return True
         return False
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import Sleep, lowest
+from treadle.core.happens_before import NONE, Sleep, lowest
 from treadle.core.program import CannotStepError, Run
 from treadle.core.result import Result
 from treadle.core.steps import Step, Steps
@@ -155,8 +155,8 @@ class Exploration(Algorithm):
             self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1
-            for e, plan in self._reliance.lose(trace.processes + list(stopped)):
-                self.plan(e, plan.v, plan.keep, is_end_possible=plan.is_end_possible)
+            for plan in list(self._reliance.lose(trace.processes + list(stopped))):
+                self._plan_otherwise(plan, run)
         for process, footprint in stopped.items():
             if self.search.on_left_out is not None:
                 self.search.on_left_out(len(trace), process, FORBIDDEN)
@@ -164,6 +164,23 @@ class Exploration(Algorithm):
             self.reversing.go_on()
             self.reversing.detect(run)
             trace.truncate(len(trace) - 1)
+
+    def _plan_otherwise(self, plan: Plan, run: Run) -> None:
+        """Plan where a run has stopped what relied on going on there.
+
+        If nothing is left of it, then somebody has to go on who is not forbidden.
+        """
+        trace = self.search.trace
+        v, keep = plan.v, plan.keep
+        if not v:
+            last = trace.processes[-1] if trace.processes else NONE
+            process = self.search.choose_awake(run, last, self.dnd.forbidden_here())
+            if process < 0:
+                return
+            step = self.search.probes.probe(trace, range(len(trace)), process)
+            assert step is not None
+            v, keep = [(process, step)], 1
+        self.plan(len(trace), v, keep, is_end_possible=plan.is_end_possible)
 
     def imagined(self, run: Run, after: list[int]) -> Iterator[Reversal]:
         """Yield the reversals whose second event is another one if it comes first.
@@ -212,8 +229,9 @@ class Exploration(Algorithm):
         planned = PlannedInPart(self.order, mask, wanted, impossible)
         self._keep_what_wakes(planned, start, e)
         if self.forbids:
-            ways = set(relied_on(self.wut.trees[e] or [], self.order, mask))
-            self._reliance.add(e, Plan(v, keep, is_end_possible), ways)
+            plan = Plan(v, keep, is_end_possible)
+            for way, left in relied_on(self.wut.trees[e] or [], self.order, mask):
+                self._reliance.add(e, way, plan.part(left >> e - start))
         self.wut.insert(e, planned)
         self._validate(e)
 
@@ -223,7 +241,10 @@ class Exploration(Algorithm):
         for depth, process, step in self.done.finished:
             if depth > e:
                 break
-            wakes = order.obstacles(process, step, -1 << depth - start)
+            since = -1 << depth - start
+            wakes = order.obstacles(process, step, since)
+            if not wakes and self.dnd.is_forbidden(depth, process):
+                wakes = order.written_before(process, since)
             if wakes and not wakes & (planned.keep | ~mask):
                 planned.keep |= order.before[lowest(wakes)] & mask
 

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 
 from treadle.core.happens_before import NONE, Trace, bits
 from treadle.core.steps import Step
+from treadle.explore.context.planned_order import Imagined
 from treadle.explore.source_sets.planned import Planned
 from treadle.explore.source_sets.wakeup_tree import Branch, Tree
+
+Way = tuple[int, ...]
+"""Who takes steps, from a prefix of the current execution on."""
 
 
 class PlannedInPart(Planned):
@@ -30,10 +34,12 @@ class PlannedInPart(Planned):
         return bits(self.left & self.keep & ~self._impossible)
 
 
-def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways down a tree to steps ahead of `v` that are not in it.
+def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[Way, int]]:
+    """Yield the ways down a tree to steps ahead of `v` that it does not begin with.
 
-    If `v` is inserted, it relies on them: none must turn out to be forbidden at its last step.
+    They are not in it, or come first only as long as nobody looks at what others wrote before. If
+    `v` is inserted, it relies on them: none must turn out to be forbidden at its last step. With
+    each comes what is left of `v` before that step, which may be nothing.
     """
     way: list[int] = []
     while tree:
@@ -45,8 +51,8 @@ def relied_on(tree: Tree, order: Trace, v: int) -> Iterator[tuple[int, ...]]:
             if left is None:
                 return
             way.append(process)
-            if left == v:
-                yield tuple(way)
+            if left == v or order.written_before(process, v):
+                yield tuple(way), v
             v = left
         tree = branch.children
 
@@ -64,26 +70,33 @@ class Plan:
     keep: int
     is_end_possible: bool
 
+    def part(self, events: int) -> Plan:
+        """Return what is left of the plan: a mask of positions."""
+        positions = bits(events & (1 << len(self.v)) - 1)
+        keep = sum(1 << new for new, old in enumerate(positions) if self.keep >> old & 1)
+        has_end = bool(events >> len(self.v) - 1 & 1)
+        v = [self.v[old] for old in positions]
+        return Plan(v, keep, self.is_end_possible or not has_end)
+
 
 class Reliance:
-    """The plans that rely on something, by the length of the prefix that they were made for."""
+    """What has to be planned where a way ends, by the length of the prefix that it begins at."""
 
     def __init__(self) -> None:
-        self._plans: dict[int, list[tuple[Plan, frozenset[tuple[int, ...]]]]] = {}
+        self._plans: dict[int, list[tuple[Way, Plan]]] = {}
 
-    def add(self, e: int, plan: Plan, relied_on: set[tuple[int, ...]]) -> None:
-        """Take note of a plan and of the ways that must not turn out to be forbidden, if any."""
-        if relied_on:
-            self._plans.setdefault(e, []).append((plan, frozenset(relied_on)))
+    def add(self, e: int, way: Way, plan: Plan) -> None:
+        """Take note of what a plan has left where a way must not turn out to be forbidden."""
+        self._plans.setdefault(e, []).append((way, plan))
 
-    def lose(self, way: list[int]) -> Iterator[tuple[int, Plan]]:
-        """Yield the plans that relied on a way of the current execution, and forget them."""
+    def lose(self, way: list[int]) -> Iterator[Plan]:
+        """Yield what has to be planned before the last step of the current execution; forget it."""
         for e, plans in sorted(self._plans.items()):
             here = tuple(way[e:])
-            self._plans[e] = [entry for entry in plans if here not in entry[1]]
-            for plan, relied_on in plans:
-                if here in relied_on:
-                    yield e, plan
+            self._plans[e] = [entry for entry in plans if entry[0] != here]
+            for relied_on, plan in plans:
+                if relied_on == here:
+                    yield plan
 
     def leave(self, depth: int) -> None:
         """Forget the plans for longer prefixes."""

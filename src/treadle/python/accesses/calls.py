@@ -58,7 +58,12 @@ from treadle.python.accesses.known_functions import (
     read_everything,
     say,
 )
-from treadle.python.accesses.outside_modules import look_outside, meet_extension, why_outside
+from treadle.python.accesses.outside_modules import (
+    look_outside,
+    meet_extension,
+    pass_extension,
+    why_outside,
+)
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -77,7 +82,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS
+from treadle.python.sharing.nested import CONTAINERS, held_by
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -165,7 +170,8 @@ def _of_object(function: Any, owner: Any) -> Any:
     ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
-        return function
+        is_note = function.__name__ == known_functions.add_note.__name__
+        return functools.partial(known_functions.add_note, owner) if is_note else function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     return functools.partial(_on_state, function, owner)
@@ -387,7 +393,8 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
             for obj in args:
                 hooks.make_defaults(obj, filter(None, fields))
         names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
-        hooks.read_deeply((*args, *kwargs.values()), ("__format__",), names_parts)
+        values = (*args, *kwargs.values())
+        hooks.read_deeply(values, ("__format__",), names_parts, through=names_parts)
     elif name == "join":
         hooks.look_into(args)
     else:
@@ -463,7 +470,9 @@ def _call_announced(
     `kept` tells what it touches besides them.
     """
     mutable = [value for value in values if _is_mutable(value)]
-    if not mutable and not kept():
+    if not mutable and not held_by(values, published) and not kept():
+        if not name:
+            pass_extension(function)
         return _at_home(function(*args, **kwargs))
     if mutable:
         _hand_out_all(values, published[id(mutable[0])].label)
@@ -473,8 +482,9 @@ def _call_announced(
     def find() -> Reach:
         reach = Reach(published)
         reach.touch(kept())
-        if mutable:
-            reach.write(mutable, values)
+        held = held_by(values, published)
+        if mutable or held:
+            reach.write(mutable, (*values, *held))
         reach.notes += [name] if name else []
         return reach
 
@@ -502,12 +512,22 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
             slots.hand_out(value, f"{label}[...]")
 
 
-def _make_context(*args: Any, **kwargs: Any) -> Any:
-    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+def _look_at_default_context() -> None:
     table = published.get(id(decimal.DefaultContext))
     if table is not None:
         say(whole_read(table))
+
+
+def _make_context(*args: Any, **kwargs: Any) -> Any:
+    """Stand for `decimal.Context`, which copies what it is not told from the default."""
+    _look_at_default_context()
     return _call_unknown(decimal.Context, *args, **kwargs)
+
+
+def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that copies the default context if a thread has none yet."""
+    _look_at_default_context()
+    return function(*args, **kwargs)
 
 
 # What goes through its arguments one by one, and may call C functions
@@ -549,6 +569,8 @@ def _lazy(function: Any) -> Function:
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 CLASSES[decimal.Context] = _make_context
+FUNCTIONS[decimal.getcontext] = functools.partial(_ask_for_context, decimal.getcontext)
+FUNCTIONS[decimal.localcontext] = functools.partial(_ask_for_context, decimal.localcontext)
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
 FUNCTIONS[itertools.tee] = _lazy(itertools.tee)

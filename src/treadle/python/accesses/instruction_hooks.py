@@ -513,16 +513,18 @@ def read_deeply(
     deeply: bool = False,
     deed: Deed = PLAIN_ACCESS,
     name: str = "",
+    *,
+    through: bool = False,
 ) -> None:
     """Announce that things are read with the containers in them, by means of some methods.
 
     If there is a deed, it is about the first of them. `name` is what does it, if that is not
-    instrumented.
+    instrumented; then it looks `through` objects that are not published, too.
     """
 
     def find() -> Reach:
         reach = Reach(published)
-        reach.read(roots, methods, deeply)
+        reach.read(roots, methods, deeply, through=through or bool(name))
         reach.notes += [name] if name else []
         return reach
 

@@ -19,6 +19,8 @@ from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.described import ANNOTATION_READERS
+from treadle.python.accesses.uninstrumented import Reach
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
@@ -124,6 +126,9 @@ def keywords_of(obj: Any) -> Any:
         table.shared.note(*_KEYWORDS)
         _enter_keywords(obj, table)
     return obj.keywords
+
+
+DICTIONARIES: dict[str, Function] = {"__dict__": dict_of, "keywords": keywords_of}
 
 
 def keywords_read(function: Any) -> Codes:
@@ -266,6 +271,23 @@ DESCRIPTOR_METHODS: dict[str, Function] = {
 }
 
 
+def add_note(error: Any, note: Any) -> None:
+    """Stand for `add_note` of an exception: it makes a list of notes if there is none, and adds."""
+    table = published[id(error)]
+
+    def find() -> Reach:
+        reach = Reach(published)
+        reach.touch(table.writes[_NOTES])
+        held = published.get(id(getattr(error, _NOTES, None)))
+        reach.touch(held.whole_write() if isinstance(held, ContainerTable) else ())
+        return reach
+
+    hooks.perform(find)
+    error.add_note(note)
+    slots.hand_out(error.__notes__, f"{table.label}.{_NOTES}")
+
+
+_NOTES = "__notes__"
 ATTRIBUTE_METHODS: dict[str, Function] = {
     "__setattr__": _raw_setattr,
     "__delattr__": _raw_delattr,
@@ -285,6 +307,11 @@ def _len(obj: Any) -> int:
     if id(obj) in published:
         hooks.read_size(obj)
     return len(obj)
+
+
+def _length_hint(obj: Any, *default: int) -> int:
+    hooks.read_size(obj)
+    return operator.length_hint(obj, *default)
 
 
 def _exec(source: Any, *scopes: Any, **kwargs: Any) -> Any:
@@ -435,6 +462,7 @@ _NOT_IN_PLACE = ("is", "is_not", "index", "indexOf", "inv", "invert")
 
 def _add_operators(table: dict[Any, Function]) -> None:
     """Add the functions of `operator` that are not there yet."""
+    table[operator.length_hint] = _length_hint
     for special in dir(operator):
         name = special.strip("_")
         function = getattr(operator, special)
@@ -493,5 +521,6 @@ LIBRARY: dict[tuple[str, str], Function] = {
         write_owner,
     ),
     **library_state.LIBRARY_STATE,
+    **ANNOTATION_READERS,
 }  # fmt: skip
 """Functions of the standard library written in Python."""

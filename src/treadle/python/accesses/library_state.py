@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import logging
 import sys
 import types
@@ -115,8 +116,21 @@ def enter_logger(shared: Any, logger: Any) -> None:
             shared.enter_container(getattr(logger, name), ("library", label), label)
 
 
+def enter_loggers(shared: Any) -> None:
+    """Enter the dictionary of all loggers: that matters only to who looks into it."""
+    loggers = logging.root.manager.loggerDict
+    shared.enter_container(loggers, ("library", "loggers"), "loggerDict")
+
+
 def _get_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call `logging.getLogger`."""
+    """Call `logging.getLogger`, or a method like it; it may add a logger, and those above it."""
+    owner = getattr(function, "__self__", None)
+    above = f"{owner.name}." if isinstance(owner, logging.Logger) and owner.parent else ""
+    given = next(iter((*args, *kwargs.values())), None)
+    table = published.get(id(logging.root.manager.loggerDict))
+    if isinstance(table, ContainerTable) and isinstance(given, str) and has_threads():
+        names = itertools.accumulate(f"{above}{given}".split("."), "{}.{}".format)
+        hooks.say(tuple(dict.fromkeys(code for name in names for code in table.item_write(name))))
     logger = function(*args, **kwargs)
     if control.current() is not None:
         enter_logger(control.the_program().shared, logger)
@@ -211,6 +225,8 @@ LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
         name: _announcing(functools.partial(changing, place)) for name, place in _CHANGING.items()
     },
     ("logging", "getLogger"): _get_logger,
+    ("logging", "Manager.getLogger"): _get_logger,
+    ("logging", "Logger.getChild"): _get_logger,
     ("logging", "basicConfig"): _set_root,
     **dict.fromkeys(
         [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 from treadle.python.accesses.uninstrumented import modules_under_test
+from treadle.python.runtime import notes
 from treadle.python.runtime.escapes import escapes
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
@@ -86,13 +88,30 @@ _KNOWN = sys.stdlib_module_names | {"greenlet", "builtins", "treadle"}
 
 def meet_extension(what: Any) -> None:
     """Say so if something shared meets code in C that came with no Python: a function, a class."""
-    if isinstance(what, type):
-        owners = [owner for owner in what.__mro__ if owner.__module__ not in modules_under_test]
-        module, name = owners[0].__module__, owners[0].__qualname__
-    else:
-        module = getattr(what, "__module__", None) or type(what).__module__
-        name = getattr(what, "__qualname__", type(what).__qualname__)
-    if str(module).partition(".")[0] not in _KNOWN:
+    module, name = _home_of(what)
+    if module.partition(".")[0] not in _KNOWN:
         escapes.add(
             "C code may let other threads run meanwhile; here it is one step", f"{module}.{name}"
         )
+
+
+def pass_extension(what: Any) -> None:
+    """Say so if code in C is called that gets nothing shared: it may keep something itself."""
+    if isinstance(what, types.BuiltinFunctionType):
+        module, name = _home_of(what)
+        package = module.partition(".")[0]
+        if package not in _KNOWN:
+            notes.remark(
+                f"extension {package}",
+                f"{module}.{name}",
+                "what C code keeps for itself is not seen ({})",
+            )
+
+
+def _home_of(what: Any) -> tuple[str, str]:
+    """Return the module and name of a function or class in C, or of what a class derives from."""
+    if isinstance(what, type):
+        owners = [owner for owner in what.__mro__ if owner.__module__ not in modules_under_test]
+        return owners[0].__module__, owners[0].__qualname__
+    module = getattr(what, "__module__", None) or type(what).__module__
+    return str(module), getattr(what, "__qualname__", type(what).__qualname__)

@@ -27,7 +27,7 @@ from treadle.python.sharing import children
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
 from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS, content
+from treadle.python.sharing.nested import CONTAINERS, SHOWING, content, shown_by
 from treadle.python.sharing.tables import ObjectTable, Table
 
 modules_under_test: set[str] = set()
@@ -70,8 +70,6 @@ _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
     types.ModuleType, types.CodeType, types.FrameType,
 )  # fmt: skip
-_SHOWING = (types.SimpleNamespace, BaseException)
-"""Classes in C whose comparison or words look at attributes."""
 _INSTEAD = {
     "__bool__": ("__bool__", "__len__"),
     "__contains__": ("__contains__", "__iter__", "__getitem__"),
@@ -332,6 +330,8 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
     if held is None:
         fallback = _lookup(kind, "__getattr__") if access == "get" else None
         found = PLAIN if fallback is None else _judge(kind, *fallback)
+        if access == "get" and general is not None and _judge(kind, *general) is _IN_C:
+            return IN_STATE  # C code that knows more attributes than the class, as `flags`
         return Behind(True, found.name, True) if found.name else PLAIN
     owner, descriptor = held
     if isinstance(descriptor, property):
@@ -470,12 +470,18 @@ class Reach:
                 self.missing.append((part, label))
 
     def read(
-        self, roots: tuple[Any, ...], methods: tuple[str, ...] | None, deeply: bool = False
+        self,
+        roots: tuple[Any, ...],
+        methods: tuple[str, ...] | None,
+        deeply: bool = False,
+        *,
+        through: bool = False,
     ) -> None:
         """Add that some objects are read, with the containers in them.
 
         `methods` are the special methods that are called, None stands for any; `deeply` also reads
-        the attributes of all objects that are met.
+        the attributes of all objects that are met, and those of objects that are not published if
+        it looks `through` them: the words of such an object are code under test.
         """
         todo: list[tuple[Any, tuple[str, ...] | None, bool]]
         todo = [(value, methods, False) for value in reversed(roots)]
@@ -493,13 +499,12 @@ class Reach:
                 self._add(table.whole_read())
                 self._is_open = self._is_open or may_change
                 may_change = True
-            elif type(table) is ObjectTable and (
-                issubclass(kind, _SHOWING) or (deeply and not issubclass(kind, _INERT))
+            elif (type(table) is ObjectTable or table is None) and (
+                issubclass(kind, SHOWING)
+                or (deeply and (through or table is not None) and not issubclass(kind, _INERT))
             ):
-                self._add(whole_read(table))
-                parts = [part for part, _ in children.children_of_instance(value, "")]
-                parts += [value.args] if issubclass(kind, BaseException) else []
-                todo += [(part, _ON_ELEMENTS, True) for part in parts]
+                self._add(whole_read(table) if table is not None else ())
+                todo += [(part, _ON_ELEMENTS, True) for part in shown_by(value)]
                 self._is_open = True
             todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
 

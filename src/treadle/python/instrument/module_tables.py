@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
+from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import calls
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
+from treadle.python.runtime import control
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
@@ -19,6 +22,13 @@ from treadle.python.sharing.variable import Variable
 from treadle.python.sharing.walks import register
 
 GLOBAL = "global "
+BUILTINS = "module builtins"
+"""The sort of the module whose names every module has."""
+_NEEDED = frozenset(vars(builtins)) - {
+    "print", "input", "open", "breakpoint", "exit", "quit", "help", "copyright", "credits",
+    "license", "__import__", "_",
+}  # fmt: skip
+"""Built-in functions and classes that Treadle uses while threads run."""
 _HELD = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
 """Classes of what libraries keep in modules and code under test may change."""
 _VALUES = (int, float, str, bytes, tuple, frozenset, enum.Enum, BaseException)
@@ -75,6 +85,8 @@ class ModuleTable(Table):
 
         One that no code was seen to assign is learned: the exploration begins anew with it.
         """
+        if self.sort == BUILTINS and what in _NEEDED:
+            self._refuse(what)
         table = self._variable(what)
         if table is not None:
             return table.writes["cell"]
@@ -90,6 +102,15 @@ class ModuleTable(Table):
         sorts = (sort for sort, _ in self.shared.features)
         prefix = f"{GLOBAL}{self.label}."
         return sorted(sort.removeprefix(prefix) for sort in sorts if sort.startswith(prefix))
+
+    def _refuse(self, name: str) -> None:
+        """End the exploration: Treadle would call what the test puts in the place of a built-in."""
+        scheduler = control.the_program().scheduler
+        scheduler.fatal = TreadleError(
+            f"the test replaces builtins.{name}, which Treadle itself uses while threads run: "
+            f"assign {name} in the module that calls it instead"
+        )
+        raise scheduler.fatal
 
     def _variable(self, name: str) -> Table | None:
         variable = _variables.get((self.label, name))

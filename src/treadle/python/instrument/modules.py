@@ -29,6 +29,7 @@ from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import referrers
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.module_tables import (
+    BUILTINS,
     GLOBAL,
     ModuleTable,
     enter_class,
@@ -331,18 +332,22 @@ class Instrumentation:
             for name in sorted((assigned | stored) & (namespace.keys() | assigned))
             if name in assigned or not isinstance(namespace[name], types.ModuleType)
         }
+        replaced = {name for owner, name in self._late if owner == "builtins"}
+        replaced -= namespace.keys() | assigned
+        variables.update((name, variable_of("builtins", name)) for name in sorted(replaced))
         methods = frozenset(name for facts in self._facts for name in facts.functions)
         specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
             class_names=frozenset(class_names),
-            shadowed=frozenset(set(namespace) | assigned),
+            shadowed=frozenset(set(namespace) | assigned | replaced),
             own=frozenset(own),
             methods=methods,
             computed=frozenset(name for facts in self._facts for name in facts.class_names),
             specials=specials - _PLAIN_SPECIALS,
             meets_foreign_operators=FOREIGN_OPERATORS in self._late,
             replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
+            assigns_cells="cell_contents" in stored,
             gil=self._gil,
             item_by_item=self._item_by_item,
         )
@@ -387,6 +392,8 @@ class Instrumentation:
         used = {name for facts in self._facts for name in facts.names}
         if self._test is not None:
             self._shared.publish(self._test, "test", ("test",))
+        if "loggerDict" in used:
+            library_state.enter_loggers(self._shared)
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)
         self._to_publish.clear()
@@ -497,6 +504,8 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
     for sort, what in features:
         if (sort, what) == FOREIGN_OPERATORS:
             yield FOREIGN_OPERATORS
+        elif sort == BUILTINS and isinstance(what, str):
+            yield "builtins", what
         elif sort.startswith(GLOBAL):
             module, _, name = sort.removeprefix(GLOBAL).rpartition(".")
             yield module, name

@@ -24,7 +24,7 @@ from typing import Any
 
 from bytecode import BinaryOp, Compare, Instr, Label
 
-from treadle.python.accesses import calls, iterate, known_functions, managers, streams
+from treadle.python.accesses import calls, described, iterate, known_functions, managers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.known_builtins import (
@@ -94,7 +94,7 @@ class _Rewriter:
     def __init__(self, code: types.CodeType, scope: Scope) -> None:
         self._code = code
         self._source: list[Item] = decoded(code)
-        own = fixed_variables(code, self._source)
+        own = frozenset() if scope.assigns_cells else fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
@@ -543,7 +543,7 @@ class _Rewriter:
         self._emit(effect(i.location))
 
 
-_DICTIONARIES = {"__dict__": known_functions.dict_of, "keywords": known_functions.keywords_of}
+_DICTIONARIES = {**known_functions.DICTIONARIES, **described.DICTIONARIES}
 """Attributes that are dictionaries with the name of their owner."""
 _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "LOAD_ATTR": _Rewriter._attribute,

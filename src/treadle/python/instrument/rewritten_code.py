@@ -27,6 +27,7 @@ from treadle.python.accesses import (
     callbacks,
     calls,
     container_methods,
+    described,
     item_by_item,
     iterate,
     known_builtins,
@@ -69,11 +70,13 @@ _HOOKS: dict[str, Any] = {
     "atoms": ATOMS,
     **{
         f"{module.__name__}.{name}": value
-        for module in (hooks, calls, callbacks, iterate, known_functions, streams, item_by_item)
+        for module in (
+            hooks, calls, callbacks, iterate, known_functions, described, streams, item_by_item,
+        )
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
     },
-}
+}  # fmt: skip
 _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 
@@ -163,6 +166,7 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         specials=scope.specials,
         meets_foreign_operators=scope.meets_foreign_operators,
         replaces_specials=scope.replaces_specials,
+        assigns_cells=scope.assigns_cells,
         is_executed=scope.is_executed,
         gil=scope.gil,
         item_by_item=scope.item_by_item,
@@ -176,7 +180,7 @@ def _scope_key(module: str, scope: Scope) -> str:
     )  # fmt: skip
     flags = (
         scope.gil, scope.item_by_item, scope.meets_foreign_operators, scope.replaces_specials,
-        scope.is_executed,
+        scope.assigns_cells, scope.is_executed,
     )  # fmt: skip
     return repr((module, flags, *(sorted(part) for part in parts)))
 

@@ -29,6 +29,8 @@ class Scope:
     """Whether there are objects whose operators run code that is not instrumented."""
     replaces_specials: bool = False
     """Whether somebody replaces special methods, or the code of functions."""
+    assigns_cells: bool = False
+    """Whether somebody assigns variables of functions through their cells."""
     is_executed: bool = False
     """Whether it is run by `exec` or `eval`, in some namespace."""
     gil: bool = False

@@ -8,11 +8,13 @@ its operands, published or not. Most of them hold numbers and strings: that is f
 from __future__ import annotations
 
 import itertools
+import types
 from collections import OrderedDict, deque
 from collections.abc import Container, Iterable
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.children import children_of_instance
 
 _EMPTY: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
 KEYS: tuple[type, ...] = tuple(type(empty.keys()) for empty in _EMPTY)
@@ -21,7 +23,14 @@ _VALUES: tuple[type, ...] = tuple(type(empty.values()) for empty in _EMPTY)
 _ITEMS: tuple[type, ...] = tuple(type(empty.items()) for empty in _EMPTY)
 CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS, *_VALUES, *_ITEMS)
 """Built-in containers, and views of them."""
+SHOWING = (types.SimpleNamespace, BaseException)
+"""Classes in C whose comparison or words look at attributes."""
 _DEEPEST = 20
+_INERT = (
+    type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
+    types.ModuleType, types.CodeType, types.FrameType,
+)  # fmt: skip
+"""Classes of what is passed around, and not looked into."""
 
 
 def content(value: Any) -> list[Any]:
@@ -36,11 +45,21 @@ def content(value: Any) -> list[Any]:
     return [*iterate(value)]
 
 
+def shown_by(value: Any) -> list[Any]:
+    """Return what C code looks at to compare an instance of `SHOWING`, or to put it into words."""
+    parts = [part for part, _ in children_of_instance(value, "")]
+    return [*parts, value.args] if issubclass(type(value), BaseException) else parts
+
+
 def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
     """Tell whether something published may be met by looking into a built-in container."""
-    if not issubclass(type(value), CONTAINERS):
+    parts: Iterable[Any]
+    if issubclass(type(value), CONTAINERS):
+        parts = value if type(value) in (tuple, list) else content(value)
+    elif issubclass(type(value), SHOWING):
+        parts = shown_by(value)
+    else:
         return False
-    parts: Iterable[Any] = value if type(value) in (tuple, list) else content(value)
     if ATOMS.issuperset(map(type, parts)):
         return False
     if depth > _DEEPEST:  # perhaps it holds itself
@@ -49,3 +68,31 @@ def holds(value: Any, published: Container[int], depth: int = 0) -> bool:
         type(part) not in ATOMS and (id(part) in published or holds(part, published, depth + 1))
         for part in parts
     )
+
+
+def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
+    """Return what is published and hangs on something that is not, by attributes or items.
+
+    A library that is given a new object with a shared list in it can reach the list.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    todo = [value for value in values if id(value) not in published]
+    while todo:
+        value = todo.pop()
+        kind = type(value)
+        if kind in ATOMS or id(value) in seen or issubclass(kind, _INERT):
+            continue
+        seen.add(id(value))
+        if id(value) in published:
+            found.append(value)
+        else:
+            todo += parts_of(value)
+    return found
+
+
+def parts_of(value: Any) -> list[Any]:
+    """Return the elements of a container and the attributes of an instance."""
+    if type(value).__dictoffset__ or hasattr(type(value), "__slots__"):
+        return [*content(value), *(part for part, _ in children_of_instance(value, ""))]
+    return content(value)
