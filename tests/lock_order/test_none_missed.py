@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lock_programs import imported
 
 import treadle
+from lock_programs import imported
 from treadle.analyses.lock_order import lock_order_of
 from treadle.threads.towards_deadlock import is_shown_by
 
