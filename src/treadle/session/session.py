@@ -21,12 +21,14 @@ from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained import refuse_solver
+from treadle.explore.observing import Observer
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.strategy import Algorithm
 from treadle.findings import recording
 from treadle.findings.database import RecordedStep
+from treadle.findings.observed import exploration_of
 from treadle.findings.replay import Replayed, run_again
 from treadle.findings.shrink import shrinking
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
@@ -90,11 +92,13 @@ class Session:
         """Return the same test under the same control, explored in another way."""
         return Session(self.program, settings, self.test)
 
-    def explore(self, algorithm: str = "", listener: Listener | None = None) -> Result:
+    def explore(
+        self, algorithm: str = "", listener: Listener | None = None, *, observe: bool = False
+    ) -> Result:
         """Explore, with the algorithm of the settings unless another one is named.
 
         Begin anew as often as the program learns something about itself. Failures are not recorded
-        yet: whoever shows them asks for that.
+        yet: whoever shows them asks for that. To `observe` is to keep the tree of executions.
         """
         name = algorithm or self.settings.algorithm
         strategy = self._strategy(name)
@@ -107,9 +111,13 @@ class Session:
             )
         while True:
             try:
-                result = self._search(strategy, name, listener).explore()
+                search = self._search(strategy, name, listener)
+                observer = Observer(search) if observe else None
+                result = search.explore()
             except Restart:
                 continue
+            if observer is not None:
+                result.exploration = exploration_of(self.program, observer)
             for failure in result.failures:
                 failure.test = self.test
             return result
