@@ -233,4 +233,3 @@ def _outcome(run: Run) -> _Outcome:
         return None
     crashes = (f"{crash.process} {error_in_words(crash.exception)}" for crash in run.crashes)
     return frozenset(map(without_addresses, crashes)).union(map(str, ending.waits))
-

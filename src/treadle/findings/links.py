@@ -81,9 +81,7 @@ class _Finder:
         if mode in _WRITING:
             self._written[number] = index
 
-    def _from_another(
-        self, source: int, target: int, kind: LinkKind, about: str
-    ) -> Iterator[Link]:
+    def _from_another(self, source: int, target: int, kind: LinkKind, about: str) -> Iterator[Link]:
         """Yield a link, unless it stays in one process."""
         if self._trace.processes[source] != self._trace.processes[target]:
             yield Link(source, target, kind, about)

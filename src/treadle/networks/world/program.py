@@ -136,7 +136,6 @@ class NetworkProgram(Program):
             for switch, packet in self.left
         ]
 
-
     def graph(self) -> Graph:
         """Return the topology, and the tables in the beginning."""
         net = self.scenario.net

@@ -162,7 +162,7 @@ class _Drawing:
                         y=y - 7,
                         text_anchor="start" if x1 == x2 else "middle",
                     ),
-                    class_="deadlock",
+                    class_="tied",
                 )
             )
         return found

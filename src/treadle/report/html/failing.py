@@ -5,7 +5,7 @@ from __future__ import annotations
 from treadle.report.failure import GRANULARITIES
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, count, tag
+from treadle.report.html.markup import Content, Markup, breakable, count, tag
 from treadle.report.html.network import network
 from treadle.report.html.source import listing
 from treadle.report.html.timeline import timeline
@@ -20,7 +20,7 @@ def failing(failure: Json, sources: Json, name: str) -> Markup:
         tag(
             "header",
             tag("span", failure["kind"], class_="kind"),
-            tag("h2", failure["headline"], id=f"{name}-title"),
+            tag("h2", breakable(failure["headline"]), id=f"{name}-title"),
             class_="failure-head",
         ),
         _command(failure),
@@ -67,14 +67,14 @@ def _waits(failure: Json, lanes: Lanes, name: str) -> Markup | None:
 def _wait(wait: Json, failure: Json, lanes: Lanes, name: str) -> Markup:
     verb = "spins, waiting for" if wait["spins"] else "waits for"
     words: list[Content] = [
-        tag("b", wait["process"], class_=lanes.colour(wait["process"])),
+        tag("b", lanes.called(wait["process"]), class_=lanes.colour(wait["process"])),
         f" {verb} ",
         tag("b", wait["resource"]),
         f" at {wait['where']}" if wait["where"] else "",
     ]
-    if wait["kind"] != "end":
+    if wait["kind"] not in ("end", "result"):
         for holder in wait["holders"]:
-            words += [", held by ", tag("b", holder, class_=lanes.colour(holder))]
+            words += [", held by ", tag("b", lanes.called(holder), class_=lanes.colour(holder))]
             words += _since(holder, failure, name)
     in_cycle = wait["process"] in failure["cycle"]
     return tag("li", words, class_="in-cycle" if in_cycle else None)
@@ -131,12 +131,29 @@ def _player(failure: Json, sources: Json, lanes: Lanes, name: str) -> Markup:
         _controls(failure, name),
         tag(
             "div",
-            timeline(failure, lanes, name),
+            tag("div", timeline(failure, lanes, name), _key(failure), class_="lane-box"),
             _inspector(failure, sources, name),
             class_="stage",
         ),
         class_="player",
     )
+
+
+_ARROWS = {
+    "spawn": "starts a process",
+    "join": "its end was waited for",
+    "message": "a message, item or signal",
+    "result": "a result",
+    "lock": "a lock that changes hands",
+    "wake": "changes what was waited for",
+}
+
+
+def _key(failure: Json) -> Markup | None:
+    """Return what the arrows mean that there are."""
+    kinds = {link["kind"] for link in failure["links"]}
+    rows = [tag("li", words, class_=kind) for kind, words in _ARROWS.items() if kind in kinds]
+    return tag("ul", rows, class_="key", aria_label="Arrows") if rows else None
 
 
 def _controls(failure: Json, name: str) -> Markup:

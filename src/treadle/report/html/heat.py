@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Markup, count, cut, tag
+from treadle.report.html.markup import Markup, breakable, count, cut, tag
 from treadle.report.html.source import Heat, listing
 
 MOST_PAIRS = 12
@@ -76,14 +76,18 @@ def _row(pair: Pair, times: int, total: int) -> Markup:
     first, second = pair
     share = times / total
     bar = tag("span", class_="bar", style=f"--share:{share:.3f}")
-    same = "the same line" if first == second else second
     return tag(
         "tr",
         tag("td", f"{times:,}", class_="number"),
         tag("td", bar, f"{share:.0%}", class_="share"),
-        tag("td", tag("code", cut(first, 60))),
-        tag("td", tag("code", cut(same, 60))),
+        tag("td", _code(first)),
+        tag("td", "the same line" if first == second else _code(second)),
     )
+
+
+def _code(place: str) -> Markup:
+    """Return a place without its directories, which are in its title."""
+    return tag("code", breakable(cut(place.rpartition("/")[2], 60)), title=place)
 
 
 def _place(step: Json) -> str:

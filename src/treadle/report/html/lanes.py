@@ -22,16 +22,25 @@ class Lanes:
 
     def __init__(self, steps: Sequence[Json], waits: Sequence[Json] = ()) -> None:
         self._of = {step["process"]: lane_of(step) for step in steps}
+        self._labels = {wait["process"]: wait["label"] for wait in waits}
+        self._labels |= {step["process"]: step["label"] for step in steps}
         for wait in waits:
             self._of.setdefault(wait["process"], self._queue_of(wait))
         self.names = list(dict.fromkeys(self._of.values()))
-        self._labels = {step["process"]: step["label"] for step in steps}
         self._numbers = {name: number for number, name in enumerate(self.names)}
+        self._of |= {name: name for name in self.names}
 
     def _queue_of(self, wait: Json) -> str:
-        """Return where somebody waits who has not begun: where those are who let nobody in."""
-        at = [self._of[holder] for holder in wait["holders"] if holder in self._of]
-        return at[0] if at and wait["kind"] == "other" else str(wait["process"])
+        """Return where somebody waits who has not begun: in the column of who lets nobody in."""
+        for holder in wait["holders"]:
+            if self._of.get(holder, holder) != holder:
+                return self._of[holder]
+        return str(wait["process"])
+
+    def called(self, process: str) -> str:
+        """Return what to call a process: one of several in a column, as the program calls it."""
+        is_one_of_several = self._of.get(process, process) != process
+        return str((is_one_of_several and self._labels.get(process)) or process)
 
     def number(self, process: str) -> int:
         """Return the number of the column of a process; 0 if nobody knows it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -79,6 +80,15 @@ def cut(text: str, length: int) -> str:
     'abc…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def breakable(text: str) -> Markup:
+    """Return a path or a name that may be broken where its parts begin.
+
+    >>> breakable("a/b_c.py::d")
+    'a/<wbr>b_<wbr>c.<wbr>py::<wbr>d'
+    """
+    return Markup(re.sub(r"(/|::|\.|_)(?=\w)", r"\1<wbr>", markup(text)))
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -314,7 +314,7 @@
     drawWires() {
       one(this.list, ".wires")?.remove();
       const isOn = one(this.section, ".arrows").getAttribute("aria-pressed") === "true";
-      const shown = all(this.list, ":scope > li:not([hidden])");
+      const shown = all(this.list, ":scope > li:not([hidden], .stuck)");
       if (!shown.length || getComputedStyle(one(this.section, ".heads")).display === "none") return;
       const height = shown[0].offsetHeight;
       /** @type {Map<Element, number>} */

@@ -6,26 +6,33 @@ registries name.
 
 from __future__ import annotations
 
-import json
-import platform
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core.result import Result
-from treadle.core.version import __version__
 from treadle.report.as_json import report_as_dict
+from treadle.report.html.document import document
 from treadle.report.html.failing import failing
 from treadle.report.html.heat import heat_map
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Content, Markup, count, markup, printable, tag
+from treadle.report.html.markup import (
+    Content,
+    Markup,
+    breakable,
+    count,
+    markup,
+    tag,
+)
 from treadle.report.html.tree import legend, tree
 
 if TYPE_CHECKING:
     from treadle.report.comparison import Comparison
 
 _HERE = Path(__file__).parent
+MOST_SIDE_BY_SIDE = 200
+"""Branches of each tree on a page with many."""
 _FRAME = 760
 """Height of a page in a notebook, in pixels."""
 
@@ -42,11 +49,11 @@ def page(report: Json) -> str:
     body: list[Content] = [
         _banner(report),
         _contents(report),
-        _remarks(report),
         failures,
+        _remarks(report),
         exploration(report),
     ]
-    return _document(report["summary"], body, _data(report))
+    return document(report["summary"], body, _data(report))
 
 
 def comparison_page(comparison: Json) -> str:
@@ -65,49 +72,7 @@ def comparison_page(comparison: Json) -> str:
             tag("div", map(_column, results), class_="side-by-side"),
         ),
     ]
-    return _document(title, body, {"failures": []})
-
-
-def _document(title: str, body: Content, data: Json) -> str:
-    """Return a page with its style, its script and its data."""
-    style, script = (_HERE / name for name in ("page.css", "page.js"))
-    embedded = printable(json.dumps(data, separators=(",", ":"))).replace("</", "<\\/")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name_="color-scheme", content="light dark"),
-        tag("title", f"{title} – Treadle"),
-        tag("link", rel="icon", href="data:,"),
-        tag("style", Markup(style.read_text("utf-8"))),
-    )
-    shown = tag(
-        "body",
-        tag("a", "Skip to the report", href="#main", class_="skip"),
-        tag("main", body, id="main"),
-        _footer(),
-        tag("script", Markup(embedded), type="application/json", id="data"),
-        tag("script", Markup(script.read_text("utf-8"))),
-    )
-    return f"<!DOCTYPE html>\n{tag('html', head, shown, lang='en')}\n"
-
-
-def _footer() -> Markup:
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    keys = [
-        ("← →", "step back and forward"),
-        ("Home End", "first and last step"),
-        ("p n", "previous and next step of the same lane"),
-        ("/", "search; Enter goes to the next match"),
-        ("f", "fold and unfold"),
-    ]
-    rows = [tag("div", tag("dt", tag("kbd", key)), tag("dd", words)) for key, words in keys]
-    return tag(
-        "footer",
-        tag("details", tag("summary", "Keys"), tag("dl", rows, class_="keys")),
-        tag("p", f"Treadle {__version__}, {python}, {platform.system()} {platform.machine()}"),
-        tag("button", "Light or dark", type="button", class_="theme"),
-    )
+    return document(title, body, {"failures": []})
 
 
 # Parts
@@ -126,12 +91,14 @@ def _banner(report: Json) -> Markup:
         figures.insert(2, ("cut", f"{report['cut']:,}"))
     if report["failing"]:
         figures.insert(0, ("failing", f"{report['failing']:,}"))
-    words = report["summary"].partition(": ")[2] or report["summary"]
+    name = report.get("target") or report["program"]
+    covers, _, reason = report["summary"].partition(f": {name}, ")
+    _, _, exception = covers.partition(", ")
     return tag(
         "header",
         tag("p", verdict, class_="verdict"),
-        tag("h1", report.get("target") or report["program"]),
-        tag("p", words, class_="summary"),
+        tag("h1", breakable(name)),
+        tag("p", "; ".join(filter(None, [reason, exception])), class_="summary"),
         tag(
             "dl",
             [tag("div", tag("dt", name), tag("dd", value)) for name, value in figures],
@@ -173,7 +140,7 @@ def exploration(report: Json) -> Markup | None:
         return None
     covered = [
         ("processes", explored["processes"]),
-        ("shared state", explored["locations"]),
+        ("shared locations", explored["locations"]),
     ]
     facts = [
         tag(
@@ -194,7 +161,11 @@ def exploration(report: Json) -> Markup | None:
         legend(),
         tree(explored),
         tag("h3", "What makes the space large"),
-        tag("p", "Each reversal of two steps is another execution to explore.", class_="small"),
+        tag(
+            "p",
+            "Two steps that can come in either order: the more such pairs, the more executions.",
+            class_="small",
+        ),
         heat_map(explored, report["sources"]),
         class_="exploration",
         id="exploration",
@@ -233,7 +204,7 @@ def _column(result: Json) -> Markup:
         "article",
         tag("h3", result["algorithm"]),
         tag("p", words, class_="small"),
-        tree(explored) if explored else None,
+        tree(explored, most=MOST_SIDE_BY_SIDE) if explored else None,
     )
 
 

@@ -29,6 +29,7 @@ def timeline(failure: Json, lanes: Lanes, name: str) -> Markup:
         if index in folds:
             rows.append(_fold_row(steps, index, folds[index], lanes))
         rows.append(_row(failure, index, lanes, name, mark, is_hidden=index in hidden))
+    rows += _stuck(failure, lanes)
     style = f"--lanes:{len(lanes.names)}"
     return tag(
         "div",
@@ -80,6 +81,24 @@ def folds_of(steps: Sequence[Json], kept: set[int]) -> dict[int, int]:
     return folds
 
 
+def _stuck(failure: Json, lanes: Lanes) -> list[Markup]:
+    """Return a last row of who waits for ever: for each of them a cell in its column."""
+    cells: dict[int, list[str]] = {}
+    for wait in failure["waits"]:
+        verb = "spins, waiting for" if wait["spins"] else "waits for"
+        said = f"{verb} {wait['resource']}"
+        who = lanes.called(wait["process"])
+        is_alone = who == wait["process"]
+        cells.setdefault(lanes.number(wait["process"]), []).append(
+            said if is_alone else f"{who} {said}"
+        )
+    shown = [
+        tag("span", "; ".join(words), class_="cell", style=f"--at:{number + 2}")
+        for number, words in sorted(cells.items())
+    ]
+    return [tag("li", tag("div", shown), class_="stuck")] if shown else []
+
+
 def _heading(lanes: Lanes) -> Markup:
     cells = [
         tag(
@@ -118,13 +137,15 @@ def _row(
     deeds = deeds_of(step)
     source = step["source"]
     words: list[Content] = [tag("span", process, class_="who")]
-    words.append(tag("code", source or deeds or "…", class_="source"))
-    if source and deeds:
-        words.append(tag("span", deeds, class_="deeds"))
+    words.append(tag("code", source or deeds or "…", class_="source" if source else "source only"))
+    below = tag("span", deeds, class_="deeds") if source and deeds else None
+    badges = _badges(step, mark, failure)
+    if below or badges:
+        words.append(tag("span", below, badges, class_="below"))
     button = tag(
         "button",
         tag("span", str(index + 1), tag("small", f":{place}") if place else None, class_="n"),
-        tag("span", words, _badges(step, mark, failure), class_="cell"),
+        tag("span", words, class_="cell"),
         type="button",
         class_="step",
         tabindex="-1",
@@ -138,17 +159,16 @@ def _row(
 
 def _badges(step: Json, mark: str, failure: Json) -> list[Markup]:
     """Return what is to be seen at a glance of a step."""
+    words = mark.split()
     found = []
     if step["preempts"]:
-        found.append(("preempts", f"preempts {step['preempts']}"))
-    found += [("takes", f"holds {name}") for name in step["takes"]]
-    found += [("gives", f"lets go of {one['name']}") for one in step["gives"]]
-    if step["then"] in ("waits", "ends"):
-        found.append((step["then"], step["then"]))
-    if "first" in mark.split():
-        found.append(("pair", "① first of the pair"))
-    if "second" in mark.split():
-        found.append(("pair", "② second of the pair"))
-    if "failing" in mark.split():
+        found.append(("preempts", "preempts"))
+    if "first" in words:
+        found.append(("pair", "① first"))
+    if "second" in words:
+        found.append(("pair", "② second"))
+    if "failing" in words:
         found.append(("fails", step["error"].partition(":")[0] or failure["kind"]))
+    elif step["then"] in ("waits", "ends"):
+        found.append((step["then"], step["then"]))
     return [tag("span", text, class_=f"badge {kind}") for kind, text in found]

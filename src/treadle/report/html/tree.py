@@ -8,7 +8,7 @@ from typing import Any
 from treadle.report.html.lanes import Json
 from treadle.report.html.markup import Content, Markup, count, cut, tag
 
-MOST_ROWS = 1500
+MOST_ROWS = 1200
 """Branches that are on the page."""
 _OPEN = 500
 """Branches of a tree that is unfolded in the beginning."""
@@ -29,17 +29,17 @@ _ENDINGS = {
 }
 
 
-def tree(exploration: Json) -> Markup:
-    """Return the tree as rows that can be folded; counts are of whole subtrees."""
+def tree(exploration: Json, *, most: int = MOST_ROWS) -> Markup:
+    """Return the tree as rows that can be folded, `most` of them; counts are of whole subtrees."""
     branches: list[Json] = exploration["tree"]
     depths = depths_of(branches)
     has_children = {branch["parent"] for branch in branches}
     is_large = len(branches) > _OPEN
     rows = [
         _row(branch, at, depths[at], at in has_children, is_large)
-        for at, branch in enumerate(branches[:MOST_ROWS])
+        for at, branch in enumerate(branches[:most])
     ]
-    rest = len(branches) - MOST_ROWS
+    rest = len(branches) - most
     return tag(
         "div",
         tag("ul", rows, class_="tree", role="tree", aria_label="Tree of executions"),
@@ -131,6 +131,6 @@ def _counts(below: Json) -> Markup:
 
 def legend() -> Markup:
     """Return what the reasons mean for which branches are left out."""
-    rows = [(tag("dt", why), tag("dd", words)) for why, words in WHY.items()]
-    more = (tag("dt", "not listed"), tag("dd", "no race asks for it: nothing could differ"))
-    return tag("dl", rows, more, class_="legend")
+    reasons = {**WHY, "not listed": "no race asks for it: nothing could differ"}
+    rows = [tag("div", tag("dt", why), tag("dd", words)) for why, words in reasons.items()]
+    return tag("dl", rows, class_="legend")
