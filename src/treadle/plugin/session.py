@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,6 +78,8 @@ class PytestSession:
             report_for(self._report)  # so that an unknown suffix shows now
         pages: str | None = config.getoption("treadle_html")
         self._pages = config.invocation_params.dir / pages if pages else None
+        if self._pages is not None:
+            _make(self._pages)
         self._running: RepeatedItem | None = None
         self._advice = advice_on_coverage()
         self._settings({})  # so that mistakes show now, once
@@ -212,6 +215,14 @@ class PytestSession:
                 amend(report, item, call.excinfo.value, lines)
                 report.when = "call" if checked is None else checked.phase
         return report
+
+
+def _make(directory: Path) -> None:
+    """Make a directory, if it is not there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TreadleError(f"cannot make {directory}: {error.strerror}") from error
 
 
 def _replays(result: Result, item: pytest.Item) -> list[str]:

@@ -61,9 +61,8 @@ def write_report(file: Path, result: Result, target: str, replays: Sequence[str]
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file, in a directory that is made if it is not there."""
+    """Write a file."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     except OSError as error:
         raise TreadleError(f"cannot write {file}: {error.strerror}") from error

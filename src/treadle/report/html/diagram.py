@@ -21,8 +21,11 @@ _LETTERS = 21
 """Letters that fit into a box."""
 
 
-def diagram(failure: Json, name: str = "diagram") -> Markup:
-    """Return the diagram of a failing execution, as SVG; `name` is its own on a page."""
+def diagram(failure: Json, name: str = "") -> Markup:
+    """Return the diagram of a failing execution, as SVG.
+
+    On a page, `name` begins the addresses of steps: boxes are links to them then.
+    """
     return _Drawing(failure, name).svg()
 
 
@@ -52,7 +55,7 @@ class _Drawing:
             self._chain(),
             xmlns="http://www.w3.org/2000/svg",
             class_="diagram",
-            role="img",
+            role="group" if self.name else "img",
             aria_label=words,
             viewBox=f"0 0 {self.width} {self.height}",
             width=self.width,
@@ -112,9 +115,10 @@ class _Drawing:
             tag("text", str(index + 1), x=_LEFT - 14, y=y + 4, class_="n", text_anchor="end"),
         ]
         return tag(
-            "g",
+            "a" if self.name else "g",
             inside,
             class_=f"step {kind} {self.lanes.colour(step['process'])}",
+            href=f"#{self.name}-{index + 1}" if self.name else None,
             data_step=index,
         )
 
@@ -135,7 +139,7 @@ class _Drawing:
         return tag(
             "g",
             title,
-            tag("path", d=way, marker_end=f"url(#{self.name}-{kind})"),
+            tag("path", d=way, marker_end=f"url(#{self.name}to-{kind})"),
             class_=f"arrow {kind}",
         )
 
@@ -154,7 +158,7 @@ class _Drawing:
                     "g",
                     tag("title", f"{wait['process']} {words}"),
                     tag("circle", cx=x1, cy=y, r=4),
-                    tag("path", d=way, marker_end=f"url(#{self.name}-deadlock)"),
+                    tag("path", d=way, marker_end=f"url(#{self.name}to-deadlock)"),
                     tag(
                         "text",
                         cut(words, 30),
@@ -174,7 +178,7 @@ def _arrowheads(name: str) -> Markup:
         tag(
             "marker",
             tag("path", d="M0 0L8 4L0 8z"),
-            id=f"{name}-{kind}",
+            id=f"{name}to-{kind}",
             viewBox="0 0 8 8",
             refX=7,
             refY=4,

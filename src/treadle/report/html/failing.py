@@ -244,7 +244,7 @@ def _more(failure: Json, lanes: Lanes, name: str) -> list[Content]:
         has_messages = any(step["lane"] for step in failure["trace"])
         drawn = tag(
             "div",
-            diagram(failure, f"{name}-diagram"),
+            diagram(failure, name),
             class_="scrolling",
             tabindex="0",
             role="region",

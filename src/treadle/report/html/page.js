@@ -86,7 +86,10 @@
         one(this.list, ".wires").toggleAttribute("hidden", !isOn);
       });
       for (const drawing of all(this.section, ".diagram .step")) {
-        drawing.addEventListener("click", () => this.select(Number(drawing.dataset.step)));
+        drawing.addEventListener("click", (event) => {
+          event.preventDefault(); // which would scroll away from the diagram
+          this.select(Number(drawing.dataset.step));
+        });
       }
     }
 
@@ -112,7 +115,7 @@
     select(index, how = {}) {
       const at = Math.max(0, Math.min(this.rows.length - 1, index));
       if (at === this.now) return;
-      const before = this.rows[this.now];
+      const shown = this.now, before = this.rows[shown];
       if (before) {
         before.classList.remove("now");
         const button = one(before, "button");
@@ -122,7 +125,8 @@
       this.now = at;
       const row = this.rows[at];
       row.classList.add("now");
-      this.rows.forEach((other, number) => other.classList.toggle("later", number > at));
+      const since = before ? Math.min(shown, at) : 0, upto = before ? Math.max(shown, at) : this.rows.length;
+      this.rows.slice(since, upto + 1).forEach((other, number) => other.classList.toggle("later", since + number > at));
       const button = one(row, "button");
       button.tabIndex = 0;
       button.setAttribute("aria-current", "step");
@@ -133,6 +137,7 @@
       this.scrollTo(row);
       this.inspect(at);
       this.lightWires();
+      for (const box of all(this.section, ".diagram .step")) box.classList.toggle("now", Number(box.dataset.step) === at);
       if (!how.isQuiet) {
         current = this;
         try { history.replaceState(null, "", `#${row.id}`); } catch { /* in a frame */ }

@@ -27,6 +27,7 @@ def listing(
 ) -> Markup:
     """Return pieces of files, line by line; `name` begins the addresses of lines."""
     files = []
+    title = "Source of" if heat is None else "Heat map of"
     hottest = max((heat or {}).values(), default=1)
     for number, (file, pieces) in enumerate(sources.items()):
         lines: list[Markup] = []
@@ -44,7 +45,7 @@ def listing(
             class_="source",
             tabindex="0",
             role="region",
-            aria_label=f"Source of {file}",
+            aria_label=f"{title} {file}",
         )
         files.append(tag("figure", tag("figcaption", file), code, data_file=file))
     return tag("div", files, class_="sources", data_name=name)
