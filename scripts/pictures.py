@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
+TREADLE = str(Path(sys.executable).with_name("treadle"))
 SHOTS = (  # name, command, height, what to do before
     ("report", ("run", "examples/threads/lazy_initialisation.py::checked_once"), 980, ""),
     ("actors", ("run", "examples/actors/database.py::main"), 620, ".diagram"),
@@ -33,7 +34,7 @@ def chromium() -> str:
 
 def write_page(command: tuple[str, ...], page: Path) -> None:
     """Let `treadle` write a report."""
-    arguments = [sys.executable, "-m", "treadle", *command, "--no-database", "--report", str(page)]
+    arguments = [TREADLE, *command, "--no-database", "--report", str(page)]
     subprocess.run(arguments, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
 
 

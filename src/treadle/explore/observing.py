@@ -197,7 +197,6 @@ class Observer:
         branch.left_out = [
             LeftOut(names[process], why, times)
             for (process, why), times in node.left_out.items()
-            if process not in node.children or why == CONSTRAINT
         ]
         branch.counts.left_out += len(branch.left_out)
 

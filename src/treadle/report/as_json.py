@@ -186,6 +186,7 @@ def _cause_as_dict(cause: Cause | None) -> dict[str, Any] | None:
         return None
     return {
         "indices": list(cause.indices),
+        "steps": [_steps_as_dicts([step])[0] for step in (cause.first, cause.second)],
         "location": cause.location,
         "decides": cause.decides,
         "other": _steps_as_dicts(cause.other),

@@ -16,6 +16,8 @@ MOST_STEPS = 400
 
 _LEFT, _TOP, _COLUMN, _ROW = 48, 46, 190, 40
 _BOX, _HEIGHT = 152, 26
+_BESIDE = 130
+"""Room for what is written beside the last lane."""
 _ARROWS = ("spawn", "join", "message", "result", "lock", "wake", "deadlock")
 _LETTERS = 21
 """Letters that fit into a box."""
@@ -38,7 +40,7 @@ class _Drawing:
         self.lanes = lanes = Lanes(self.steps, failure["waits"])
         self.deadlocked = [wait for wait in failure["waits"] if wait["process"] in failure["cycle"]]
         rows = len(self.steps) + (len(self.deadlocked) + 1 if self.deadlocked else 0)
-        self.width = _LEFT + _COLUMN * len(lanes.names)
+        self.width = _LEFT + _COLUMN * len(lanes.names) + (_BESIDE if self.deadlocked else 0)
         self.height = _TOP + _ROW * rows + 20
 
     def svg(self) -> Markup:

@@ -101,23 +101,19 @@ def _pair(failure: Json, lanes: Lanes, name: str) -> Markup | None:
         sentence = "The order of these two decides: the other way round, this execution passes"
     else:
         sentence = "These two could have come in the other order, which may make a difference"
-    rows = []
-    for sign, index in zip("①②", cause["indices"], strict=True):
-        if index >= len(failure["trace"]):
-            continue
-        step = failure["trace"][index]
-        rows.append(
-            tag(
-                "li",
-                tag("span", sign, class_="sign", aria_hidden="true"),
-                _jump(index, name),
-                " ",
-                tag("b", step["process"], class_=lanes.colour(step["process"])),
-                " ",
-                tag("code", step["source"] or deeds_of(step)),
-                tag("span", deeds_of(step) if step["source"] else "", class_="deeds"),
-            )
+    rows = [
+        tag(
+            "li",
+            tag("span", sign, class_="sign", aria_hidden="true"),
+            _jump(index, name) if index < len(failure["trace"]) else "later",
+            " ",
+            tag("b", step["process"], class_=lanes.colour(step["process"])),
+            " ",
+            tag("code", step["source"] or deeds_of(step)),
+            tag("span", deeds_of(step) if step["source"] else "", class_="deeds"),
         )
+        for sign, index, step in zip("①②", cause["indices"], cause["steps"], strict=True)
+    ]
     return tag("div", tag("h3", sentence), tag("ol", rows, class_="pair"), class_="why")
 
 
