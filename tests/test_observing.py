@@ -95,23 +95,37 @@ def assert_sums(tree: Branch) -> None:
 # Whole trees
 
 
+def two_increments() -> Program:
+    program = treadle.model.Program(x=0)
+    for name in "pq":
+
+        @program.process(name=name)
+        def increments(s: Any) -> Iterator[None]:
+            yield
+            value = s.x
+            yield
+            s.x = value + 1
+
+    @program.finally_
+    def both(s: Any) -> None:
+        assert s.x == 2
+
+    return program
+
+
 def test_the_tree_of_a_lost_update() -> None:
-    result = treadle.explore(racy(), observe=True, stop_on_failure=False)
+    result = treadle.explore(two_increments(), observe=True, stop_on_failure=False)
     explored = result.exploration
     assert explored is not None
     assert explored.processes == ["p", "q"]
     assert explored.locations == ["x"]
     assert explored.longest == 4
-    assert (
-        ways_in(explored.tree)
-        == {
-            ("p", "p", "q", "q"): "ended",
-            ("p", "q", "p", "q"): "failed",
-            ("q", "p", "p", "q"): "failed",
-            ("q", "q", "p", "p"): "ended",
-        }
-        or len(ways_in(explored.tree)) == result.executions
-    )
+    assert ways_in(explored.tree) == {
+        ("p", "p", "q", "q"): "ended",
+        ("p", "q", "p", "q"): "failed",
+        ("p", "q", "q", "p"): "failed",
+        ("q", "q", "p", "p"): "ended",
+    }
     assert explored.tree.counts.executions == result.executions == 4
     assert_sums(explored.tree)
 
@@ -151,7 +165,7 @@ def test_random_programs(data: st.DataObject) -> None:
 
 
 def test_samples_that_begin_alike_share_a_way() -> None:
-    watched = Watched(racy(), "random", budget=Budget(max_executions=200))
+    watched = Watched(two_increments(), "random", budget=Budget(max_executions=200))
     tree = watched.exploration.tree
     assert tree.counts.executions == 200
     assert len(ways_in(tree)) == len({way for way, _ in watched.ways}) == 6
@@ -181,23 +195,21 @@ def test_what_sleeps_is_left_out(algorithm: str) -> None:
 
 
 def test_what_a_dont_do_set_forbids_is_left_out() -> None:
-    program = treadle.model.Program(x=0)
-    for name in "pq":
+    """Additions: all orders of them lead to the same states."""
+    program = treadle.model.Program(x=0, y=0)
+    for name in "pqr":
 
         @program.process(name=name)
-        def same(s: Any) -> Iterator[None]:
+        def adds(s: Any) -> Iterator[None]:
             yield
-            s.x = 1
+            s.x = s.x + 1
             yield
-            s.x = 1
+            s.y = s.y + 1
 
-    found = [
-        reasons(Watched(jacm17.lastzero(4), name).exploration)
-        for name in ("optimal-context", "context")
-    ]
-    assert all(set(one) <= {"asleep", "forbidden"} for one in found)
-    assert any("asleep" in one or "forbidden" in one for one in found)
-    del program
+    watched = Watched(program, "optimal-context")
+    found = reasons(watched.exploration)
+    assert "forbidden" in found
+    assert set(found) <= {"asleep", "forbidden"}
 
 
 def test_what_a_constraint_makes_commute_is_left_out() -> None:
@@ -283,7 +295,7 @@ def test_locks_that_change_hands_are_reversals() -> None:
     result = treadle.explore(program, observe=True)
     assert result.exploration is not None
     words = {(p.first.words, p.second.words) for p in result.exploration.reversals}
-    assert words == {("acquire lock", "acquire lock")}
+    assert {tuple(word[:12] for word in pair) for pair in words} == {("acquire lock",) * 2}
 
 
 def test_exhaustive_search_reverses_nothing() -> None:
@@ -323,7 +335,7 @@ def test_few_executions_are_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_program_that_does_not_repeat_leaves_lines_open(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(racy(), "optimal")
 
-    def refuse(*args: Any, **more: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise TreadleError("not deterministic")
 
     monkeypatch.setattr(observed, "follow", refuse)

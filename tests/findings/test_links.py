@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -164,8 +164,7 @@ def test_each_process_is_created_once() -> None:
 
 
 def test_a_replay_has_them_too() -> None:
-    program_of: Callable[[], Failure] = lambda: explored(FAILING[0]).failures[0]
-    found = program_of()
+    found = explored(FAILING[0]).failures[0]
     again = treadle.replay(found.test, found.token)  # type: ignore[arg-type]
     assert again is not None
     assert again.links == found.links
@@ -176,19 +175,23 @@ def test_a_replay_has_them_too() -> None:
 
 
 def test_what_a_step_changes_is_said() -> None:
-    program = treadle.model.Program(x=0, items=[0, 0])
+    def test() -> None:
+        seen: dict[str, int] = {}
 
-    @program.process
-    def p(s: Any) -> Iterator[None]:
-        yield
-        s.x = s.items[1]
-        yield
-        s.items[0] = 1
-        s.x = 2
-        yield
-        assert s.x == 0
+        def work() -> None:
+            seen["one"] = 1
+            seen.update(two=2)
 
-    assert [step.changes for step in fails(program).trace] == [("x",), ("items[0]", "x"), ()]
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert not seen
+
+    failure = fails(test)
+    changed = [step.changes for step in failure.trace if step.process == "main.1"]
+    assert all(changed)
+    assert any("seen" in name for names in changed for name in names)
+    assert not any(step.changes for step in failure.trace if step.process == "main")
 
 
 def test_the_graph_of_a_network() -> None:
