@@ -25,12 +25,12 @@ from treadle.cli.options import (
     target_argument,
 )
 from treadle.cli.reporting import report_to, tell_github
-from treadle.cli.showing import show_failure
+from treadle.cli.showing import replay_line, show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.cli.translation import with_method
 from treadle.core.result import Result
 from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk
-from treadle.report.as_json import result_as_dict
+from treadle.report.as_json import report_as_dict
 from treadle.report.colour import print_words
 from treadle.report.live import LiveLine, progress_in_words
 from treadle.report.registry import report_for
@@ -167,7 +167,8 @@ def _show(
 ) -> None:
     result = checked.result
     if as_json:
-        shown = result_as_dict(result, target=str(target), shrunk=checked.shrunk)
+        replays = [replay_line(failure, target) for failure in result.failures]
+        shown = report_as_dict(result, str(target), replays, shrunk=checked.shrunk)
         click.echo(json.dumps(shown, indent=2))
         return
     console = Console()

@@ -195,8 +195,7 @@ class Observer:
         branch.ending, branch.undrawn = node.ending, node.undrawn
         branch.counts.add(node.own)
         branch.left_out = [
-            LeftOut(names[process], why, times)
-            for (process, why), times in node.left_out.items()
+            LeftOut(names[process], why, times) for (process, why), times in node.left_out.items()
         ]
         branch.counts.left_out += len(branch.left_out)
 

@@ -70,13 +70,15 @@ def result_as_dict(
     }
 
 
-def report_as_dict(result: Result, target: str, replays: Sequence[str]) -> dict[str, Any]:
+def report_as_dict(
+    result: Result, target: str, replays: Sequence[str], *, shrunk: Sequence[Shrunk] = ()
+) -> dict[str, Any]:
     """Return all that a report of a result has to show, with the source of what it names.
 
     Beyond `treadle.result/1` there are the verdict in words and, for each failure, the command
     that replays it.
     """
-    shown = result_as_dict(result, target=target)
+    shown = result_as_dict(result, target=target, shrunk=shrunk)
     for failure, command in zip(shown["failures"], replays, strict=True):
         failure["replay"] = command
     places = [step["where"] for failure in shown["failures"] for step in _all_steps(failure)]

@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 def document(title: str, body: Content, data: Json) -> str:
     """Return a page with its style, its script and its data."""
     style, script = (_HERE / name for name in ("page.css", "page.js"))
-    embedded = printable(json.dumps(data, separators=(",", ":"))).replace("</", "<\\/")
+    embedded = printable(json.dumps(data, separators=(",", ":"))).replace("<", "\\u003c")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

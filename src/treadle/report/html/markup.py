@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-_VOID = frozenset({"input", "meta", "link", "br", "line", "rect", "circle", "path"})
+_VOID = frozenset({"input", "meta", "link"})
+_SHAPES = frozenset({"line", "rect", "circle", "path"})
 
 
 class Markup(str):
@@ -43,7 +44,9 @@ def tag(name: str, /, *content: Content, **attributes: str | int | float | bool 
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
-        return Markup(f"<{name}{written}>" if name[0] in "imb" else f"<{name}{written}/>")
+        return Markup(f"<{name}{written}>")
+    if name in _SHAPES:
+        return Markup(f"<{name}{written}/>")
     return Markup(f"<{name}{written}>{markup(content)}</{name}>")
 
 
@@ -51,7 +54,6 @@ def _attribute(key: str, value: str | int | float | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    name = {"viewbox": "viewBox"}.get(name, name)
     return f" {name}" if value is True else f' {name}="{escape(printable(str(value)))}"'
 
 
