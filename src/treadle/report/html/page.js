@@ -49,7 +49,7 @@
       this.lanes = one(section, ".lanes");
       this.list = one(section, ".steps");
       this.rows = all(this.list, "li[id]");
-      this.slider = one(section, ".slider");
+      this.slider = /** @type {HTMLInputElement} */ (one(section, ".slider"));
       this.now = -1;
       /** @type {number[]} */
       this.matches = [];
@@ -65,18 +65,18 @@
         const by = WHERE_TO[/** @type {keyof typeof WHERE_TO} */ (button.dataset.move)];
         button.addEventListener("click", () => this.move(by));
       }
-      this.slider.addEventListener("input", () => this.select(Number(this.slider["value"]) - 1));
+      this.slider.addEventListener("input", () => this.select(Number(this.slider.value) - 1));
       this.list.addEventListener("click", (event) => {
         const button = /** @type {HTMLElement} */ (event.target).closest("button");
         if (!button) return;
         if (button.classList.contains("fold")) this.toggleFold(button);
         else this.select(this.rows.indexOf(/** @type {any} */ (button.parentElement)));
       });
-      const search = one(this.section, ".search");
-      search.addEventListener("input", () => this.search(search["value"]));
+      const search = /** @type {HTMLInputElement} */ (one(this.section, ".search"));
+      search.addEventListener("input", () => this.search(search.value));
       search.addEventListener("keydown", (event) => {
         if (event.key === "Enter") this.toNextMatch();
-        if (event.key === "Escape") { search["value"] = ""; this.search(""); this.focusRow(); }
+        if (event.key === "Escape") { search.value = ""; this.search(""); this.focusRow(); }
       });
       one(this.section, ".unfold").addEventListener("click", () => this.toggleAllFolds());
       const arrows = one(this.section, ".arrows");
@@ -131,7 +131,7 @@
       button.tabIndex = 0;
       button.setAttribute("aria-current", "step");
       if (row.hidden) this.openFoldOf(at);
-      this.slider["value"] = String(at + 1);
+      this.slider.value = String(at + 1);
       this.slider.setAttribute("aria-valuetext", `step ${at + 1} of ${this.rows.length}`);
       one(this.section, ".position").textContent = `${at + 1} of ${this.rows.length}`;
       this.scrollTo(row);
