@@ -487,7 +487,7 @@ def test_large_trees_are_folded_and_cut() -> None:
     rows = page.all("li")
     assert len(rows) == 1200
     assert sum("hidden" not in row.attributes for row in rows) == 3
-    assert "301 branches more are in the JSON only." in page.text
+    assert "301 more branches in the JSON only." in page.text
     assert len(read(tree({"tree": branches}, most=10)).all("li")) == 10
 
 

@@ -62,7 +62,7 @@ def comparison_page(comparison: Json) -> str:
     title = f"Algorithms on {comparison['target']}"
     wrong = [tag("li", one) for one in comparison["disagreements"]]
     body: list[Content] = [
-        tag("header", tag("h1", title), class_="banner"),
+        tag("header", tag("h1", breakable(title)), class_="banner"),
         tag("ul", wrong, class_="disagreements") if wrong else None,
         tag("section", tag("h2", "Figures"), _figures_side_by_side(results)),
         tag(

@@ -43,7 +43,7 @@ def tree(exploration: Json, *, most: int = MOST_ROWS) -> Markup:
     return tag(
         "div",
         tag("ul", rows, class_="tree", role="tree", aria_label="Tree of executions"),
-        tag("p", f"{count(rest, 'branch', 'branches')} more are in the JSON only.")
+        tag("p", f"{count(rest, 'more branch', 'more branches')} in the JSON only.")
         if rest > 0
         else None,
         class_="tree-box",
