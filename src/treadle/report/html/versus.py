@@ -34,7 +34,7 @@ def versus(failure: Json) -> Markup | None:
     ]
     return tag(
         "table",
-        tag("caption", "Rows beside each other are the same step; shaded ones are in one only."),
+        tag("caption", "Rows beside each other are the same step; shaded ones differ."),
         tag(
             "thead",
             tag(
