@@ -31,6 +31,8 @@ from treadle.findings import observed
 from treadle.findings.observed import exploration_of
 from treadle.model import Program
 from treadle.papers import jacm17
+from treadle.session.session import opened
+from treadle.session.settings import Settings
 
 WAYS = tuple[tuple[str, ...], ...]
 OBSERVED = sorted({*covering()} - {"eager-adaptive"})
@@ -239,6 +241,25 @@ def test_budgets_and_cuts_are_endings() -> None:
     assert result.exploration is not None
     assert result.exploration.tree.counts.cut == 1
     assert set(ways_in(result.exploration.tree).values()) <= {"cut"}
+
+
+class Guided(ALGORITHMS["source"]):  # type: ignore[misc]
+    """Cuts executions on purpose, as guided testing does."""
+
+    is_guided = True
+
+
+def test_what_guidance_cuts_says_so() -> None:
+    def cuts() -> None:
+        treadle.assume(False)
+
+    with opened(cuts, Settings()) as session:
+        search = session._search(Guided, "guided", None)
+        observer = Observer(search)
+        result = search.explore()
+    tree = observer.exploration().tree
+    assert result.cut == tree.counts.cut == 1
+    assert set(ways_in(tree).values()) == {"guidance"}
 
 
 # What is too large

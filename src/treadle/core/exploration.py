@@ -59,7 +59,8 @@ class Branch:
     steps: list[Step] = field(default_factory=list)
     children: list[Branch] = field(default_factory=list)
     ending: str = ""
-    """How the execution ends here, if it does: `ended`, `failed`, `blocked`, `cut` or `budget`."""
+    """How the execution ends here, if it does: `ended`, `failed`, `blocked`, `cut`, `budget`, or
+    `guidance` if it was cut because it leads nowhere that is looked for."""
     left_out: list[LeftOut] = field(default_factory=list)
     """What was not explored after the last step."""
     counts: Counts = field(default_factory=Counts)

@@ -68,10 +68,15 @@ class Observer:
         node, depth = self._walk(len(trace))
         cut, failing = result.cut - self._seen[0], result.failing - self._seen[1]
         self._seen = result.cut, result.failing
-        ending = "blocked" if outcome == BLOCKED else "cut" if cut else "ended"
-        ending = "budget" if outcome == STEPS else ending
-        counts = Counts(*map(int, (ending == "ended", ending == "blocked", ending == "cut")))
-        counts.failing = int(bool(failing))
+        ending = "ended"
+        if outcome == STEPS:
+            ending = "budget"
+        elif outcome == BLOCKED:
+            ending = "blocked"
+        elif cut:
+            ending = "guidance" if self._search.algorithm.is_guided else "cut"
+        counts = Counts(int(ending == "ended"), int(ending == "blocked"), int(cut > 0))
+        counts.failing = int(failing > 0)
         node.own.add(counts)
         if depth < len(trace):
             node.undrawn += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from treadle.report.failure import GRANULARITIES
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, breakable, count, tag
+from treadle.report.html.markup import Content, Markup, breakable, count, headings, tag
 from treadle.report.html.network import network
 from treadle.report.html.source import listing
 from treadle.report.html.timeline import timeline
@@ -205,15 +205,7 @@ def _inspector(failure: Json, sources: Json, name: str) -> Markup:
         tag(
             "table",
             tag("caption", "Shared state"),
-            tag(
-                "thead",
-                tag(
-                    "tr",
-                    tag("th", "name", scope="col"),
-                    tag("th", "before", scope="col"),
-                    tag("th", "after", scope="col"),
-                ),
-            ),
+            headings("name", "before", "after"),
             tag("tbody"),
             class_="state",
         ),

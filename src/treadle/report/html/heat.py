@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Markup, breakable, count, cut, tag
+from treadle.report.html.markup import Markup, breakable, count, cut, headings, tag
 from treadle.report.html.source import Heat, listing
 
 MOST_PAIRS = 12
@@ -50,16 +50,7 @@ def heat_map(exploration: Json, sources: Json) -> Markup:
     table = tag(
         "table",
         tag("caption", f"{count(total, 'reversal')} of {count(len(pairs), 'pair')} of places"),
-        tag(
-            "thead",
-            tag(
-                "tr",
-                tag("th", "reversals", scope="col"),
-                tag("th", "share", scope="col"),
-                tag("th", "between", scope="col"),
-                tag("th", "and", scope="col"),
-            ),
-        ),
+        headings("reversals", "share", "between", "and"),
         tag("tbody", rows),
         class_="heat-pairs",
     )

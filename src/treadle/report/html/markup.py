@@ -57,6 +57,15 @@ def _attribute(key: str, value: str | int | float | bool | None) -> str:
     return f" {name}" if value is True else f' {name}="{escape(printable(str(value)))}"'
 
 
+def headings(*names: str) -> Markup:
+    """Return the head of a table.
+
+    >>> headings("a")
+    '<thead><tr><th scope="col">a</th></tr></thead>'
+    """
+    return tag("thead", tag("tr", [tag("th", name, scope="col") for name in names]))
+
+
 def classes(*names: str | bool | None) -> str | None:
     """Return the names of classes as an attribute: those that are not left out.
 

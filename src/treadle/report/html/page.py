@@ -22,6 +22,7 @@ from treadle.report.html.markup import (
     Markup,
     breakable,
     count,
+    headings,
     markup,
     tag,
 )
@@ -192,8 +193,7 @@ def _figures_side_by_side(results: Sequence[Json]) -> Markup:
         )
         for one in results
     ]
-    head = tag("tr", [tag("th", name, scope="col") for name in names])
-    table = tag("table", tag("thead", head), tag("tbody", rows), class_="algorithms")
+    table = tag("table", headings(*names), tag("tbody", rows), class_="algorithms")
     return tag("div", table, class_="scrolling", tabindex="0", role="region", aria_label="Figures")
 
 

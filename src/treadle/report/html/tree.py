@@ -26,6 +26,7 @@ _ENDINGS = {
     "blocked": ("blocked: found to be redundant", "⊘"),
     "cut": ("cut", "✂"),
     "budget": ("cut by max_steps", "…"),
+    "guidance": ("cut by guidance: it leads nowhere that is looked for", "✂"),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Markup, classes, tag
+from treadle.report.html.markup import Markup, classes, headings, tag
 
 MOST_ROWS = 400
 """Steps of each that are compared."""
@@ -35,14 +35,7 @@ def versus(failure: Json) -> Markup | None:
     return tag(
         "table",
         tag("caption", "Rows beside each other are the same step; shaded ones differ."),
-        tag(
-            "thead",
-            tag(
-                "tr",
-                tag("th", "This execution fails", scope="col"),
-                tag("th", "The other order passes", scope="col"),
-            ),
-        ),
+        headings("This execution fails", "The other order passes"),
         tag("tbody", rows),
         class_="versus",
     )
