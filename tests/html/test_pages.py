@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -257,3 +258,15 @@ def test_the_index_has_failures_first() -> None:
     assert [row.one("a").attributes["href"] for row in rows] == ["b.html", "a.html"]
     assert [row.one("a").text for row in rows] == ["test_b.py::test_it", "test_a.py::test_it"]
     assert "2 tests, 1 failed" in parsed.one("header").text
+
+
+def test_what_pages_are_made_of_is_in_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packaged = set(project["tool"]["setuptools"]["package-data"]["treadle"])
+    source = ROOT / "src" / "treadle"
+    others = {
+        str(file.relative_to(source))
+        for file in source.rglob("*.*")
+        if file.suffix not in (".py", ".pyc", ".so") and file.is_file()
+    }
+    assert others == packaged

@@ -112,21 +112,27 @@ class Observer:
     def _count_reversals(self) -> None:
         """Count the races that the new part of the execution closes."""
         trace, since = self._search.trace, self._search.shared
+        events = self._events()
         altered = (Race(race.first, race.second) for race in trace.altered)
         for first, second in (*trace.races, *altered, *trace.undecided):
             if second < since:
                 continue
-            pair = self._event(first), self._event(second)
+            pair = events[first], events[second]
             if pair in self._pairs or len(self._pairs) < MOST_PAIRS:
                 self._pairs[pair] += 1
                 self._examples.setdefault(pair, trace.processes[: second + 1])
             else:
                 self._uncounted += 1
 
-    def _event(self, index: int) -> Event:
+    def _events(self) -> list[Event]:
+        """Return the steps of the current execution, each with which one of its process it is."""
         trace = self._search.trace
-        process = trace.processes[index]
-        return process, trace.processes[:index].count(process), trace.codes[index]
+        taken: Counter[int] = Counter()
+        events = []
+        for process, codes in zip(trace.processes, trace.codes, strict=True):
+            events.append((process, taken[process], codes))
+            taken[process] += 1
+        return events
 
     def _leave_out_commuting(self) -> None:
         """Add the steps that a constraint tells not to reverse although they conflict."""
