@@ -17,6 +17,7 @@ from looked_at import (
     FAILING,
     LAZY,
     PROVED,
+    ROOT,
     compared,
     explored,
     long_report,
