@@ -8,6 +8,7 @@ INSTALLED := $(VENV)/.installed
 TIMES := $(VENV)/.times
 TIMED := $(BIN)/python scripts/timed.py $(TIMES)
 SITE_TOOLS := $(VENV)/.site-tools
+BROWSER := $(VENV)/.browser
 CORE := core explore findings model
 THREADS := tests/threads tests/cpython tests/test_thread_examples.py
 APART := tests/plugin $(THREADS)
@@ -19,7 +20,7 @@ IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_example
 	tests/test_golden.py tests/test_compiled.py tests/plugin tests/threads
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs format clean
+.PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs pictures format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,10 +41,14 @@ $(SITE_TOOLS): $(INSTALLED)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
+$(BROWSER): $(INSTALLED) scripts/browser.sh
+	@BIN=$(BIN) sh scripts/browser.sh
+	@touch $@
+
 demo: $(RUNS)  ## find a bug, then prove that it is gone
 	@BIN=$(BIN) sh scripts/demo.sh
 
-test: $(SITE_TOOLS)  ## everything that CI checks
+test: $(SITE_TOOLS) $(BROWSER)  ## everything that CI checks
 	@rm -f $(TIMES)
 	@$(TIMED) style $(BIN)/ruff check --quiet
 	@$(TIMED) format $(BIN)/ruff format --check --quiet
@@ -89,6 +94,9 @@ docs: $(SITE_TOOLS)  ## build the documentation's site into site/
 
 outputs: $(INSTALLED)  ## put what is really printed into the documentation
 	@$(BIN)/python tests/test_docs.py
+
+pictures: $(BROWSER)  ## take the documentation's pictures of pages again
+	@$(BIN)/python scripts/pictures.py
 
 format: $(INSTALLED)  ## format the code
 	@$(BIN)/ruff format --quiet

@@ -5,7 +5,7 @@ treadle=${BIN:-.venv/bin}/treadle
 
 finds() { # run something that must fail
     status=0
-    "$treadle" run --no-database "$1" || status=$?
+    "$treadle" run --no-database "$@" || status=$?
     if [ "$status" -ne 1 ]; then
         echo "the demo expected a failure (exit status 1), not exit status $status" >&2
         exit 1
@@ -13,7 +13,11 @@ finds() { # run something that must fail
 }
 
 echo "1. Two threads create the same object at its first use; the failure is shrunk."
-finds examples/threads/lazy_initialisation.py::checked_once
+mkdir -p build
+finds examples/threads/lazy_initialisation.py::checked_once --report build/demo.html
+
+echo
+echo "The same to look at, step by step, in a browser: $(pwd)/build/demo.html"
 
 echo
 echo "2. The same, checked again under a lock."

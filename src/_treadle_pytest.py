@@ -41,6 +41,13 @@ _OWN_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
         },
     ),
     (
+        "--treadle-html",
+        {
+            "metavar": "DIR",
+            "help": "write a page to look at for each test into a directory, and an index of them",
+        },
+    ),
+    (
         "--treadle-locals",
         {
             "action": "store_true",
@@ -148,6 +155,10 @@ class Gate:
             from treadle.plugin.summary import write_summary
 
             write_summary(terminalreporter, self._verdicts)
+            if not self._is_worker:
+                from treadle.plugin.published import publish
+
+                publish(terminalreporter, self._verdicts)
 
 
 def _is_ours(item: pytest.Function) -> bool:

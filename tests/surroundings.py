@@ -10,11 +10,14 @@ _STEERING = (
     "CI",
     "COLUMNS",
     "FORCE_COLOR",
+    "GITHUB_ACTIONS",  # the plugin and `treadle run` annotate
+    "GITHUB_STEP_SUMMARY",
     "LINES",
     "NO_COLOR",
     "PYTEST_ADDOPTS",
     "PY_COLORS",
     "TREADLE_PROFILE",
+    "TREADLE_REPORT_URL",
     "TTY_COMPATIBLE",
     "TTY_INTERACTIVE",
 )

@@ -216,6 +216,14 @@ def test_readme_shows_an_example_with_its_output() -> None:
     assert "console" in languages[languages.index("python") :]
 
 
+def test_every_picture_is_made_by_the_script_and_shown_somewhere() -> None:
+    script = (ROOT / "scripts" / "pictures.py").read_text()
+    made = set(re.findall(r'^    \("(\w+)", \("', script, re.MULTILINE))
+    assert {file.stem for file in (ROOT / "docs" / "pictures").iterdir()} == made
+    pages = "".join(page.read_text() for page in PAGES)
+    assert made == set(re.findall(r"pictures/(\w+)\.png\)", pages))
+
+
 def test_every_algorithm_has_a_page() -> None:
     assert {page.stem for page in ALGORITHM_PAGES} == set(ALGORITHMS)
 

@@ -27,7 +27,7 @@ def write(directory: Path, text: str) -> Path:
 
 def test_defaults_are_those_of_explore() -> None:
     parameters = inspect.signature(treadle.explore).parameters
-    names = set(parameters) - {"test", "listener", "guided"}
+    names = set(parameters) - {"test", "listener", "guided", "observe"}
     assert names == set(exploring())
     assert {name: getattr(Settings(), name) for name in names} == {
         name: parameters[name].default for name in names

@@ -68,6 +68,8 @@ _formats.TEXT.add("deadlock cycle", "treadle.report.deadlocks:cycle_in_words")
 _formats.TEXT.add("deadlocks", "treadle.report.deadlocks:deadlocks_in_words")
 _formats.TEXT.add("failure", "treadle.report.text:failure_in_words")
 _formats.TEXT.add("result", "treadle.report.text:result_in_words")
+_formats.HTML.add("result", "treadle.report.html.page:result_in_html")
+_formats.HTML.add("notebook", "treadle.report.html.page:result_in_a_frame")
 
 
 def __getattr__(name: str) -> Any:

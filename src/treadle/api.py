@@ -61,6 +61,7 @@ def explore(
     *,
     listener: Listener | None = None,
     guided: DeadlockCycle | None = None,
+    observe: bool = False,
     **options: Unpack[Options],
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.
@@ -98,7 +99,8 @@ def explore(
     can change; `constraints` says which independence constraints the constrained algorithms use
     (`declared` or `none`; `synthesised` is not built yet), and `uniformity` how they know that one
     goes on to hold (`static`; `keeps` is not built yet); `listener` is called with the progress of
-    the search.
+    the search; with `observe=True` the result keeps the tree of executions, and which steps were
+    reversed most often, for `Result.to_html`.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)
@@ -120,7 +122,7 @@ def explore(
     if guided is not None:
         test, asked = _guided(test, guided, asked)
     with opened(test, _settings(asked)) as session:
-        result = session.explore(listener=listener)
+        result = session.explore(listener=listener, observe=observe)
         session.record(*result.failures)
         return result
 

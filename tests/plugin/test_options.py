@@ -293,6 +293,6 @@ def test_a_report_has_all_failures_that_were_asked_for(run: Run, pytester: pytes
 
 
 def test_a_report_with_an_unknown_suffix_is_refused_at_once(run: Run) -> None:
-    result = run(FAILS, "--treadle-report=out.html")
+    result = run(FAILS, "--treadle-report=out.pdf")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*treadle: no report is written as 'out.html': choose *.md *"])
+    result.stderr.fnmatch_lines(["*treadle: no report is written as 'out.pdf': choose *.md *"])

@@ -13,9 +13,17 @@ import pytest
 
 import treadle
 import treadle.report
+from looked_at import EVERYTHING, NETWORK, explored, report
 from racy_model import racy
+from treadle.core.records import LinkKind
 from treadle.core.result import Result
-from treadle.report.as_json import failure_as_dict, replayed_as_dict, result_as_dict
+from treadle.report.as_json import (
+    failure_as_dict,
+    replayed_as_dict,
+    report_as_dict,
+    result_as_dict,
+)
+from treadle.report.comparison import Comparison
 from treadle.report.registry import REPORTS, report_for
 from treadle.session.replaying import rerun
 
@@ -46,7 +54,7 @@ def file(workplace: Path) -> Path:
 # Suffixes
 
 
-@pytest.mark.parametrize("name", ["x.html", "x.MD", "x", "x.md.gz", ".md", "md"])
+@pytest.mark.parametrize("name", ["x.htm", "x.MD", "x", "x.md.gz", ".md", "md"])
 @pytest.mark.parametrize("command", ["run", "replay"])
 def test_a_suffix_that_nobody_knows_is_refused_before_anything_runs(
     command: str, name: str, command_line: Call
@@ -55,8 +63,9 @@ def test_a_suffix_that_nobody_knows_is_refused_before_anything_runs(
     status, out, error = command_line(command, "m.py::program", *more, "--report", name)
     assert (status, out) == (2, "")
     assert error == (
-        f"treadle: error: no report is written as {name!r}: choose the suffix from .md (to paste "
-        f"into an issue), .txt (as on the terminal), .json (for other programs)\n"
+        f"treadle: error: no report is written as {name!r}: choose the suffix from .html (to look "
+        f"at, step by step), .md (to paste into an issue), .txt (as on the terminal), "
+        f".json (for other programs)\n"
     )
     assert not Path("ran").exists(), "not even the file was imported"
     assert not Path(name).exists()
@@ -108,7 +117,7 @@ def test_a_format_that_somebody_adds(command_line: Call) -> None:
     try:
         assert command_line("run", "m.py::program", "--keep-going", "--report", "r.csv")[0] == 1
         assert Path("r.csv").read_text() == "m.py::program,4,1,1\n"
-        _, _, error = command_line("run", "m.py::program", "--report", "r.html")
+        _, _, error = command_line("run", "m.py::program", "--report", "r.htm")
         assert ".json (for other programs), .csv (for a table)" in error
     finally:
         REPORTS.remove(".csv")
@@ -122,18 +131,43 @@ def keys_of(name: str) -> set[str]:
 
 
 def failed() -> Result:
-    return treadle.explore(racy(), stop_on_failure=False)
+    return treadle.explore(racy(), stop_on_failure=False, observe=True)
 
 
 def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
-    shown = result_as_dict(failed(), target="m.py::program")
+    shown = report_as_dict(failed(), "m.py::program", ["treadle replay"])
     (failure,) = shown["failures"]
     assert set(shown) == keys_of("result")
     assert set(failure) == keys_of("failure") | {"shrunk"}
     assert set(failure["trace"][0]) == keys_of("step")
+    assert set(failure["cause"]) == keys_of("cause")
+    assert set(failure["frames"][0]) == keys_of("frame")
+    assert set(shown["exploration"]) == keys_of("exploration")
+    assert set(shown["exploration"]["tree"][0]) == keys_of("branch")
+    assert set(shown["exploration"]["reversals"][0]["first"]) == keys_of("place")
+    (pieces,) = shown["sources"].values()
+    assert set(pieces[0]) == keys_of("piece")
     assert "target" not in result_as_dict(failed())
     required = set(SCHEMA["$defs"]["result"]["required"])
-    assert keys_of("result") - required == {"target"}
+    assert keys_of("result") - required == {"target", "summary", "sources"}
+    required = set(SCHEMA["$defs"]["failure"]["required"])
+    assert keys_of("failure") - required == {"replay"}
+
+
+def test_keys_of_links_and_graphs_are_those_of_the_schema() -> None:
+    network = report(NETWORK)["failures"][0]
+    assert set(network["links"][0]) == keys_of("link")
+    assert set(network["graph"]) == keys_of("graph")
+    kinds = SCHEMA["$defs"]["link"]["properties"]["kind"]["enum"]
+    assert kinds == list(LinkKind)
+
+
+@pytest.mark.parametrize("target", EVERYTHING)
+def test_whatever_a_page_shows_is_what_the_schema_says(target: str) -> None:
+    shown = json.loads(json.dumps(report(target)))
+    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+    compared = json.loads(json.dumps(Comparison(target, [explored(target)], frozenset()).as_dict()))
+    jsonschema.Draft202012Validator(SCHEMA).validate(compared)
 
 
 def test_keys_of_waits_and_replays_are_those_of_the_schema() -> None:
@@ -154,6 +188,7 @@ def test_keys_of_waits_and_replays_are_those_of_the_schema() -> None:
     "shown",
     [
         lambda: result_as_dict(failed()),
+        lambda: report_as_dict(failed(), "m.py::program", ["treadle replay"]),
         lambda: result_as_dict(Result("p", "optimal", states=3, estimate=4.5)),
         lambda: replayed_as_dict(rerun(racy(), failed().failures[0].token)),
         lambda: replayed_as_dict(rerun(racy(), "p q")),
@@ -168,7 +203,7 @@ def test_a_json_report_has_what_json_prints(command_line: Call) -> None:
     _, out, _ = command_line("run", "m.py::program", "--json", "--report", "r.json")
     printed, written = json.loads(out), json.loads(Path("r.json").read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(written)
-    replays = [failure.pop("replay") for failure in written["failures"]]
+    replays = [failure["replay"] for failure in written["failures"]]
     assert replays == [f"treadle replay m.py::program {written['failures'][0]['token']}"]
     for result in (printed, written):
         del result["failures"][0]["shrunk"]  # a file does not say what shrinking achieved

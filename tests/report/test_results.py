@@ -115,6 +115,8 @@ def test_a_result_as_json():
         "failing": 1,
         "notes": [],
         "escapes": [],
+        "scope": "",
+        "exploration": None,
     }
 
 
@@ -123,6 +125,7 @@ def test_a_failure_as_json():
     assert shown == {
         "schema": "treadle.failure/1",
         "kind": "deadlock",
+        "headline": "Deadlock after 2 steps: left and right wait for each other",
         "message": "",
         "process": "",
         "step": 2,
@@ -131,6 +134,14 @@ def test_a_failure_as_json():
         "granularity": "",
         "options": {},
         "pair": None,
+        "cause": None,
+        "cycle": ["left", "right"],
+        "acquired": [0, 1],
+        "state": {},
+        "links": [],
+        "frames": [],
+        "graph": None,
+        "traceback": "",
         "waits": [
             {
                 "process": "left",
@@ -156,6 +167,10 @@ def test_a_failure_as_json():
             {
                 "process": "left",
                 "accesses": [{"operation": "acquire", "location": "a", "value": ""}],
+                "takes": ["a"],
+                "gives": [],
+                "changes": [],
+                "preempts": "",
                 "where": "bank.py:5",
                 "source": "",
                 "error": "",
@@ -166,6 +181,10 @@ def test_a_failure_as_json():
             {
                 "process": "right",
                 "accesses": [{"operation": "acquire", "location": "b", "value": ""}],
+                "takes": ["b"],
+                "gives": [],
+                "changes": [],
+                "preempts": "left",
                 "where": "bank.py:10",
                 "source": "",
                 "error": "",

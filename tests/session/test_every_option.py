@@ -146,9 +146,9 @@ def test_replay(name: str) -> None:
 def test_the_signature_of_explore() -> None:
     signature = inspect.signature(treadle.explore)
     parameters = list(signature.parameters.values())
-    first = ["test", "algorithm", "listener", "guided"]
+    first = ["test", "algorithm", "listener", "guided", "observe"]
     assert [one.name for one in parameters[: len(first)]] == first
-    assert {one.name for one in parameters} == {"test", "listener", "guided", *exploring()}
+    assert {one.name for one in parameters} == {*first, *exploring()}
     assert all(one.kind is one.KEYWORD_ONLY for one in parameters[2:])
     defaults = {one.name: one.default for one in parameters[len(first) :]}
     assert defaults == {name: ALL[name].default for name in exploring() if name != "algorithm"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from treadle.explore.registry import ALGORITHMS
 from treadle.report.colour import print_words
 from treadle.report.comparison import Comparison
 from treadle.report.live import LiveLine
+from treadle.report.registry import COMPARISONS, comparison_for, write
 from treadle.session.session import SAMPLES, Session, is_sensible
 from treadle.session.settings import Settings
 
@@ -37,10 +39,17 @@ _DOUBT = (
 )
 @comparison_options
 @json_option
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=f"Write a report; the suffix says how: {', '.join(COMPARISONS)}.",
+)
 def compare(
     target: str,
     algorithms: tuple[str, ...],
     as_json: bool,
+    report: Path | None,
     **options: Any,
 ) -> int:
     """Run every algorithm on one program and check that they find the same failures.
@@ -53,10 +62,13 @@ def compare(
       treadle compare model.py::transfer
       treadle compare model.py::transfer --algorithm source --algorithm optimal
       treadle compare model.py::transfer --timeout 10 --json
+      treadle compare model.py::transfer --report trees.html
 
     Exit status: 0 verified by all, 1 a failure was found, 2 usage or input error, 3 no algorithm
     covered the space, 70 they disagree.
     """
+    if report is not None:
+        comparison_for(report)  # a suffix that nobody knows is refused before the work
     found = find(target)
     settings = Settings().changed(given(options), for_this_test=True)
     settings = settings.changed({"timeout": options["timeout"], "stop_on_failure": False})
@@ -65,13 +77,15 @@ def compare(
     try:
         with found.opened(settings) as session:
             for name in algorithms or _sensible(settings):
-                results.append(_explore(session, name))
-                if as_json:
+                results.append(_explore(session, name, observe=report is not None))
+                if as_json or report is not None:
                     session.record(*results[-1].failures, explained=False)
     except KeyboardInterrupt:
         interrupted = True
     comparison = Comparison(str(found), results, _SAMPLING)
     _show(comparison, as_json=as_json)
+    if report is not None:
+        write(report, comparison_for(report)(comparison))
     if interrupted:
         click.echo(f"INTERRUPTED: {name} and what comes after it did not finish", err=True)
         return INTERRUPTED
@@ -96,13 +110,13 @@ def _show(comparison: Comparison, *, as_json: bool) -> None:
         click.echo(f"treadle: bug: {_DOUBT}", err=True)
 
 
-def _explore(session: Session, algorithm: str) -> Result:
+def _explore(session: Session, algorithm: str, *, observe: bool) -> Result:
     """Explore with one algorithm; a sampling one need not use up its time."""
     settings = session.settings
     if settings.max_executions is None and algorithm in _SAMPLING:
         settings = settings.changed({"max_executions": SAMPLES})
     live = LiveLine(Console(stderr=True), label=algorithm)
-    return session.with_settings(settings).explore(algorithm, listener=live)
+    return session.with_settings(settings).explore(algorithm, live, observe=observe)
 
 
 def _status(comparison: Comparison) -> int:

@@ -23,7 +23,7 @@ from treadle.cli.options import (
 )
 from treadle.cli.post_mortem import debug
 from treadle.cli.reporting import report_to
-from treadle.cli.showing import show_failure, width_of
+from treadle.cli.showing import replay_line, show_failure, width_of
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.findings.replay import Replayed
 from treadle.report.as_json import replayed_as_dict
@@ -93,7 +93,10 @@ def replay(
 
 def _show(replayed: Replayed, target: Found, *, as_json: bool, show_locals: bool) -> None:
     if as_json:
-        click.echo(json.dumps(replayed_as_dict(replayed, target=str(target)), indent=2))
+        shown = replayed_as_dict(replayed, target=str(target))
+        if replayed.failure is not None:
+            shown["failure"]["replay"] = replay_line(replayed.failure, target)
+        click.echo(json.dumps(shown, indent=2))
         return
     console = Console()
     if replayed.failure is not None:

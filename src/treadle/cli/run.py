@@ -24,13 +24,13 @@ from treadle.cli.options import (
     shrink_option,
     target_argument,
 )
-from treadle.cli.reporting import report_to
-from treadle.cli.showing import show_failure
+from treadle.cli.reporting import report_to, tell_github
+from treadle.cli.showing import replay_line, show_failure
 from treadle.cli.status import INTERRUPTED, status_of
 from treadle.cli.translation import with_method
 from treadle.core.result import Result
 from treadle.findings.shrink.shrinking import ATTEMPTS, Shrunk
-from treadle.report.as_json import result_as_dict
+from treadle.report.as_json import report_as_dict
 from treadle.report.colour import print_words
 from treadle.report.live import LiveLine, progress_in_words
 from treadle.report.registry import report_for
@@ -90,6 +90,7 @@ def run(
       treadle run model.py::transfer --algorithm source --schedule oldest
       treadle run model.py::large --algorithm pct --depth 3 --seed 7 --timeout 60
       treadle run model.abs --dependency field
+      treadle run model.py::transfer --report failure.html
       treadle run model.py::transfer --report failure.md
       treadle run model.py::transfer --json | jq .failures[].message
 
@@ -104,10 +105,11 @@ def run(
     live = LiveLine(Console(stderr=True, quiet=quiet))
     try:
         with found.opened(settings) as session:
-            checked = _check(session, memory, live)
+            checked = _check(session, memory, live, observe=report is not None)
         _show(checked, found, as_json=as_json, quiet=quiet, show_locals=show_locals)
         if report is not None:
             report_to(report, found, checked.result)
+        tell_github(found, checked.result, report)
     except KeyboardInterrupt:
         click.echo(f"INTERRUPTED: {found}, {interruption_in_words(live)}", err=True)
         return INTERRUPTED
@@ -127,13 +129,13 @@ class _Checked:
     shrunk: list[Shrunk] = field(default_factory=list)
 
 
-def _check(session: Session, memory: Memory | None, live: LiveLine) -> _Checked:
+def _check(session: Session, memory: Memory | None, live: LiveLine, *, observe: bool) -> _Checked:
     """Try what failed before, or explore; then shrink, record and keep what failed."""
     if memory is not None and session.settings.stop_on_failure:
         known = memory.result_of(session)
         if known is not None:
             return _Checked(known)
-    result = session.explore(listener=live)
+    result = session.explore(listener=live, observe=observe)
     checked = _Checked(result)
     if session.settings.shrink:
         _shrink_all(session, checked)
@@ -165,7 +167,8 @@ def _show(
 ) -> None:
     result = checked.result
     if as_json:
-        shown = result_as_dict(result, target=str(target), shrunk=checked.shrunk)
+        replays = [replay_line(failure, target) for failure in result.failures]
+        shown = report_as_dict(result, str(target), replays, shrunk=checked.shrunk)
         click.echo(json.dumps(shown, indent=2))
         return
     console = Console()

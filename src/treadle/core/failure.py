@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from treadle.core import formats
 from treadle.core.happens_before import Race, Trace
 from treadle.core.program import Crash, Ending, FindingError, Program, Run
-from treadle.core.records import FrameRecord, StepRecord, Wait
+from treadle.core.records import FrameRecord, Graph, Link, StepRecord, Wait
 from treadle.core.schedule import Schedule
 
 KINDS = ("assertion", "exception", "deadlock", "livelock", "race", "budget", "nondeterminism")
@@ -57,6 +57,8 @@ class Cause:
     """What both access."""
     decides: bool = False
     """Whether the execution passes the other way round."""
+    other: tuple[StepRecord, ...] = ()
+    """The execution the other way round, to its end, if that decides."""
 
 
 @dataclass(slots=True)
@@ -92,6 +94,10 @@ class Failure:
     """What else the program's front end has to say about it."""
     frames: list[FrameRecord] = field(default_factory=list, repr=False, compare=False)
     """The functions that the processes were in when it failed, with their variables."""
+    links: list[Link] = field(default_factory=list, repr=False, compare=False)
+    """Which steps of the trace made which others possible, across processes."""
+    graph: Graph | None = field(default=None, repr=False, compare=False)
+    """What the processes run in, if the front end has a picture of it: a network."""
     token: str = field(default="", repr=False, compare=False)
     """The schedule and what else a replay needs as one short word, for `treadle.replay`."""
     test: object = field(default=None, repr=False, compare=False)

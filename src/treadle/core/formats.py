@@ -14,3 +14,6 @@ from treadle.core.registry import Registry
 
 TEXT: Registry[Callable[[Any], str]] = Registry("text")
 """What turns data into plain text, by what it is: `failure`, `result`."""
+
+HTML: Registry[Callable[[Any], str]] = Registry("page")
+"""What turns a result into HTML: a whole page (`result`), or a part of one (`notebook`)."""

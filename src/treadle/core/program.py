@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from treadle.core.events import Codes, Vocabulary
-from treadle.core.records import FrameRecord, StepRecord, Wait
+from treadle.core.records import FrameRecord, Graph, StepRecord, Wait
 
 
 @dataclass(slots=True)
@@ -394,6 +394,10 @@ class Program(ABC):
         """Return what else there is to say about a failure that was recorded; it may run things."""
         del failure
         return []
+
+    def graph(self) -> Graph | None:
+        """Return what the processes run in, if there is a picture of it: a network."""
+        return None
 
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""

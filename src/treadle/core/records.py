@@ -45,6 +45,54 @@ class StepRecord:
     Nothing is said of it if it is `over`: a message that was handled."""
     lane: str = ""
     """What its column is headed by, if several processes share one: an actor, a node."""
+    gives: tuple[str, ...] = ()
+    """What was given back in it: names as in `Access.held`."""
+    changes: tuple[str, ...] = ()
+    """Data that it changed, by name; an access says to what, if that can be told."""
+
+
+class LinkKind(StrEnum):
+    """How one step made another one possible."""
+
+    SPAWN = "spawn"
+    """It created the process."""
+    JOIN = "join"
+    """It was the last one of a process whose end was waited for."""
+    MESSAGE = "message"
+    """It sent, put or signalled what the other one got."""
+    RESULT = "result"
+    """It returned what the other one waited for."""
+    LOCK = "lock"
+    """It gave back what the other one took."""
+    WAKE = "wake"
+    """It changed what the other one had a condition on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step made another one possible, in another process: an arrow in a picture."""
+
+    source: int
+    target: int
+    kind: LinkKind
+    about: str = ""
+    """What is handed over, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes that are connected, as a front end knows them: a network."""
+
+    nodes: tuple[tuple[str, str], ...]
+    """Names, each with what sort of node it is: `switch` or `host`."""
+    edges: tuple[tuple[str, str, str, str], ...]
+    """Two nodes each, with the names of the ends: ports."""
+    tables: tuple[tuple[str, str], ...] = ()
+    """What is written at nodes in the beginning; an access `table:` in their lanes changes it."""
+
+
+TABLE = "table:"
+"""The operation of an access that says what is written at a node from then on."""
 
 
 @dataclass(frozen=True, slots=True)

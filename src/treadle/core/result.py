@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from treadle.core import formats
+from treadle.core.exploration import Exploration
 from treadle.core.failure import Failure
 
 
@@ -57,6 +58,8 @@ class Result:
     """What the verdict is limited to, in words: `for these packets`."""
     states: int | None = None
     """Nodes of the tree of executions, the root left out, if the front end counts them."""
+    exploration: Exploration | None = field(default=None, repr=False, compare=False)
+    """The tree of executions and what was reversed, if the search was observed."""
 
     @property
     def ok(self) -> bool:
@@ -70,3 +73,14 @@ class Result:
 
     def __str__(self) -> str:
         return formats.TEXT["result"](self)
+
+    def to_html(self) -> str:
+        """Return a page to look at, all in one: failures step by step, and what was explored.
+
+        The tree of executions is on it if they were explored with `observe=True`.
+        """
+        return formats.HTML["result"](self)
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, for notebooks."""
+        return formats.HTML["notebook"](self)

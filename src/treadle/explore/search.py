@@ -73,6 +73,8 @@ class Search:
             self._meter.estimate_by(self.algorithm.todo)
         self.on_end: Callable[[Run, int], None] | None = None
         """Told of each execution and its outcome, before it is analysed."""
+        self.on_counted: Callable[[int], None] | None = None
+        """Told of the outcome of each execution once it is analysed and counted."""
         self.on_left_out: Callable[[int, int, str], None] | None = None
         """Told what is not explored: after how many steps, which process's step, and why."""
         self.is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None
@@ -121,6 +123,8 @@ class Search:
             if self.is_validating:
                 self.validate(algorithm.violations())
             self._accounts.add(run, outcome, self.shared)
+            if self.on_counted is not None:
+                self.on_counted(outcome)
             found = self.is_enough is not None and self.is_enough(run, self._accounts.schedule)
             run.close()
             if found:

@@ -37,6 +37,8 @@ ASLEEP = "asleep"
 """Everything from there on was explored before."""
 FORBIDDEN = "forbidden"
 """Another execution leads to the same state."""
+CONSTRAINT = "constraint"
+"""It commutes with the step that was taken there, by a constraint that holds."""
 
 AS_PLANNED = -1
 """`follow`: no step differed from its plan."""

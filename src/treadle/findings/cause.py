@@ -28,8 +28,9 @@ steps has nothing to do with it: the test fails anyway.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from treadle.core.errors import TreadleError
@@ -75,8 +76,11 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return failing.cause(Race(*failure.pair))
     found = None
     for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
-        outcome = _reversed(program, failing.trace, schedule, race)
+        trial = _Trial(failing.trace, schedule, race)
+        outcome = trial.outcome(program)
         if outcome == _PASSED:
+            with suppress(CannotStepError, TreadleError):
+                return replace(failing.cause(race, decides=True), other=trial.recorded(program))
             return failing.cause(race, decides=True)
         if found is None and (failing.interrupts(race) or outcome not in (None, failing.end)):
             found = failing.cause(race)
@@ -173,27 +177,53 @@ def _affordable(races: list[Race], steps: int) -> list[Race]:
     return races[: max(1, min(_TRIALS, _STEPS // steps))]
 
 
-def _reversed(program: Program, trace: Trace, schedule: Schedule, race: Race) -> _Outcome:
-    """Return how an execution ends in which a race is reversed, if it can be run to its end."""
-    first, second = race
-    after = [trace.before[event] >> first & 1 for event in range(len(trace))]
-    now = [event for event in range(second) if event < first or not after[event]]
-    now.append(second)
-    later = sorted(set(range(len(trace))).difference(now))
-    program.know(schedule.knowledge)
-    run = program.start()
-    try:
-        if not _takes_all(run, (trace.processes[event] for event in now)):
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """An execution in which a race of a failing one is reversed."""
+
+    trace: Trace
+    schedule: Schedule
+    race: Race
+
+    def outcome(self, program: Program) -> _Outcome:
+        """Return how it ends, if it can be run to its end."""
+        try:
+            with self._run(program, detail=False) as (run, _):
+                return None if run is None else _outcome(run)
+        except (CannotStepError, TreadleError):
             return None
-        for event in later:
-            if run.is_enabled(trace.processes[event]):
-                run.step(trace.processes[event])
-        is_over = run.finish(-1, len(trace) + _MORE_STEPS, [], [])
-        return _outcome(run) if is_over else None
-    except (CannotStepError, TreadleError):
-        return None
-    finally:
-        run.drop()
+
+    def recorded(self, program: Program) -> tuple[StepRecord, ...]:
+        """Return its steps in words: nothing, if it cannot be run to its end this time."""
+        with self._run(program, detail=True) as (run, taken):
+            return () if run is None else tuple(steps_of(run, taken))
+
+    @contextmanager
+    def _run(self, program: Program, *, detail: bool) -> Iterator[tuple[Run | None, Trace]]:
+        """Run it to its end and close it; there is no run to look at if that is not possible."""
+        taken = Trace(program.vocabulary)
+        program.know(self.schedule.knowledge)
+        run = program.start(detail=detail)
+        try:
+            yield (run if self._takes_its_course(run, taken) else None), taken
+        finally:
+            run.drop()
+
+    def _takes_its_course(self, run: Run, taken: Trace) -> bool:
+        """Take the steps, those that race in the other order; tell whether it came to an end."""
+        trace, (first, second) = self.trace, self.race
+        after = [trace.before[event] >> first & 1 for event in range(len(trace))]
+        now = [event for event in range(second) if event < first or not after[event]]
+        now.append(second)
+        later = sorted(set(range(len(trace))).difference(now))
+        for event in [*now, *later]:
+            process = trace.processes[event]
+            if run.is_enabled(process):
+                taken.append(process, run.step(process))
+            elif len(taken) < len(now):
+                return False
+        limit = len(taken) + len(trace) + _MORE_STEPS
+        return run.finish(-1, limit, taken.processes, taken.codes)
 
 
 def _outcome(run: Run) -> _Outcome:
@@ -203,12 +233,3 @@ def _outcome(run: Run) -> _Outcome:
         return None
     crashes = (f"{crash.process} {error_in_words(crash.exception)}" for crash in run.crashes)
     return frozenset(map(without_addresses, crashes)).union(map(str, ending.waits))
-
-
-def _takes_all(run: Run, processes: Iterable[int]) -> bool:
-    """Let processes take steps one after the other; tell whether all could."""
-    for process in processes:
-        if not run.is_enabled(process):
-            return False
-        run.step(process)
-    return True

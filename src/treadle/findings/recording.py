@@ -19,6 +19,7 @@ from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Run
 from treadle.core.records import StepRecord
 from treadle.findings.cause import find_cause
+from treadle.findings.links import links_of
 from treadle.findings.replay import follow
 from treadle.findings.tokens import token_of
 
@@ -28,6 +29,7 @@ def record(program: Program, failure: Failure) -> None:
     trace = Trace(program.vocabulary)
     with for_report(program):
         _record_run(program, failure, trace)
+    failure.graph = program.graph()
     failure.token = token_of(failure, trace if failure.trace else None, program.front_end)
 
 
@@ -58,6 +60,7 @@ def _record_run(program: Program, failure: Failure, trace: Trace) -> None:
         failure.frames = run.frames()
     run.drop()
     failure.trace = steps
+    failure.links = links_of(trace, steps)
 
 
 @contextmanager

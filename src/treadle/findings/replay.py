@@ -14,6 +14,7 @@ from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
 from treadle.findings.database import RecordedStep
+from treadle.findings.links import links_of
 from treadle.findings.steps import steps_of
 from treadle.findings.tokens import Recipe, token_of
 
@@ -91,6 +92,8 @@ def run_again(
     if failure is not None:
         failure.run_with(program)
         failure.trace = steps
+        failure.links = links_of(trace, steps)
+        failure.graph = program.graph()
         failure.frames = crashing.get(failure.step) or run.frames()
         failure.token = token_of(failure, trace, program.front_end)
     run.drop()

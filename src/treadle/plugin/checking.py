@@ -116,7 +116,7 @@ class Check:
         return replace(shown, result=result)
 
     def _explored(self, session: Session) -> Checked:
-        result = session.explore(listener=self._listener)
+        result = session.explore(listener=self._listener, observe=self._is_reported)
         verdict = Verdict.of_result(result)
         if not result.failures:
             return Checked(verdict, skipped=self._skipped(result), result=result)

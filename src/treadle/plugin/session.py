@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,10 @@ class PytestSession:
         self._report = config.invocation_params.dir / report if report else None
         if self._report is not None:
             report_for(self._report)  # so that an unknown suffix shows now
+        pages: str | None = config.getoption("treadle_html")
+        self._pages = config.invocation_params.dir / pages if pages else None
+        if self._pages is not None:
+            _make(self._pages)
         self._running: RepeatedItem | None = None
         self._advice = advice_on_coverage()
         self._settings({})  # so that mistakes show now, once
@@ -111,9 +115,7 @@ class PytestSession:
             raise interrupt.with_traceback(users_part(interrupt.__traceback__)) from None
         finally:
             self._running = None
-        item.stash[_CHECKED] = self._with_advice(checked)
-        if self._report is not None and checked.result is not None:
-            self._write_report(self._report, item, checked.result)
+        item.stash[_CHECKED] = self._with_advice(self._reported(checked, item))
         if checked.skipped is not None:
             cut_to_user(checked.skipped)
             raise checked.skipped
@@ -143,24 +145,36 @@ class PytestSession:
             memory=memory,
             listener=live_tail(self._config),
             layout=Layout.of(self._config),
-            is_reported=self._report is not None,
+            is_reported=self._report is not None or self._pages is not None,
         )
         token = self._config.getoption("treadle_replay")
         return check.check() if token is None else check.replay(token)
 
-    def _write_report(self, file: Path, item: pytest.Function, result: Result) -> None:
-        """Write a test's report beside those of others: each has a file of its own."""
-        replays = [replay_line(failure.token, item) for failure in result.failures]
+    def _reported(self, checked: Checked, item: pytest.Function) -> Checked:
+        """Write a test's reports beside those of others; say where, and how to replay it."""
+        verdict, failure = checked.verdict, checked.failure
+        if failure is not None:
+            where = failure.trace[-1].where if failure.trace else ""
+            token = checked.token
+            verdict = replace(verdict, where=where, replay=token and replay_line(token, item))
+        result = checked.result
         name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")
-        write_report(file.with_stem(f"{file.stem}-{name}"), result, item.nodeid, replays)
+        if result is not None and self._report is not None:
+            file = self._report.with_stem(f"{self._report.stem}-{name}")
+            write_report(file, result, item.nodeid, _replays(result, item))
+        if result is not None and self._pages is not None:
+            page = self._pages / f"{name}.html"
+            write_report(page, result, item.nodeid, _replays(result, item))
+            verdict = replace(verdict, page=str(page))
+        return replace(checked, verdict=verdict)
 
     def _with_advice(self, checked: Checked) -> Checked:
         """Add what concerns the whole session to the first verdict."""
         advice, self._advice = self._advice, ()
         if not advice:
             return checked
-        verdict = dataclasses.replace(checked.verdict, notes=(*checked.verdict.notes, *advice))
-        return dataclasses.replace(checked, verdict=verdict)
+        verdict = replace(checked.verdict, notes=(*checked.verdict.notes, *advice))
+        return replace(checked, verdict=verdict)
 
     def _error_of(self, failure: Failure) -> BaseException:
         """Return what pytest is to show for a failure."""
@@ -201,6 +215,18 @@ class PytestSession:
                 amend(report, item, call.excinfo.value, lines)
                 report.when = "call" if checked is None else checked.phase
         return report
+
+
+def _make(directory: Path) -> None:
+    """Make a directory, if it is not there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TreadleError(f"cannot make {directory}: {error.strerror}") from error
+
+
+def _replays(result: Result, item: pytest.Item) -> list[str]:
+    return [replay_line(failure.token, item) for failure in result.failures]
 
 
 def judge_expected(checked: Checked) -> None:

@@ -31,6 +31,12 @@ class Verdict:
     notes: tuple[str, ...] = ()
     escapes: tuple[str, ...] = ()
     """What it does not cover."""
+    where: str = ""
+    """`file:line` of the failure, if it has one."""
+    replay: str = ""
+    """The command that replays the failure."""
+    page: str = ""
+    """The file of its HTML report."""
 
     @classmethod
     def of_result(cls, result: Result) -> Verdict:

@@ -12,12 +12,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from treadle.core.failure import Failure
+from treadle.core.exploration import Exploration
+from treadle.core.failure import Cause, Failure
 from treadle.core.records import StepRecord
 from treadle.core.result import Result
 from treadle.findings.replay import Replayed
 from treadle.findings.shrink.shrinking import Shrunk
-from treadle.report.text import verdict
+from treadle.report.cast import Cast
+from treadle.report.execution import moments_of, preempted
+from treadle.report.failure import headline
+from treadle.report.sources import sources_of
+from treadle.report.text import verdict, verdict_in_words
+from treadle.report.tracebacks import traceback_in_words
+from treadle.report.waits import acquisitions, waiting_cycle
 
 RESULT_SCHEMA = "treadle.result/1"
 FAILURE_SCHEMA = "treadle.failure/1"
@@ -52,6 +59,10 @@ def result_as_dict(
         "failing": result.failing,
         "notes": result.notes,
         "escapes": result.escapes,
+        "scope": result.scope,
+        "exploration": None
+        if result.exploration is None
+        else exploration_as_dict(result.exploration),
         "failures": [
             {**failure_as_dict(failure), "shrunk": saving}
             for failure, saving in zip(result.failures, savings, strict=False)
@@ -59,12 +70,63 @@ def result_as_dict(
     }
 
 
-def report_in_json(result: Result, target: str, replays: Sequence[str]) -> str:
-    """Return a result as a file."""
-    shown = result_as_dict(result, target=target)
+def report_as_dict(
+    result: Result, target: str, replays: Sequence[str], *, shrunk: Sequence[Shrunk] = ()
+) -> dict[str, Any]:
+    """Return all that a report of a result has to show, with the source of what it names.
+
+    Beyond `treadle.result/1` there are the verdict in words and, for each failure, the command
+    that replays it.
+    """
+    shown = result_as_dict(result, target=target, shrunk=shrunk)
     for failure, command in zip(shown["failures"], replays, strict=True):
         failure["replay"] = command
-    return json.dumps(shown, indent=2) + "\n"
+    places = [step["where"] for failure in shown["failures"] for step in _all_steps(failure)]
+    places += [wait["where"] for failure in shown["failures"] for wait in failure["waits"]]
+    if shown["exploration"] is not None:
+        for pair in shown["exploration"]["reversals"]:
+            places += [pair["first"]["where"], pair["second"]["where"]]
+    return {
+        **shown,
+        "summary": verdict_in_words(result, target=target),
+        "sources": {
+            file: [{"first": piece.first, "lines": list(piece.lines)} for piece in pieces]
+            for file, pieces in sources_of(places).items()
+        },
+    }
+
+
+def report_in_json(result: Result, target: str, replays: Sequence[str]) -> str:
+    """Return a result as a file."""
+    return json.dumps(report_as_dict(result, target, replays), indent=2) + "\n"
+
+
+def _all_steps(failure: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*failure["trace"], *((failure["cause"] or {}).get("other", ()))]
+
+
+def exploration_as_dict(exploration: Exploration) -> dict[str, Any]:
+    """Return the shape of an exploration; branches come before those below them, by number."""
+    branches = list(exploration.tree.walk())
+    parents = {id(child): at for at, branch in enumerate(branches) for child in branch.children}
+    return {
+        "processes": exploration.processes,
+        "locations": exploration.locations,
+        "longest": exploration.longest,
+        "tree": [
+            {
+                "parent": parents.get(id(branch)),
+                "steps": [asdict(step) for step in branch.steps],
+                "ending": branch.ending,
+                "left_out": [asdict(one) for one in branch.left_out],
+                "undrawn": branch.undrawn,
+                "below": asdict(branch.counts),
+            }
+            for branch in branches
+        ],
+        "reversals": [asdict(pair) for pair in exploration.reversals],
+        "uncounted": exploration.uncounted,
+    }
 
 
 def _saving(shrunk: Shrunk) -> dict[str, Any]:
@@ -86,15 +148,19 @@ def replayed_as_dict(replayed: Replayed, *, target: str = "") -> dict[str, Any]:
         "difference": replayed.difference or None,
         "can_go_on": replayed.able,
         "failure": failure_as_dict(replayed.failure) if replayed.failure is not None else None,
-        "trace": [_step_as_dict(step) for step in replayed.steps],
+        "trace": _steps_as_dicts(replayed.steps),
     }
 
 
 def failure_as_dict(failure: Failure) -> dict[str, Any]:
     """Return a failure as a dictionary of schema `treadle.failure/1`."""
+    steps = failure.trace[: failure.step + 1]
+    initial, _ = moments_of(failure.trace)
+    error = failure.exception
     return {
         "schema": FAILURE_SCHEMA,
         "kind": failure.kind,
+        "headline": headline(failure, steps, Cast(steps, failure.waits)),
         "message": failure.message,
         "process": failure.process,
         "step": failure.step,
@@ -103,14 +169,46 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "granularity": failure.granularity,
         "options": failure.options,
         "pair": failure.pair,
+        "cause": _cause_as_dict(failure.cause),
         "waits": [_without_held(asdict(wait)) for wait in failure.waits],
-        "trace": [_step_as_dict(record) for record in failure.trace],
+        "cycle": waiting_cycle(failure.waits),
+        "acquired": sorted(acquisitions(failure.waits, steps)),
+        "state": initial,
+        "trace": _steps_as_dicts(failure.trace),
+        "links": [asdict(link) for link in failure.links],
+        "frames": [asdict(frame) for frame in failure.frames],
+        "graph": None if failure.graph is None else asdict(failure.graph),
         "remarks": failure.remarks,
+        "traceback": "" if error is None else traceback_in_words(error),
     }
 
 
-def _step_as_dict(step: StepRecord) -> dict[str, Any]:
-    return {**asdict(step), "accesses": [_without_held(asdict(one)) for one in step.accesses]}
+def _cause_as_dict(cause: Cause | None) -> dict[str, Any] | None:
+    if cause is None:
+        return None
+    return {
+        "indices": list(cause.indices),
+        "steps": [_steps_as_dicts([step])[0] for step in (cause.first, cause.second)],
+        "location": cause.location,
+        "decides": cause.decides,
+        "other": _steps_as_dicts(cause.other),
+    }
+
+
+def _steps_as_dicts(steps: Sequence[StepRecord]) -> list[dict[str, Any]]:
+    """Return steps with what each changed: values before and after, and who holds what."""
+    _, moments = moments_of(steps)
+    return [
+        {
+            **asdict(step),
+            "accesses": [_without_held(asdict(one)) for one in step.accesses],
+            "takes": list(moment.takes),
+            "gives": [{"name": name, "process": process} for name, process in moment.gives],
+            "changes": [asdict(change) for change in moment.changes],
+            "preempts": preempted(steps, index),
+        }
+        for index, (step, moment) in enumerate(zip(steps, moments, strict=True))
+    ]
 
 
 def _without_held(found: dict[str, Any]) -> dict[str, Any]:

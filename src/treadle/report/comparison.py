@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -125,6 +126,16 @@ class Comparison:
         if not self.findings:
             return [f"{who}: no interleaving fails."]
         return [f"{who}:", *(f"  {_words(one)}" for one in sorted(self.findings))]
+
+
+def comparison_in_text(comparison: Comparison) -> str:
+    """Return a comparison as a file to read."""
+    return comparison.in_words() + "\n"
+
+
+def comparison_in_json(comparison: Comparison) -> str:
+    """Return a comparison as a file for other programs."""
+    return json.dumps(comparison.as_dict(), indent=2) + "\n"
 
 
 def _words(finding: Finding) -> str:

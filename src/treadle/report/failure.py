@@ -39,13 +39,14 @@ if TYPE_CHECKING:
 ROWS = 30
 """Steps of an execution whose stretches are shown in full unless all are asked for."""
 
-_GRANULARITY = {
+GRANULARITIES = {
     "access": "Granularity: access. Threads switch between any two accesses, as the language "
     "allows and free-threaded Python does.",
     "free-threaded": "Granularity: free-threaded. It takes a Python without a global interpreter "
     "lock: what looks through a list reads item by item there.",
     "gil": "Granularity: gil. It happens on a Python with a global interpreter lock too.",
 }
+"""What a finding with each granularity means, for people."""
 
 
 def render(
@@ -93,7 +94,7 @@ def lines_of(
         waits_in_lines(failure.waits, steps, cast, width),
         _cause_in_lines(failure, cause, cast, width) if cause else [],
         *(wrapped(remark, "bold", width=width) for remark in failure.remarks),
-        wrapped(_GRANULARITY.get(failure.granularity, ""), width=width),
+        wrapped(GRANULARITIES.get(failure.granularity, ""), width=width),
         _locals_in_lines(failure, cast, width) if locals else [],
         _traceback_in_lines(failure) if traceback else [],
     ]

@@ -22,12 +22,14 @@ from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained import refuse_solver
 from treadle.explore.guided.guided import GUIDED
+from treadle.explore.observing import Observer
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.strategy import Algorithm
 from treadle.findings import recording
 from treadle.findings.database import RecordedStep
+from treadle.findings.observed import exploration_of
 from treadle.findings.replay import Replayed, run_again
 from treadle.findings.shrink import shrinking
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
@@ -106,12 +108,14 @@ class Session:
         algorithm: str = "",
         listener: Listener | None = None,
         is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None,
+        *,
+        observe: bool = False,
     ) -> Result:
         """Explore, with the algorithm of the settings unless another one is named.
 
         `is_enough` is asked after each execution whether the search may end with it. Begin anew as
         often as the program learns something about itself. Failures are not recorded yet: whoever
-        shows them asks for that.
+        shows them asks for that. To `observe` is to keep the tree of executions.
         """
         name = algorithm or self.settings.algorithm
         strategy = self._strategy(name)
@@ -126,9 +130,12 @@ class Session:
             try:
                 search = self._search(strategy, name, listener)
                 search.is_enough = is_enough
+                observer = Observer(search) if observe else None
                 result = search.explore()
             except Restart:
                 continue
+            if observer is not None:
+                result.exploration = exploration_of(self.program, observer)
             for failure in result.failures:
                 failure.test = self.test
             return result

@@ -11,7 +11,7 @@ from treadle.analyses.decisive_reads import EVERYWHERE, Foresight, OpenSteps
 from treadle.core.events import Codes
 from treadle.core.frames import Place, is_machinery, place_of_frame
 from treadle.core.program import Crash, Restart
-from treadle.core.records import Access
+from treadle.core.records import TABLE, Access, Graph
 from treadle.model.detail import DetailedRun
 from treadle.model.program import PreparedProcess, Program
 from treadle.model.rules import Rules
@@ -136,6 +136,24 @@ class NetworkProgram(Program):
             for switch, packet in self.left
         ]
 
+    def graph(self) -> Graph:
+        """Return the topology, and the tables in the beginning."""
+        net = self.scenario.net
+        kinds = [("switch", net.switch_names), ("host", net.host_names)]
+        return Graph(
+            nodes=tuple((name, kind) for kind, names in kinds for name in names),
+            edges=tuple(
+                (node, peer.node, str(port), str(peer.port))
+                for node, ports in net.ports.items()
+                for port, peer in ports.items()
+                if (node, port) < (peer.node, peer.port)
+            ),
+            tables=tuple(
+                (switch, table_in_words(net, switch, list(rules.items())))
+                for switch, rules in net.rules.items()
+            ),
+        )
+
 
 class NetworkRun(ModelRun):
     """An execution of a network."""
@@ -247,7 +265,7 @@ class DetailedNetworkRun(NetworkRun, DetailedRun):
         if self._shown.get(node, "") == words:
             return ()
         self._shown[node] = words
-        return (Access("table:", words),)
+        return (Access(TABLE, words),)
 
 
 def _node_of(process: str) -> str:

@@ -1,0 +1,62 @@
+"""Every kind of failure has a page and JSON as the schema says, whatever is known of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import golden_programs as programs
+import treadle
+import treadle.report
+from looked_at import read
+from treadle.report.as_json import report_as_dict
+from treadle.report.html.page import page
+
+SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
+CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "assertion": (programs.lost_deposit, {}),
+    "exception": (programs.chained, {}),
+    "deadlock": (programs.missed_notification, {}),
+    "livelock": (programs.spinning, {}),
+    "race": (programs.unsynchronised, {"races": True}),
+    "budget": (programs.endless, {"max_steps": 60}),
+    "nondeterminism": (programs.moody, {}),
+    "gil": (programs.lost_over_calls, {"granularity": "gil"}),
+    "crowd": (programs.crowd, {}),
+    "folded": (programs.long_stretches, {}),
+    "model's deadlock": (programs.model_embrace, {}),
+    "model's budget": (programs.model_endless, {"max_steps": 60}),
+    "model's nondeterminism": (programs.model_moody, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_of_failure(name: str) -> None:
+    test, options = CASES[name]
+    result = treadle.explore(test, observe=True, **options)
+    shown = json.loads(json.dumps(report_as_dict(result, name, ["replay"] * len(result.failures))))
+    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+    parsed = read(page(shown))
+    sections = parsed.all("section", "failure")
+    assert len(sections) == len(result.failures) == 1
+    (failure,) = result.failures
+    assert sections[0].one("span", "kind").text == failure.kind
+    assert sections[0].one("h2").text == shown["failures"][0]["headline"]
+    rows = [row for row in sections[0].all("li") if "id" in row.attributes]
+    assert len(rows) == len(failure.trace)
+    names = [e.attributes["id"] for e in parsed.all() if "id" in e.attributes]
+    assert len(set(names)) == len(names)
+    data = json.loads(parsed.one("script", id="data").text)
+    assert len(data["failures"][0]["steps"]) == len(failure.trace)
+
+
+def test_the_headline_is_that_of_the_terminal() -> None:
+    result = treadle.explore(programs.lost_deposit)
+    shown = report_as_dict(result, "", ["replay"])["failures"][0]["headline"]
+    printed = str(result.failures[0]).partition("\n\n")[0]
+    assert " ".join(printed.split()) == shown
