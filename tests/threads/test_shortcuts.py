@@ -52,6 +52,11 @@ def with_a_new_key(shared: dict[Any, Any]) -> None:
     shared.get(1)
 
 
+def past_a_key_that_calls_back(shared: dict[Any, Any]) -> None:
+    shared.get(1)
+    shared.pop(2, None)
+
+
 def with_a_value_to_publish(shared: list[Any]) -> None:
     own = [0]
     shared.append(own)
@@ -78,6 +83,7 @@ DONE: list[tuple[Callable[[Any], None], Callable[[], Any]]] = [
     (of_a_set, lambda: {1, 2}),
     (of_a_deque, deque),
     (with_a_new_key, dict),
+    (past_a_key_that_calls_back, lambda: {Key(): 0, 2: 0}),
     (with_a_value_to_publish, list),
 ]
 
