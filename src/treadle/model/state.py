@@ -60,7 +60,13 @@ class Array:
         self._append(self._store + index * NEXT_LOCATION)
         run = self._run
         if run.current in run.naming:
-            note_value(run, self._first + index, value)
+            location = self._first + index
+            # As in `state_class`: the call that is saved is 4 % of a program that only stores.
+            access = run.stored[location].get(value) if type(value) is int else None
+            if access is None:
+                note_value(run, location, value)
+            else:
+                self._append(access)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -330,7 +336,12 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"        self._append({code(location, Mode.STORE)})",
             "        run = self._run",
             "        if run.current in run.naming:",
-            f"            note_value(run, {location}, value)",
+            "            is_number = type(value) is int",
+            f"            access = run.stored[{location}].get(value) if is_number else None",
+            "            if access is None:",
+            f"                note_value(run, {location}, value)",
+            "            else:",
+            "                self._append(access)",
         ]
     for name in objects:
         lines += [
