@@ -76,7 +76,7 @@ compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure
 	@rm -rf build  # what an earlier list had compiled would be installed as well
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
-	@.venv-compiled/bin/python scripts/run_tests.py $(IF_COMPILED) -- -m "not slow"
+	@.venv-compiled/bin/python scripts/run_tests.py $(IF_COMPILED) -- -m "not slow and not minutes"
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
 	@.venv-compiled/bin/python benchmarks/compiled_speed.py
 
