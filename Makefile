@@ -54,10 +54,10 @@ test: $(SITE_TOOLS)  ## everything that CI checks
 	@$(TIMED)
 
 fast: $(INSTALLED)  ## the tests that take seconds
-	@$(BIN)/python scripts/run_tests.py tests src -- -m "not slow"
+	@$(BIN)/python scripts/run_tests.py tests src -- -m "not slow and not minutes"
 
 coverage: $(INSTALLED)  ## what the tests run of the core: 95 % at least (minutes; slows tests down four times)
-	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%) \
+	@$(BIN)/pytest -n 2 -m "not slow and not minutes" $(APART:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
 
 litmus: $(INSTALLED)  ## all 8049 litmus tests (minutes)
