@@ -59,10 +59,10 @@ test: $(SITE_TOOLS) $(BROWSER)  ## everything that CI checks
 	@$(TIMED)
 
 fast: $(INSTALLED)  ## the tests that take seconds
-	@$(BIN)/python scripts/run_tests.py tests src -- -m "not slow"
+	@$(BIN)/python scripts/run_tests.py tests src -- -m "not slow and not minutes"
 
 coverage: $(INSTALLED)  ## what the tests run of the core: 95 % at least (minutes; slows tests down four times)
-	@$(BIN)/pytest -n 2 -m "not slow" $(APART:%=--ignore=%) \
+	@$(BIN)/pytest -n 2 -m "not slow and not minutes" $(APART:%=--ignore=%) \
 		$(CORE:%=--cov=treadle.%) --cov-report=term:skip-covered --cov-fail-under=95
 
 litmus: $(INSTALLED)  ## all 8049 litmus tests (minutes)
@@ -81,7 +81,7 @@ compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure
 	@rm -rf build  # what an earlier list had compiled would be installed as well
 	@TREADLE_COMPILE=1 .venv-compiled/bin/python -m pip install -qq --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
-	@.venv-compiled/bin/python scripts/run_tests.py $(IF_COMPILED) -- -m "not slow"
+	@.venv-compiled/bin/python scripts/run_tests.py $(IF_COMPILED) -- -m "not slow and not minutes"
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
 	@.venv-compiled/bin/python benchmarks/compiled_speed.py
 

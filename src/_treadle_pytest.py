@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from treadle.core.options import Directory, Either, Flag, Names, Number, OneOf, Option
+from treadle.core.arguments import Takes, argument
 from treadle.session.options import everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from treadle.core.options import Option
 
 _MARKER = (
     "treadle(**options): run the test once per interleaving of its threads that can make a "
@@ -58,40 +60,41 @@ _OWN_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def _number(option: Option, values: Number) -> Callable[[str], Any]:
+def _number(option: Option, kind: type) -> Callable[[str], Any]:
     """Return how to read a number; a limit can be lifted with `none`."""
 
     def read(text: str) -> Any:
         number = option.parsed(text)
-        if number is not False and not values.admits(number):
-            lifts = "; `none` lifts the limit" if values.can_be_none else ""
+        if number is not False and not option.values.admits(number):
+            lifts = "; `none` lifts the limit" if option.values.can_be_none else ""
             raise ArgumentTypeError(f"{text} is not above 0{lifts}")
         return number
 
-    read.__name__ = values.kind.__name__  # argparse names it in its error
+    read.__name__ = kind.__name__  # argparse names it in its error
     return read
 
 
 def _flags(option: Option) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield an option of explorations as pytest takes it."""
-    values, dest = option.values, f"treadle_{option.name}"
-    shown: dict[str, Any] = {"dest": dest, "help": option.help.rstrip(".").replace("%", "%%")}
-    if isinstance(values, Flag):
-        yield f"--treadle-{option.flag}", {**shown, "action": "store_const", "const": True}
-    elif isinstance(values, Number):
-        shown |= {"type": _number(option, values), "metavar": values.metavar}
-        yield f"--treadle-{option.flag}", shown
-    elif isinstance(values, Names):
-        yield f"--treadle-{option.flag}", {**shown, "action": "append", "metavar": values.metavar}
-    elif isinstance(values, OneOf) and option.name != "algorithm":
-        yield f"--treadle-{option.flag}", {**shown, "choices": values.names}
+    written, flag = argument(option), f"--treadle-{option.flag}"
+    dest = {"dest": f"treadle_{option.name}"}
+    shown: dict[str, Any] = {**dest, "help": option.help.rstrip(".").replace("%", "%%")}
+    if written.takes is Takes.NOTHING:
+        shown |= {"action": "store_const", "const": True}
+    elif written.choices and option.name != "algorithm":  # a conftest may add algorithms
+        shown["choices"] = written.choices
     else:
-        meant = {"type": option.meant} if isinstance(values, Either) else {}
-        yield f"--treadle-{option.flag}", {**shown, **meant, "metavar": values.metavar}
-    if isinstance(values, Flag | Directory):
-        opposite = f"the opposite of --treadle-{option.flag}"
-        off = {"dest": dest, "action": "store_const", "const": False, "help": opposite}
-        yield f"--treadle-{option.off_flag}", off
+        shown["metavar"] = option.values.metavar
+    if written.takes is Takes.ONE_WORD_EACH_TIME:
+        shown["action"] = "append"
+    if written.number is not None:
+        shown["type"] = _number(option, written.number)
+    elif written.is_any_of_several:
+        shown["type"] = option.meant
+    yield flag, shown
+    if written.off_flag:
+        off = {**dest, "action": "store_const", "const": False, "help": f"the opposite of {flag}"}
+        yield f"--treadle-{written.off_flag}", off
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -191,7 +191,7 @@ def _settings(options: dict[str, object]) -> Settings:
             raise TreadleError(f"{name} is an option of `treadle.check`, settings and commands")
     if isinstance(options.get("algorithm"), _Unasked):
         del options["algorithm"]
-    return Settings().changed(options, for_this_test=True) if options else Settings()
+    return Settings.asked_for(options)
 
 
 def replay(

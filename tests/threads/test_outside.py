@@ -671,3 +671,16 @@ def test_it_is_seen_that_a_temporary_file_goes() -> None:
 
     assert treadle.explore(test).complete
     assert seen == {False, True}
+
+
+def test_a_relative_path_looks_at_the_directory_where_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").write_text("")
+
+    def test() -> None:
+        os.chdir(tmp_path)
+        together(lambda: os.access("here", os.R_OK), lambda: os.chdir("/"))
+
+    assert treadle.explore(test).executions == 4

@@ -11,7 +11,8 @@ import click
 
 from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found
-from treadle.core.options import NONE, Either, Flag, Names, Number, OneOf, Option
+from treadle.core.arguments import Argument, Takes, argument
+from treadle.core.options import NONE, Option
 from treadle.findings.database import Database
 from treadle.report.registry import REPORTS
 from treadle.session.memory import Memory
@@ -43,6 +44,9 @@ profile_option = click.option(
 )
 
 
+_NUMBERS: dict[type, click.ParamType[Any]] = {int: click.INT, float: click.FLOAT}
+
+
 class _NumberOrNone(click.ParamType[Any]):
     """A number, or `none` for a limit that is lifted."""
 
@@ -72,33 +76,32 @@ class _Meant(click.ParamType[Any]):
         return self._option.meant(value) if isinstance(value, str) else value
 
 
-def _type_of(option: Option) -> click.ParamType[Any]:
-    """Return what a value is on the command line."""
-    values = option.values
-    if isinstance(values, Either):
-        return _Meant(option)
-    if isinstance(values, OneOf):
-        return click.Choice(values.names)
-    if not isinstance(values, Number):
+def _type_of(written: Argument) -> click.ParamType[Any]:
+    """Return what a word is on the command line."""
+    if written.is_any_of_several:
+        return _Meant(written.option)
+    if written.choices:
+        return click.Choice(written.choices)
+    if written.number is None:
         return click.STRING
-    number = click.INT if values.kind is int else click.FLOAT
-    return _NumberOrNone(number) if values.can_be_none else number
+    number = _NUMBERS[written.number]
+    return _NumberOrNone(number) if written.option.values.can_be_none else number
 
 
 def _as_click(option: Option) -> Callable[[Command], Command]:
     """Return an option of explorations as one of a command."""
-    values = option.values
+    written = argument(option)
     shown: dict[str, Any] = {"help": option.help, "default": option.default}
-    if isinstance(values, Flag):
-        flags = f"--{option.flag}/--{option.off_flag}"  # a project may have set either
+    if written.takes is Takes.NOTHING:
+        flags = f"--{option.flag}/--{written.off_flag}"  # a project may have set either
         return click.option(flags, option.name, is_flag=True, show_default=True, **shown)
     shown["show_default"] = option.default is not None and option.default != ()
-    if values.metavar and not isinstance(values, OneOf):
-        shown["metavar"] = values.metavar
-    if isinstance(values, Names):
+    if written.metavar:
+        shown["metavar"] = written.metavar
+    if written.takes is Takes.ONE_WORD_EACH_TIME:
         shown["help"] += " May be given more than once."
         shown["multiple"] = True
-    return click.option(f"--{option.flag}", option.name, type=_type_of(option), **shown)
+    return click.option(f"--{option.flag}", option.name, type=_type_of(written), **shown)
 
 
 def takes(*options: Option) -> Callable[[Command], Command]:
@@ -135,10 +138,12 @@ shrink_option = takes(_OPTIONS["shrink"])
 
 def database_options(command: Command) -> Command:
     """Add the options that say where failing schedules are kept."""
+    option = _OPTIONS["database"]
+    without = f"--{argument(option).off_flag}"
     command = click.option(
-        "--no-database", is_flag=True, help="Keep no failing schedules, and try none."
+        without, "no_database", is_flag=True, help="Keep no failing schedules, and try none."
     )(command)
-    return takes(_OPTIONS["database"])(command)
+    return takes(option)(command)
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

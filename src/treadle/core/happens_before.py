@@ -172,7 +172,8 @@ class Trace:
         return {
             q: other
             for q, other in others.items()
-            if other.conflict_set.isdisjoint(own) or not other.conflicts_with(step)
+            if other.conflict_set.isdisjoint(own)
+            or (other.unequal and not other.conflicts_with(step))
         }
 
     # Sequences, in the papers' words
@@ -259,8 +260,9 @@ class Trace:
                 dependent = 0
                 for key in footprint.conflicts:
                     dependent |= touched[key]
-                for writers, value in footprint.unequal:
-                    dependent |= touched[writers] & ~touched[value]
+                if footprint.unequal:
+                    for writers, value in footprint.unequal:
+                        dependent |= touched[writers] & ~touched[value]
                 dependent &= ~known
                 while dependent:
                     event = dependent.bit_length() - 1
@@ -301,10 +303,13 @@ class Trace:
     def _make_room(self) -> None:
         """Let the tables grow with the vocabulary."""
         vocabulary = self.vocabulary
-        self.touched.extend([0] * (vocabulary.mask_keys - len(self.touched)))
+        missing = vocabulary.mask_keys - len(self.touched)
+        if missing:
+            self.touched.extend([0] * missing)
         missing = len(vocabulary.process_names) - len(self.latest)
-        self.latest.extend([NONE] * missing)
-        self.of_process.extend([0] * missing)
+        if missing:
+            self.latest.extend([NONE] * missing)
+            self.of_process.extend([0] * missing)
 
     def past_of(self, process: int, last: int, footprint: Footprint) -> int:
         """Return what happens before a step whatever it accesses, `last` being its process's last.

@@ -73,8 +73,8 @@ class Estimator:
     def branched(self, depth: int) -> None:
         """Note that one more branch at a depth is explored, and that the path ends there."""
         explored = self._explored_at
-        for deeper in [d for d in explored if d > depth]:
-            del explored[deeper]
+        while explored and next(reversed(explored)) > depth:  # they are in order
+            explored.popitem()
         explored[depth] = explored.get(depth, 0) + 1
 
     def share_done(self, length: int) -> float:

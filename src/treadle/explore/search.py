@@ -261,4 +261,4 @@ class Search:
 def _is_in_another_state(run: Run, state: object) -> bool:
     """Tell whether a run is not in a state, as far as states can be compared."""
     own = run.fingerprint()
-    return own == run.fingerprint() and own != state
+    return own != state and own == run.fingerprint()

@@ -82,10 +82,11 @@ class Program(programs.Program):
         self.daemons: frozenset[int] = frozenset()
         self.finals: list[Callable[[State], object]] = []
         self.names_values = False
-        self.stored: defaultdict[int, dict[tuple[type, Any], int]] = defaultdict(dict)
-        """Codes of the values that were stored in a location, by type and value."""
+        self.stored: defaultdict[int, dict[Any, int]] = defaultdict(dict)
+        """Codes of the values that were stored in a location."""
         self._beginnings: dict[Hashable, bool] = {}
         self._prepared: list[PreparedProcess] = []
+        self._naming: frozenset[int] = frozenset()
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
@@ -264,7 +265,13 @@ class Program(programs.Program):
         """Return the declared processes with what a run has to know to create them."""
         if len(self._prepared) != len(self.declared):
             self._prepared = [self.prepare(*process) for process in self.declared]
+            self._naming = frozenset(number for number, *_, names in self._prepared if names)
         return self._prepared
+
+    def naming(self) -> set[int]:
+        """Return the declared processes that are to say which values they store."""
+        self.prepared()
+        return set(self._naming) if self.names_values else set()
 
     def prepare(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]

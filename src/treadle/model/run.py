@@ -44,6 +44,7 @@ class ModelRun(Run):
     def __init__(self, program: Program) -> None:
         self.program = program
         self.vocabulary = program.vocabulary
+        self.stored = program.stored
         self.crashes: list[Crash] = []
         self.current = -1
         self.offered: Operation | None = None
@@ -64,14 +65,12 @@ class ModelRun(Run):
         self._open: dict[int, OpenSteps] = {}
         """Processes that have open steps at all."""
         self._next_is_open: set[int] = set()
-        self.naming: set[int] = set()
-        """Processes that say which values they store."""
         self._state = state = program.build_state(self)
-        for number, function, args, is_primed, steps, names_values in program.prepared():
+        self.naming = program.naming()
+        """Processes that say which values they store."""
+        for number, function, args, is_primed, steps, _ in program.prepared():
             generator = function(state, *args)
             self._alive[number] = generator.send
-            if names_values and program.names_values:
-                self.naming.add(number)
             if is_primed or steps is not None:
                 self._begin(number, generator, is_primed, steps)
 

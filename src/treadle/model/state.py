@@ -58,8 +58,15 @@ class Array:
         if index < 0:
             index += len(self._values)
         self._append(self._store + index * NEXT_LOCATION)
-        if self._run.current in self._run.naming:
-            note_value(self._run, self._first + index, value)
+        run = self._run
+        if run.current in run.naming:
+            location = self._first + index
+            # As in `state_class`: the call that is saved is 4 % of a program that only stores.
+            access = run.stored[location].get(value) if type(value) is int else None
+            if access is None:
+                note_value(run, location, value)
+            else:
+                self._append(access)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -100,13 +107,14 @@ def note_value(run: ModelRun, location: int, value: Any) -> None:
     kind = type(value)
     if kind not in _ATOMS:
         return
-    stored = run.program.stored[location]
-    access = stored.get((kind, value))
+    stored = run.stored[location]
+    key = (bool, value) if kind is bool else value  # True == 1
+    access = stored.get(key)
     if access is None:
         if len(stored) >= _MOST_VALUES:
             return
         number = run.vocabulary.location(("stored", location, kind, value), "(stored)")
-        access = stored[kind, value] = code(number, Mode.STORED)
+        access = stored[key] = code(number, Mode.STORED)
     run.append(access)
 
 
@@ -326,8 +334,14 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    def {name}(self, value):",
             f"        self._v_{name} = value",
             f"        self._append({code(location, Mode.STORE)})",
-            "        if self._run.current in self._run.naming:",
-            f"            note_value(self._run, {location}, value)",
+            "        run = self._run",
+            "        if run.current in run.naming:",
+            "            is_number = type(value) is int",
+            f"            access = run.stored[{location}].get(value) if is_number else None",
+            "            if access is None:",
+            f"                note_value(run, {location}, value)",
+            "            else:",
+            "                self._append(access)",
         ]
     for name in objects:
         lines += [

@@ -40,6 +40,15 @@ BUILT_IN: dict[str, dict[str, object]] = {
 """What the profiles say that every project has."""
 
 
+def _read(values: Mapping[str, object], where: str = "") -> dict[str, object]:
+    """Return the values of options as they are kept; `where` names their origin in errors."""
+    where = f"{where}: " if where else ""
+    return {
+        name: find_option(everything(), name, where).read(value, where)
+        for name, value in values.items()
+    }
+
+
 class Settings:
     """How tests are explored, and what becomes of the outcome; each option is an attribute.
 
@@ -62,15 +71,17 @@ class Settings:
         def __getattr__(self, name: str) -> Any:
             """Let type checkers know that options are attributes."""
 
+    @classmethod
+    def asked_for(cls, values: Mapping[str, object]) -> Settings:
+        """Return settings with values for one test, and else nothing but defaults."""
+        read = _read(values)
+        return cls(read, frozenset(read))
+
     def changed(
         self, values: Mapping[str, object], where: str = "", *, for_this_test: bool = False
     ) -> Settings:
         """Return these settings with other values; `where` names their origin in errors."""
-        where = f"{where}: " if where else ""
-        read = {
-            name: find_option(everything(), name, where).read(value, where)
-            for name, value in values.items()
-        }
+        read = _read(values, where)
         asked = self.asked.union(read) if for_this_test else self.asked
         return Settings({**self._values, **read}, asked)
 

@@ -255,6 +255,7 @@ class ThreadProgram(Program):
         self.returned = None
         self.is_cut = False
         main = Task(self._path, self._main)
+        self.scheduler.let_go()
         self._host.begin(main)
         self.scheduler.begin(main, None)
         return run
@@ -310,6 +311,8 @@ class ThreadProgram(Program):
         if value.__class__ in ATOMS or id(value) in published:
             return
         me = self.scheduler.me
+        if me is None:  # a finalizer, between two executions
+            return
         me.published += 1
         self.shared.publish(value, label, (me.number, me.published))
 

@@ -105,6 +105,8 @@ class ThreadRun(Run):
         """Describe the final state of a run that has no enabled task."""
         if self._kept is not None and self._kept.ending is not None:
             return self._kept.ending
+        if not self.scheduler.alive:
+            return Ending(self.crashes, [], self.program.is_cut)
         alive = list(self.scheduler.alive.values())
         is_unfinished = any(isinstance(task.doing, LeftOut) for task in alive)
         waits = []

@@ -67,19 +67,21 @@ def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
     that tells so.
     """
     order, left, rests_on = w.order, w.left, w.rests_on
+    before, of_process = order.before, order.of_process
     end: Branch | None = None
     length = 0
     while end is None or length == len(end.processes):
         for branch in tree:
             taken = 0
             for process in branch.processes:
-                obstacles = order.obstacles(process, branch.footprints[taken], left)
-                if obstacles:
-                    if not obstacles & w.keep:
-                        w.keep_first_of(obstacles, left)
-                    break
-                first = order.of_process[process] & left
+                first = of_process[process] & left
                 first &= -first
+                if not first or before[first.bit_length() - 1] & left != first:
+                    obstacles = order.obstacles(process, branch.footprints[taken], left)
+                    if obstacles:
+                        if not obstacles & w.keep:
+                            w.keep_first_of(obstacles, left)
+                        break
                 left ^= first
                 rests_on |= first or EVERYTHING
                 taken += 1

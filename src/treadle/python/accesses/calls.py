@@ -106,6 +106,9 @@ _KEEPING = (
 
 
 _WEAK_MODULES = frozenset({"weakref", "_weakrefset"})
+_HASH: Any = type.__hash__
+_EQUALS: Any = type.__eq__
+"""How classes are looked up, if their metaclass does not say otherwise."""
 _CONSTANT = (str, bytes, int, float, complex, tuple, frozenset)
 """Classes whose methods change nothing."""
 _ASKS_FOR_CALLER = frozenset(
@@ -226,8 +229,21 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     return functools.partial(_call_unknown, function)
 
 
+def _is_compared_by_identity(kind: Any) -> bool:
+    """Tell whether looking a class up runs no code of its metaclass.
+
+    If only classes without one were looked up, filesystem(16), which makes locks, would take 1.08
+    times as long.
+    """
+    metaclass: Any = type(kind)
+    return metaclass.__hash__ is _HASH and metaclass.__eq__ is _EQUALS
+
+
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
+    is_looked_up = _is_compared_by_identity(kind)
+    if is_looked_up and kind in _resolved:
+        return _resolved[kind]
     if kind is weakref.finalize:
         _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
@@ -242,7 +258,7 @@ def _of_class(kind: Any) -> Any:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
     is_looked_at = why_outside(kind.__module__) or kind is weakref.finalize
-    if "<locals>" not in kind.__qualname__ and not is_looked_at:
+    if is_looked_up and "<locals>" not in kind.__qualname__ and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
 

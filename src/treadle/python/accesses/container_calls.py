@@ -41,11 +41,21 @@ from treadle.python.sharing.published import published
 
 _VIEWS = (KeysView, ValuesView, ItemsView, Iterator)
 """Results that say nothing."""
+_UNUSUAL = frozenset(
+    {
+        *ATTRIBUTE_METHODS, *LOOKING, *READING_ARGUMENTS, *streams.TAKING, *streams.EMPTYING,
+        "keys", "values", "items", "__iter__", "__getitem__", "__setitem__", "__missing__",
+    }
+)  # fmt: skip
+"""Methods that do more than touch the container, whatever their arguments are."""
 
 
 def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a published container."""
     name = function.__name__
+    is_unusual = kwargs or name in _UNUSUAL or table.key_kinds or slots.item_by_item
+    if not is_unusual and ATOMS.issuperset(map(type, args)):
+        return _call_with_atoms(function, name, table, args)
     if name in ATTRIBUTE_METHODS:
         return ATTRIBUTE_METHODS[name](owner, *args)
     if name == "__iter__":
@@ -75,11 +85,29 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
         result = _call_stepwise(again, codes, function, args, kwargs)
     else:
         result = function(*args, **kwargs)
-    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
-        slots.on_return(call, result)
+    _tell_result(call, result)
     if name in ("keys", "values", "items") and not isinstance(result, list):
         ViewTable(table, type(result)).stand_for(result)
     return result
+
+
+def _call_with_atoms(function: Any, name: str, table: ContainerTable, args: tuple[Any, ...]) -> Any:
+    """Call a method that finds nothing to look into, to go through or to call back.
+
+    Without this, three threads that count in a dictionary take 1.1 times as long.
+    """
+    publish_arguments(table, name, args, {})
+    call: MethodCall = (name, args, {})
+    say(codes_of_method(table, name, args, {}), METHOD, table.label, call)
+    result = function(*args)
+    _tell_result(call, result)
+    return result
+
+
+def _tell_result(call: MethodCall, result: Any) -> None:
+    """Tell who writes the execution down what a method returned."""
+    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
+        slots.on_return(call, result)
 
 
 def _call_stepwise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -67,15 +68,15 @@ def codes_of_method(
     table: ContainerTable, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Codes:
     """Return what a method of a published container touches in it."""
-    for kind, rules in _RULES:
-        if isinstance(table, kind):
-            rule = rules.get(name)
-            break
-    else:
-        rule = None
+    rule = _rules_of(type(table)).get(name)
     if rule is None:
         return (*table.whole_write(), OPEN)
     return rule(table, (*args, kwargs) if kwargs else args)
+
+
+@functools.cache
+def _rules_of(kind: type[ContainerTable]) -> dict[str, Rule]:
+    return next((rules for known, rules in _RULES if issubclass(kind, known)), {})
 
 
 def publish_arguments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from typing import Any
@@ -33,6 +34,7 @@ _HARMLESS = frozenset(
 _OUTSIDE = {module: what for what, modules in _WHAT.items() for module in modules.split()}
 
 
+@functools.cache
 def why_outside(module: str) -> str:
     """Return what of a module is not seen; nothing if it does not lead outside."""
     if module in _HARMLESS:

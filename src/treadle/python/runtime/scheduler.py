@@ -51,6 +51,7 @@ class Scheduler:
     """The tasks of one execution; reused for the next one after `reset`."""
 
     __slots__ = (
+        "_begun",
         "aborting",
         "aborts_left",
         "alive",
@@ -83,6 +84,8 @@ class Scheduler:
         self.on_switch: Callable[[Task | None, Task], None] | None = None
         """Told of every hand-over, if there is per-thread state to exchange."""
         self.hub: Any = None
+        self._begun: list[Task] = []
+        """Tasks that have begun since `let_go`."""
         self.reset()
 
     def reset(self) -> None:
@@ -108,6 +111,15 @@ class Scheduler:
         self.limit = 0
         self.done: Any = None
         """What the step accessed that the hub asked for; not typed, as others set it meanwhile."""
+
+    def let_go(self) -> None:
+        """Cut the ties between tasks that are over and their threads: nothing else refers to them.
+
+        Else they are left to the garbage collector: 2 x 4 increments take 1.03 times as long.
+        """
+        for task in self._begun:
+            task.thread = task.target = None
+        self._begun.clear()
 
     # Called by threads
 
@@ -182,7 +194,7 @@ class Scheduler:
         task = None
         if position < self.length:
             task = self.alive.get(self.processes[position])
-            if task is not None and not is_ready(task):
+            if task is not None and type(task.doing) is not tuple and not is_ready(task):
                 task = None
         elif self.finishing and position < self.limit:
             task = self.natural(self.me)
@@ -250,6 +262,7 @@ class Scheduler:
         if self.aborting:  # somebody who caught the exception that unwinds it
             raise Abort
         self.alive[task.number] = task
+        self._begun.append(task)
         task.parent = parent
         fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one

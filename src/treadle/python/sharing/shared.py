@@ -120,7 +120,8 @@ class Shared:
             kind = type(value)
             walk = WALKS.get(kind) or self._walk_of(kind)
             if walk.table is not None:
-                if id(value) in published or (walk.is_selective and not self._enters(value)):
+                identity = id(value)
+                if identity in published or (walk.is_selective and not self._enters(value)):
                     continue
                 table = next(tables, None)
                 if table is None or table.kind is not kind:
@@ -128,7 +129,7 @@ class Shared:
                     return False
                 if walk.counts:
                     table.begin(value)
-                published[id(value)] = table
+                published[identity] = table
                 kept.append(value)
             elif _has_been_here(value, passed):
                 continue

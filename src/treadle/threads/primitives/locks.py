@@ -247,9 +247,10 @@ class Lock(_Lock, metaclass=_Kind):
         For its holder that is a plain `GIVE`. Releases of others are in a race with that: which of
         them finds a lock to release depends on the order.
         """
-        if self.table() is not None:
-            control.announce(self.codes(Mode.GIVE), deed, about)
-            act(me, self.codes(Mode.GIVE) if self._owner is me else self._foreign_release())
+        given = self.codes(Mode.GIVE)
+        if given:
+            control.announce(given, deed, about)
+            act(me, given if self._owner is me else self._foreign_release())
         if not self._locked:
             raise RuntimeError("release unlocked lock")
         self.free()
@@ -313,9 +314,10 @@ class RLock(_Lock, metaclass=_Kind):
     def release_for(self, me: Task, deed: Deed, about: Any) -> None:
         """Give the lock back once; the last release frees it."""
         self._check_owner(me)
-        if self._depth == 1 and self.table() is not None:
-            control.announce(self.codes(Mode.GIVE), deed, about)
-            act(me, self.codes(Mode.GIVE))
+        given = self.codes(Mode.GIVE) if self._depth == 1 else ()
+        if given:
+            control.announce(given, deed, about)
+            act(me, given)
         self._depth -= 1
         if self._depth == 0:
             self._owner = None

@@ -439,9 +439,10 @@ def join_task(
     if timeout is None:
         codes = target.path.join
         if target.number in alive:
-            control.announce(Join(target, alive), deed, about).doing = codes
+            me = control.announce(Join(target, alive), deed, about)
+            me.doing = codes
         else:  # it cannot begin anew: there is nothing to wait for
-            control.announce(codes, deed, about)
+            me = control.announce(codes, deed, about)
     else:
         timeout = max(timeout, 0)
         timed = TimedJoin(target, alive, timeout, look())
@@ -450,8 +451,8 @@ def join_task(
         if not timed.has_ended:
             control.pass_time(me, timeout)
             return
-    me = control.task()
-    me.now = max(me.now, target.now)
+    if target.now > me.now:
+        me.now = target.now
 
 
 def _look_whether_started(self: Any) -> None:
