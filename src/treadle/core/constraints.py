@@ -82,23 +82,24 @@ class Declarations(ABC):
         """What was found out about two blocks where all that they look at has certain values."""
         self.distrusted: set[Pair] = set()
         """Blocks that are taken for dependent whatever was declared."""
-        self._pairs: dict[Pair, list[Directed]] | None = None
+        self._pairs: dict[Pair, list[Directed]] = {}
+        self._counted = -1
+        """How many were declared when the pairs were made."""
 
     def declare(self, declared: Declared) -> None:
         """Take note of a constraint."""
         self.declared.append(declared)
-        self._pairs = None
 
     def replace(self, old: Declared, new: Declared) -> None:
         """Take a constraint in place of one that was declared before."""
         position = next(i for i, other in enumerate(self.declared) if other is old)
         self.declared[position] = new
-        self._pairs = None
+        self._counted = -1
 
     def pairs(self) -> dict[Pair, list[Directed]]:
         """Return the constraints of each two blocks, by number."""
-        if self._pairs is None:
-            self._pairs = {}
+        if self._counted != len(self.declared):
+            self._counted, self._pairs = len(self.declared), {}
             for declared in self.declared:
                 for first in self.numbers_of(declared.first):
                     for second in self.numbers_of(declared.second):

@@ -30,9 +30,9 @@ from treadle.analyses.decisive_reads import (
     open_steps,
 )
 from treadle.core import program as programs
+from treadle.core.constraints import Constraint, Declarations, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
-from treadle.core.constraints import Constraint, Declarations, Independent, finding_in
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraints
