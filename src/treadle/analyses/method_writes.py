@@ -55,11 +55,11 @@ class MethodWrites:
         self._written: dict[_Node, frozenset[Written] | None] = {}
 
     def methods(self) -> Iterator[tuple[type, str, FunctionType]]:
-        """Yield all methods, by class and name."""
+        """Yield all methods that can be sent, by class and name."""
         for cls in self._classes:
             for name in sorted(methods_of(cls, self._known.actor)):
                 function = function_of(cls, name)
-                if function is not None:
+                if function is not None and name != "__init__":
                     yield cls, name, function
 
     def _lowered(self, function: FunctionType, *, is_method: bool = True) -> Method:
