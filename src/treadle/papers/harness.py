@@ -129,7 +129,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         dependency_checks=result.dependency_checks,
         race_checks=result.race_checks,
         unsatisfiable=result.unsatisfiable,
-        states=result.states,
+        states=None if benchmark.counts_new_steps else result.states,
     )
 
 

@@ -258,6 +258,15 @@ class ConditionalTrace(Trace):
                     base |= self.before[crossing.first]
         return base
 
+    def happened_otherwise(self, index: int) -> bool:
+        """Take over what the last event did; it may have been analysed as it was foretold."""
+        process, codes, foretold = self.processes[index], self.codes[index], self.footprints[index]
+        if self.vocabulary.footprint(codes).own != foretold.own or codes == foretold.codes:
+            return False
+        self.truncate(index)
+        self.append(process, codes)
+        return True
+
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
         super().truncate(length)
