@@ -90,7 +90,9 @@ def commute(
 
 def _whoever_created(state: State) -> State:
     """Return a state in which the names of created processes do not say who created them."""
-    left = [(name if "." not in name else "child", *rest) for name, *rest in state.left]
+    left = [
+        (name if "." not in name else "child", blocks, kept) for name, blocks, kept in state.left
+    ]
     return State(state.values, tuple(sorted(left, key=repr)), anonymous(state.failed))
 
 

@@ -183,7 +183,8 @@ def test_a_straight_child_has_one_creator(algorithm: str) -> None:
     """It can come before a; were both its creators, it could not ("all children joint")."""
     program = with_a_straight_child()
     assert ends_of(program, algorithm, lambda s: (s.seen, s.done)) == {(0, 1), (1, 1)}
-    assert counts(with_a_straight_child(), "optimal-constrained")[1] == 0
+    if algorithm == "constrained":  # the other one plans b and its child without a
+        assert not program.constraints.distrusted
 
 
 @by_both
@@ -306,7 +307,7 @@ def check(processes: list[Process], algorithm: str, schedule: str) -> None:
 
 @by_both
 def test_random_programs_that_cross(algorithm: str) -> None:
-    for number in range(25):
+    for number in range(15):
         check(draw_crossing(random.Random(number)), algorithm, list(SCHEDULES)[number % 4])
 
 
