@@ -13,49 +13,22 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Kind, Origin
 from treadle.analyses.write_sets import Block, Blocks, Place, blocks_of
+from treadle.core.constraints import Declarations
 from treadle.core.errors import TreadleError
-from treadle.core.events import Mode, code, location_of
+from treadle.core.events import Mode, code
 from treadle.model.operations import closed_over
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
 
 Function = Callable[..., Any]
-Constraint = Callable[[Any, Any, Any], object]
-Checked = TypeVar("Checked", bound=Constraint)
 
 _EVERYTHING = None
 """Stands for all locations."""
-
-
-class Locals(types.SimpleNamespace):
-    """The local names of a step, as a constraint sees them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A constraint as it was declared: two names of blocks, and where they are independent."""
-
-    first: str
-    second: str
-    holds: Constraint | None
-    """None: in every state."""
-
-
-class Directed(NamedTuple):
-    """A constraint for two blocks in an order."""
-
-    declared: Declared
-    is_swapped: bool
-
-    def arguments(self, first: Locals, second: Locals) -> tuple[Locals, Locals]:
-        """Return the locals of two steps in the order in which they were declared."""
-        return (second, first) if self.is_swapped else (first, second)
 
 
 class Standing(NamedTuple):
@@ -66,32 +39,16 @@ class Standing(NamedTuple):
     origin: Origin
 
 
-class Constraints:
+class Constraints(Declarations):
     """What was declared of a program, and what its source says."""
 
     def __init__(self, program: Program, kinds: dict[str, Kind]) -> None:
+        super().__init__()
         self._program = program
         self._kinds = kinds
-        self.declared: list[Declared] = []
         self._blocks: dict[Function, Blocks | None] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
-        self._pairs: dict[tuple[int, int], list[Directed]] | None = None
         self._writes: dict[Hashable, frozenset[int] | None] = {}
-        self.checked: set[Hashable] = set()
-        """Constraints with the values that they were checked with."""
-
-    def declare(self, declared: Declared) -> None:
-        """Take note of a constraint."""
-        self.declared.append(declared)
-        self._pairs = None
-
-    def replace(self, old: Declared, new: Declared) -> None:
-        """Take a constraint in place of one that was declared before."""
-        self.declared[self._position(old)] = new
-        self._pairs = None
-
-    def _position(self, declared: Declared) -> int:
-        return next(i for i, other in enumerate(self.declared) if other is declared)
 
     # Blocks
 
@@ -137,7 +94,7 @@ class Constraints:
                     found.setdefault(name, []).append((function, origin))
         return found
 
-    def _numbers_of(self, name: str) -> list[int]:
+    def numbers_of(self, name: str) -> list[int]:
         """Return the numbers of the blocks that have a name."""
         names = self.names()
         if name not in names:
@@ -160,17 +117,6 @@ class Constraints:
     def _number(self, function: Function, origin: Origin) -> int:
         return self._numbers.setdefault((function, origin), len(self._numbers))
 
-    def pairs(self) -> dict[tuple[int, int], list[Directed]]:
-        """Return the constraints of each two blocks, by number."""
-        if self._pairs is None:
-            self._pairs = {}
-            for declared in self.declared:
-                for first in self._numbers_of(declared.first):
-                    for second in self._numbers_of(declared.second):
-                        for key, swapped in (((first, second), False), ((second, first), True)):
-                            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
-        return self._pairs
-
     def number_of(self, standing: Standing) -> int:
         """Return the number of the block that a process stands before; -1: no constraint has it."""
         self.pairs()
@@ -185,16 +131,20 @@ class Constraints:
 
     def static_codes(self, standing: Standing, number: int) -> list[int]:
         """Return what a block may access in any state."""
+        read, written = self.accessed(standing)
+        return [
+            code(number, Mode.BLOCK),
+            *(code(location, Mode.READ) for location in sorted(read - written)),
+            *(code(location, Mode.WRITE) for location in sorted(written)),
+        ]
+
+    def accessed(self, standing: Standing) -> tuple[set[int], set[int]]:
+        """Return the locations that a block may read, and those that it may write."""
         blocks = self.blocks(standing.function)
         assert blocks is not None
         block = blocks.by_origin[standing.origin]
-        written = self._locations(block.writes, blocks, standing.args)
-        read = self._locations(block.reads, blocks, standing.args) - written
-        return [
-            code(number, Mode.BLOCK),
-            *(code(location, Mode.READ) for location in sorted(read)),
-            *(code(location, Mode.WRITE) for location in sorted(written)),
-        ]
+        read = self._locations(block.reads, blocks, standing.args)
+        return read, self._locations(block.writes, blocks, standing.args)
 
     def _locations(
         self, places: set[Place], blocks: Blocks, args: tuple[Any, ...] | None
@@ -244,27 +194,6 @@ class Constraints:
             yield named(function, name)
 
 
-class Independent:
-    """What `program.independent(first, second)` returns: a declaration, or a decorator.
-
-    Nothing more has to be said for two blocks that are independent in every state. A function that
-    it decorates says where they are; then they are independent only there.
-    """
-
-    def __init__(
-        self, constraints: Constraints, first: str, second: str, holds: Constraint | None
-    ) -> None:
-        self._constraints = constraints
-        self._everywhere = Declared(first, second, holds)
-        constraints.declare(self._everywhere)
-
-    def __call__(self, holds: Checked) -> Checked:
-        """Take a function that says where the blocks are independent."""
-        first, second = self._everywhere.first, self._everywhere.second
-        self._constraints.replace(self._everywhere, Declared(first, second, holds))
-        return holds
-
-
 def named(function: Function, name: str) -> Function | None:
     """Return the function that a name means in a function; None if it means none."""
     inner = getattr(function, "__code__", None)
@@ -286,8 +215,3 @@ def _hashable(args: tuple[Any, ...]) -> Hashable:
     except TypeError:
         return repr(args)
     return args
-
-
-def locations_in(reads: tuple[int, ...]) -> frozenset[int]:
-    """Return the locations of access codes."""
-    return frozenset(map(location_of, reads))

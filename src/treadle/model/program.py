@@ -30,11 +30,12 @@ from treadle.analyses.decisive_reads import (
     open_steps,
 )
 from treadle.core import program as programs
+from treadle.core.constraints import Constraint, Declarations, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
-from treadle.model.constraints import Constraint, Constraints, Independent
+from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
@@ -286,9 +287,9 @@ class Program(programs.Program):
         self.names_values = wanted
 
     @property
-    def has_constraints(self) -> bool:
-        """Whether some blocks may be independent although their accesses conflict."""
-        return bool(self.constraints.declared)
+    def declarations(self) -> Declarations:
+        """What was declared of blocks that are independent although their accesses conflict."""
+        return self.constraints
 
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such blocks say which one they are, or not, from now on."""
@@ -296,23 +297,7 @@ class Program(programs.Program):
 
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
         """Return a constraint that does not hold of the last two steps of a schedule, if any."""
-        if not self.has_constraints or len(processes) < 2:
-            return None
-        run = ConstrainedRun(self)
-        for process in processes[:-2]:
-            run.step(process)
-        self.constraints.checked.clear()
-        try:
-            run.are_independent(*processes[-2:])
-        except FindingError as error:
-            return error
-        finally:
-            run.drop()
-        return None
-
-    def may_commute(self, first: int, second: int) -> bool:
-        """Tell whether there is a constraint for two blocks, by number."""
-        return (first, second) in self.constraints.pairs()
+        return finding_in(lambda: ConstrainedRun(self), processes) if self.has_constraints else None
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

@@ -49,6 +49,8 @@ class Task:
     """Whether the context-sensitive algorithms compare only what a race can change."""
     cap: float | None = None
     """Seconds after which an exploration is stopped that does not end, if that is sooner."""
+    states: str = ""
+    """How the constrained algorithms get back to a state, if that is to be measured."""
 
     @property
     def label(self) -> str:
@@ -84,6 +86,10 @@ class Measurement:
     """Nodes of the tree of executions, of programs of which they are counted."""
     guided: GuidedFigures | None = None
     """What a search for each of its deadlock cycles took, if that was measured."""
+    steps_rerun: int | None = None
+    """Steps that were taken again to get to states in which constraints were asked."""
+    states_kept: int | None = None
+    """Most such states that were kept at once."""
 
     @property
     def explored(self) -> int:
@@ -99,6 +105,8 @@ class Measurement:
         else:
             known |= {"guided_states": None, "pruned": None}
             known |= {} if self.guided is None else asdict(self.guided)
+        if self.steps_rerun is None:
+            del known["steps_rerun"], known["states_kept"]
         return json.dumps(known)
 
     @classmethod
@@ -123,7 +131,10 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         }
     )
     ALGORITHMS[task.algorithm]  # loading it is not to be measured
-    with opened(benchmark.make(task.n), settings) as session:
+    program = benchmark.make(task.n)
+    if task.states and program.declarations is not None:
+        program.declarations.recovery = task.states
+    with opened(program, settings) as session:
         started = time.process_time()
         result = session.explore()
         seconds = time.process_time() - started
@@ -142,7 +153,9 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         dependency_checks=result.dependency_checks,
         race_checks=result.race_checks,
         unsatisfiable=result.unsatisfiable,
-        states=result.states,
+        steps_rerun=result.steps_rerun if task.states else None,
+        states_kept=result.states_kept if task.states else None,
+        states=None if benchmark.counts_new_steps else result.states,
         guided=_guided(benchmark, task),
     )
 
