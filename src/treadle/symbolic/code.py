@@ -52,21 +52,27 @@ class Code:
         return tuple(cls for cls in self.classes if function_of(cls, method) is not None)
 
     @cached_property
-    def _fields(self) -> dict[type, tuple[str, ...]]:
-        return {cls: tuple(self._fields_in(cls)) for cls in self.classes}
+    def _named(self) -> dict[type, tuple[frozenset[str], tuple[str, ...]]]:
+        return {cls: self._fields_in(cls) for cls in self.classes}
 
     def fields(self, cls: type) -> tuple[str, ...]:
         """Return the fields that the code of a class names."""
-        return self._fields[cls]
+        return self._named[cls][1]
 
-    def _fields_in(self, cls: type) -> dict[str, None]:
-        found: dict[str, None] = {}
-        initialiser = self.initialiser(cls)
-        bodies = [self.method(cls, name) for name in self.methods(cls)]
-        for body in ([initialiser] if initialiser else []) + bodies:
+    def assigned(self, cls: type) -> frozenset[str]:
+        """Return the fields that the code of a class gives values."""
+        return self._named[cls][0]
+
+    def _fields_in(self, cls: type) -> tuple[frozenset[str], tuple[str, ...]]:
+        assigned, named = set[str](), dict[str, None]()
+        above = [function_of(base, INITIALISER) for base in cls.__mro__]
+        bodies = [self._lowering.method(each) for each in dict.fromkeys(above) if each is not None]
+        for body in bodies + [self.method(cls, name) for name in self.methods(cls)]:
             for instruction in body.instructions:
                 if isinstance(instruction, SetField):
-                    found[instruction.field] = None
+                    assigned.add(instruction.field)
+                    named[instruction.field] = None
                 for expression in used(instruction):
-                    found |= dict.fromkeys(sorted(fields_of(expression)))
-        return {name: None for name in found if function_of(cls, name) is None}
+                    named |= dict.fromkeys(sorted(fields_of(expression)))
+        kept = [name for name in named if name in assigned or function_of(cls, name) is None]
+        return frozenset(assigned), tuple(kept)
