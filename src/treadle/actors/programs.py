@@ -13,6 +13,7 @@ from treadle.actors.accesses import AccessLevel, EntryLevel
 from treadle.actors.detail import DetailedRun
 from treadle.actors.fibers import Fibers
 from treadle.actors.fields import FieldLevel
+from treadle.actors.guidance import Guide
 from treadle.actors.levels import ActorLevel
 from treadle.actors.names import GroupNames, TaskNames
 from treadle.actors.options import ActorOptions
@@ -88,6 +89,8 @@ class Program(core.Program):
         self.always_release: bool = self._option("always_release")
         self._watchdog = Watchdog(self._option("watchdog"))
         self.stops_early: bool = self._option("early_stop")
+        self.guide: Guide | None = None
+        """Cuts executions that do not lead to a deadlock cycle, if one is looked for."""
         self.ordering = ORDERINGS[self._option("order")]
         self._is_outdated = False
         self.tested: frozenset[str] = frozenset()
@@ -134,6 +137,12 @@ class Program(core.Program):
         made = Program.__new__(Program)
         changed = {**self._options, **options}
         made._set_up(self.main, self.args, self.kwargs, changed, self.properties)
+        return made
+
+    def guided_by(self, guide: Guide) -> Program:
+        """Return the program with executions cut that cannot end in a deadlock cycle."""
+        made = self.with_options({"early_stop": True})
+        made.guide = guide
         return made
 
     @property

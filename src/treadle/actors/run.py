@@ -45,6 +45,9 @@ class ActorRun(World, Run):
         self.broken: set[int] = set()
         """Invariants, by index, that did not hold after some step."""
         self._level = program.level
+        self._watch = None if program.guide is None else program.guide.begin(self)
+        self._is_cut = False
+        """Whether what the execution is to lead to is not possible any more."""
         self._properties = program.properties
         self._opens = program.level.fields is None
         self._remembers = program.remembers
@@ -105,6 +108,8 @@ class ActorRun(World, Run):
         if (task.waiting is GET or task.waiting is AWAIT) and not self.chain:
             self.chain = chain_through(task)
             self.is_over = self.is_over or bool(self.chain and self.program.stops_early)
+        if self._watch is not None and not self.chain and not self._watch.allows(task):
+            self.is_over = self._is_cut = True
         if self._properties.invariants:
             self.crashes += self._properties.broken_by(self, task)
 
@@ -271,6 +276,8 @@ class ActorRun(World, Run):
 
     def ending(self) -> Ending:
         """Describe the final state of a run that has no enabled task."""
+        if self._is_cut:
+            return Ending(is_cut=True)
         self._settle()
         waits = [wait_of(task) for task in self.alive.values()]
         if self.chain:

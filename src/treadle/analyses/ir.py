@@ -256,6 +256,8 @@ class Call(Located):
     keywords: tuple[tuple[str, Expression], ...] = ()
     crosses: bool = False
     function: object = None
+    is_awaited: bool = False
+    """Whether what it returns is awaited at once: else an `async` callee runs when it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class Calls(Expressions):
                 self.out.write(Get(target, value, span=span_of(node)))
                 return Local(target)
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=method):
-                return self._inherited(node, method)
+                return self._inherited(node, method, awaited)
         function = self.value_of(node.func)
         if function is not UNKNOWN:
             return self._known_function(node, function, awaited)
@@ -159,11 +159,21 @@ class Calls(Expressions):
     ) -> Expression:
         target = self.out.temporary()
         span = span_of(awaited or node)
-        call = Call(target, receiver, method, arguments, keywords, crosses, function, span=span)
+        call = Call(
+            target,
+            receiver,
+            method,
+            arguments,
+            keywords,
+            crosses,
+            function,
+            is_awaited=awaited is not None,
+            span=span,
+        )
         self.out.write(call)
         return Local(target)
 
-    def _inherited(self, node: ast.Call, method: str) -> Expression:
+    def _inherited(self, node: ast.Call, method: str, awaited: ast.Await | None) -> Expression:
         """`super().m(…)`: the method of the next class up."""
         owner = self.names.get("__class__", UNKNOWN)
         above = owner.__mro__[1:] if isinstance(owner, type) else ()
@@ -176,7 +186,9 @@ class Calls(Expressions):
                 Constant(None) if harmless else self.havoc(node, f"super().{method} is not known")
             )
         arguments, keywords = self._arguments(node)
-        return self._write_call(node, This(), method, arguments, keywords, None, function=function)
+        return self._write_call(
+            node, This(), method, arguments, keywords, awaited, function=function
+        )
 
     def _known_function(
         self, node: ast.Call, function: object, awaited: ast.Await | None

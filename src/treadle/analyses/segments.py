@@ -243,7 +243,7 @@ class _Walks:
             if frame.code is function.__code__:  # else a generator in the one before
                 owner = frame.cls
             body = self._body(owner, function, starts_task=at == 0)
-            positions = _positions(body.method, frame)
+            positions = positions_of(body.method, frame)
             inner = frames[at + 1].code if at + 1 < len(frames) else None
             if not positions and (inner is None or self._functions.get(inner) is not function):
                 walk.unknown = walk.unknown or _unknown_frame(frame)
@@ -383,8 +383,8 @@ def _stops(instruction: Instruction, facts: Facts, fresh: frozenset[Origin]) -> 
             return False
 
 
-def _positions(method: Method, frame: Frame) -> list[int]:
-    """Return where a suspended frame stands, by the span of its blocking expression."""
+def positions_of(method: Method, frame: Frame) -> list[int]:
+    """Return where in a method a suspended frame stands, by the span of its blocking expression."""
     spans = list(frame.code.co_positions())
     line, end_line, column, end_column = spans[frame.lasti // 2]
     return [

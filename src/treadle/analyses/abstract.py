@@ -1,0 +1,145 @@
+"""What stands for the actors, tasks and values of all executions: abstract objects, routines, values.
+
+An *abstract object* is known by the newest `k` allocation sites of it and of those that made it
+(object sensitivity). A site is the instruction `new` itself, not its line. A *routine* is a method
+or function in an abstract object; one that is sent is an abstract task, and stands for its futures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from types import FunctionType
+
+from treadle.analyses.ir import Instruction, Method, Span
+
+ENTRY = -1
+"""The position of a task that has not begun."""
+EXIT = -2
+"""The position of a task that has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An instruction that makes actors."""
+
+    function: FunctionType
+    position: int
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractObject:
+    """All actors that were made at a site, by those that the next sites made; none made main."""
+
+    cls: type | None
+    sites: tuple[Site, ...] = ()
+    owner: AbstractObject | None = None
+    """The object whose group it belongs to, if it is `local`."""
+
+    @property
+    def group(self) -> AbstractObject:
+        """The object that stands for its group: itself, unless it is local."""
+        return self if self.owner is None else self.owner
+
+    def __str__(self) -> str:
+        if self.cls is None:
+            return "main"
+        return f"{self.cls.__name__} of {self.sites[0].span}" if self.sites else self.cls.__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A method of an abstract object, or a function that is called on its behalf."""
+
+    object: AbstractObject
+    function: FunctionType
+    method: Method = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the method or function."""
+        return self.method.name
+
+    def __str__(self) -> str:
+        return self.name if self.object.cls is None else f"{self.object.cls.__name__}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A position in a routine; `ENTRY` and `EXIT` stand for before and after all instructions."""
+
+    routine: Routine
+    position: int
+
+    @property
+    def instruction(self) -> Instruction | None:
+        """The instruction there, if it is one."""
+        if self.position < 0:
+            return None
+        return self.routine.method.instructions[self.position]
+
+    @property
+    def line(self) -> int:
+        """The line in the source."""
+        instruction = self.instruction
+        if instruction is None:
+            return self.routine.function.__code__.co_firstlineno
+        return instruction.span.line
+
+    @property
+    def place(self) -> str:
+        """`file:line`."""
+        return f"{self.routine.method.file}:{self.line}"
+
+    def __str__(self) -> str:
+        return f"L{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A collection or another value that keeps values; all that it holds is in one place."""
+
+    key: Hashable
+    is_data: bool = False
+    """Whether it may have methods of the user's."""
+
+
+class Unknown:
+    """Some value of which nothing is known."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNKNOWN = Unknown()
+
+Value = frozenset[AbstractObject | Routine | Cell | Unknown]
+"""What an expression may stand for: actors, futures (by their tasks), collections of such.
+
+Tuples are as good as their parts, and all that can be none of these is left out."""
+
+NOTHING: Value = frozenset()
+ANYTHING: Value = frozenset({UNKNOWN})
+
+
+def objects_in(value: Value) -> list[AbstractObject]:
+    """Return the actors in a value, in a fixed order."""
+    return sorted((one for one in value if isinstance(one, AbstractObject)), key=_order)
+
+
+def tasks_in(value: Value) -> list[Routine]:
+    """Return the tasks whose futures are in a value, in a fixed order."""
+    return sorted((one for one in value if isinstance(one, Routine)), key=_order)
+
+
+def _order(one: AbstractObject | Routine) -> tuple[object, ...]:
+    if isinstance(one, Routine):
+        return (*_order(one.object), one.name, one.function.__code__.co_firstlineno)
+    where = [(s.function.__code__.co_filename, s.span.line, s.position) for s in one.sites]
+    return (one.cls.__qualname__ if one.cls else "", where)
+
+
+def in_order(routines: Iterable[Routine]) -> list[Routine]:
+    """Return routines in a fixed order."""
+    return sorted(routines, key=_order)
