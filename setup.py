@@ -28,6 +28,7 @@ COMPILED = {
     "treadle/explore/eager": (
         "constraint_systems", "eager", "growth", "normal_forms", "plan", "section",
     ),
+    "treadle/explore/guided": ("guided",),
     "treadle/explore/observers": (
         "observation", "observed_races", "observers", "optimal_context_observers", "planned_order",
     ),

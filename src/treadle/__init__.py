@@ -17,7 +17,8 @@ from treadle.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from treadle import actors, model
-    from treadle.api import CheckFailed, check, explore, replay, shrink
+    from treadle.api import CheckFailed, check, deadlocks, explore, replay, shrink
+    from treadle.core.deadlocks import DeadlockCycle, Deadlocks
     from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
     from treadle.core.failure import Failure
     from treadle.core.result import Result
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ALGORITHMS",
     "CheckFailed",
+    "DeadlockCycle",
+    "Deadlocks",
     "Failure",
     "Result",
     "Schedule",
@@ -41,6 +44,7 @@ __all__ = [
     "atomic",
     "check",
     "choose",
+    "deadlocks",
     "explore",
     "model",
     "replay",
@@ -48,7 +52,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "treadle.api": ("CheckFailed", "check", "explore", "replay", "shrink"),
+    "treadle.api": ("CheckFailed", "check", "deadlocks", "explore", "replay", "shrink"),
+    "treadle.core.deadlocks": ("DeadlockCycle", "Deadlocks"),
     "treadle.core.errors": ("ScheduleMismatch", "TreadleBug", "TreadleError"),
     "treadle.core.failure": ("Failure",),
     "treadle.core.result": ("Result",),
@@ -59,6 +64,8 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
+_formats.TEXT.add("deadlock cycle", "treadle.report.deadlocks:cycle_in_words")
+_formats.TEXT.add("deadlocks", "treadle.report.deadlocks:deadlocks_in_words")
 _formats.TEXT.add("failure", "treadle.report.text:failure_in_words")
 _formats.TEXT.add("result", "treadle.report.text:result_in_words")
 

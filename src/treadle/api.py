@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack, overload
 
+from treadle.core.deadlocks import SENSITIVITY, DeadlockCycle, Deadlocks
 from treadle.core.decorated import ASKS_FOR, are_called_plainly
 from treadle.core.errors import TreadleError
 from treadle.core.failure import Failure
@@ -17,6 +18,7 @@ from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.findings.recording import quietly
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
+from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.options import SURROUNDING, CheckOptions, Options, ProgramOptions, exploring
 from treadle.session.replaying import rerun
 from treadle.session.session import opened
@@ -57,6 +59,7 @@ def explore(
     test: Program | Callable[[], object],
     algorithm: str = _OPTIMAL,
     *,
+    guided: DeadlockCycle | None = None,
     listener: Listener | None = None,
     **options: Unpack[Options],
 ) -> Result:
@@ -83,6 +86,9 @@ def explore(
     - `clock="shared"` lets all threads look at one clock, each look a step;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.
 
+    `guided` is a cycle that `treadle.deadlocks` found: executions that cannot lead to it are cut
+    (`Result.cut`). That is for `sleep`, the algorithm then, and for `exhaustive`.
+
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
     or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
     lets the eager algorithms try what was seen to be impossible, as in their paper; with
@@ -108,10 +114,70 @@ def explore(
     >>> result.executions, result.complete, result.failures
     (4, True, [])
     """
-    with opened(test, _settings({"algorithm": algorithm, **options})) as session:
+    asked: dict[str, object] = {"algorithm": algorithm, **options}
+    if guided is not None:
+        test, asked = _guided(test, guided, asked)
+    with opened(test, _settings(asked)) as session:
         result = session.explore(listener=listener)
         session.record(*result.failures)
         return result
+
+
+def deadlocks(
+    program: Program,
+    criterion: str = "cycle",
+    contexts: int = 0,
+    *,
+    sensitivity: int = SENSITIVITY,
+    workers: int = 1,
+    algorithm: str = GUIDED_BY_DEFAULT["algorithm"],
+    schedule: str = GUIDED_BY_DEFAULT["schedule"],
+    timeout: float | None = None,
+    max_executions: int | None = None,
+    listener: Listener | None = None,
+) -> Deadlocks:
+    """Look for the deadlocks of a program of actors: analyse it, and look for each cycle.
+
+    The static analysis lists the cycles of waits that may happen; `sensitivity` is how many
+    allocation sites tell actors apart. If it finds none, no execution ends in a deadlock, whatever
+    the main function is given. Else each cycle is looked for: executions that cannot lead to it are
+    cut. `criterion` says when that is over: at the `first` deadlock, with one for each `cycle`, or
+    with `all`. `timeout` (seconds) and `max_executions` are for each cycle; `workers` is how many
+    are looked for side by side, in processes of their own.
+
+    >>> import treadle
+    >>> from treadle.actors import Actor, program
+    >>> class Impatient(Actor):
+    ...     async def ask(self):
+    ...         return self.answer.send().get()
+    ...     async def answer(self):
+    ...         return 42
+    >>> @program
+    ... def main():
+    ...     Impatient().ask.send()
+    >>> found = treadle.deadlocks(main)
+    >>> found.free, [cycle.verdict for cycle in found.cycles]
+    (False, ['confirmed'])
+    >>> treadle.explore(main, guided=found.cycles[0]).failures[0].kind
+    'deadlock'
+    """
+    if contexts:
+        raise TreadleError("contexts are not built yet: give a program with a main function")
+    wish = Wish(criterion, sensitivity, workers)
+    values = {"algorithm": algorithm, "schedule": schedule, "timeout": timeout}
+    settings = Settings().changed({**values, "max_executions": max_executions})
+    return look_for_deadlocks(program, settings, wish, listener=listener)
+
+
+def _guided(
+    test: object, cycle: DeadlockCycle, options: dict[str, object]
+) -> tuple[Program, dict[str, object]]:
+    """Return a program that is guided to a cycle, and how it is explored unless told otherwise."""
+    if cycle.aim is None or not isinstance(test, Program):
+        raise TreadleError("guided takes a cycle that treadle.deadlocks found, and its program")
+    if isinstance(options["algorithm"], _Unasked):
+        options = {**options, "algorithm": GUIDED_BY_DEFAULT["algorithm"]}
+    return cycle.aim.guided(test), options
 
 
 def _settings(options: dict[str, object]) -> Settings:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from treadle.actors.options import ActorOptions
+from treadle.core.deadlocks import Candidates
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
 from treadle.core.program import Program
@@ -27,6 +28,12 @@ class Actors(FrontEnd):
     def with_options(self, program: Program, given: Mapping[str, Any]) -> Program:
         """Return the program with options that were given for it, which win."""
         return cast("ActorProgram", program).with_options(given) if given else program
+
+    def deadlock_candidates(self, program: Program, sensitivity: int) -> Candidates:
+        """Analyse a program for deadlock cycles."""
+        from treadle.actors.deadlocks import candidates_of
+
+        return candidates_of(cast("ActorProgram", program), sensitivity)
 
     def load(self, path: Path, name: str) -> tuple[str, object]:
         """Read an ABS file; its program is the main block, or the method that the name calls."""

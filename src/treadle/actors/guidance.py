@@ -130,7 +130,12 @@ class Guide:
         """Return where the innermost frame of a suspended task may stand."""
         key = tuple((frame.f_code, frame.f_lasti) for frame in frames_of(task))
         standing = self._code.standing(key)
-        return [(function, at) for function, positions in standing[-1:] for at in positions]
+        return [
+            (function, at)
+            for function, positions in standing[-1:]
+            if function is not None
+            for at in positions
+        ]
 
     # What was found
 

@@ -143,6 +143,7 @@ class Program(core.Program):
         """Return the program with executions cut that cannot end in a deadlock cycle."""
         made = self.with_options({"early_stop": True})
         made.guide = guide
+        made.is_guided = True
         return made
 
     @property

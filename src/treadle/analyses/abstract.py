@@ -88,9 +88,9 @@ class Point:
         return instruction.span.line
 
     @property
-    def place(self) -> str:
-        """`file:line`."""
-        return f"{self.routine.method.file}:{self.line}"
+    def place(self) -> tuple[str, int]:
+        """File and line."""
+        return self.routine.method.file, self.line
 
     def __str__(self) -> str:
         return f"L{self.line}"

@@ -24,7 +24,8 @@ from treadle.analyses.abstract import Point
 from treadle.analyses.dependency_graph import DependencyGraph, Edge, Node, Reason
 from treadle.analyses.known import Known
 from treadle.analyses.may_happen_in_parallel import LocalPhase, Parallelism
-from treadle.analyses.points_to import DEFAULT_K, PointsTo
+from treadle.analyses.points_to import PointsTo
+from treadle.core.deadlocks import SENSITIVITY
 
 MOST_CYCLES = 1000
 """Cycles that are enumerated at most."""
@@ -62,10 +63,10 @@ class Analysis:
     """What the static analysis found."""
 
     cycles: list[Cycle]
-    conditions: dict[Point, str]
-    """Conditions that may never hold, in the program's words."""
-    unknown: dict[str, str] = field(default_factory=dict)
-    """Why nothing is proved, by `file:line`."""
+    conditions: list[Point]
+    """Where conditions are waited for that may never hold."""
+    unknown: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Why nothing is proved, by file and line."""
     is_cut: bool = False
     """Whether there may be more cycles than were enumerated."""
     points_to: PointsTo | None = None
@@ -81,7 +82,7 @@ def analyse(
     known: Known,
     classes: Iterable[type],
     main: FunctionType | None,
-    k: int = DEFAULT_K,
+    k: int = SENSITIVITY,
 ) -> Analysis:
     """Look for deadlock cycles of a main function; without one, of classes used in any way."""
     points_to = PointsTo(known, classes, k)
@@ -92,8 +93,7 @@ def analyse(
     may = parallel.may if main is not None else _in_any_context
     search = _Enumeration(graph.edges, may)
     cycles = list(search)
-    conditions = {point: str(condition) for point, condition in graph.conditions.items()}
-    return Analysis(cycles, conditions, dict(points_to.unknown), search.is_cut, points_to)
+    return Analysis(cycles, graph.conditions, dict(points_to.unknown), search.is_cut, points_to)
 
 
 def _in_any_context(first: Point, second: Point) -> bool:
@@ -215,4 +215,3 @@ class _Tarjan:
         index[node] = low[node] = len(index)
         stack.append(node)
         calls.append((node, iter(self._out[node])))
-

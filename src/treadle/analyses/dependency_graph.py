@@ -82,8 +82,8 @@ class DependencyGraph:
         self._points_to = points_to
         self._local = local
         self.edges: list[Edge] = []
-        self.conditions: dict[Point, Expression] = {}
-        """Conditions that tasks may wait for."""
+        self.conditions: list[Point] = []
+        """Where tasks may wait for conditions."""
         for task in points_to.tasks:
             self.edges += dict.fromkeys(self._edges_of(task))
 
@@ -101,7 +101,8 @@ class DependencyGraph:
                     if waits:  # else it goes on at once
                         yield Edge(task, group, point, task, Reason.TURN)
                 case Until(condition):
-                    self.conditions[point] = condition
+                    if point not in self.conditions:
+                        self.conditions.append(point)
                     yield from self._writers(task, point, condition)
                     yield Edge(task, group, point, task, Reason.TURN)
                 case Pause():

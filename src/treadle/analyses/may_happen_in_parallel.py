@@ -5,11 +5,13 @@ atoms to multiplicities. An atom is a set of names that hold the future, a statu
 
 | instruction | effect |
 |---|---|
-| `v = send` | a new atom: *pending* if the receiver is `this`, since nobody starts before the task lets go; else *active*. One that is there already: many |
+| `v = send` | a new atom: *pending* if the receiver is `this`, else *active*; or now many |
 | `v = w` | atoms named w get the name v |
 | `await`, `until`, `pause` | pending becomes active |
 | `await v`, `get v` | atoms named v of which there is one: finished |
 | a call in the same task | the callee's atoms at its end, without names |
+
+What is pending cannot start before the task that sent it lets go of the actor.
 
 *Global phase*: a graph. From active(t) to every point of t, from pending(t) to its entry, from
 finished(t) to its exit; from a point to its atoms, and to active(callee) of a call. Two points may
@@ -144,8 +146,8 @@ class LocalPhase:
         match instruction:
             case Await(_, Local(name)) | Get(_, Local(name)):
                 after = _having_waited(after, name)
-            case Assign(target, Local(name)):
-                return _renamed(_forgotten(after, target), name, target)
+            case Assign(copy, Local(name)):
+                return _renamed(_forgotten(after, copy), name, copy)
         target = assigned(instruction)
         if target is not None:
             after = _forgotten(after, target)
@@ -287,9 +289,7 @@ def _having_waited(atoms: Atoms, name: str) -> Atoms:
 class Parallelism:
     """Which points may happen in parallel; asked about certain ones."""
 
-    def __init__(
-        self, points_to: PointsTo, local: LocalPhase, points: Iterable[Point]
-    ) -> None:
+    def __init__(self, points_to: PointsTo, local: LocalPhase, points: Iterable[Point]) -> None:
         self._points_to = points_to
         self._local = local
         self._bits = {point: 1 << at for at, point in enumerate(dict.fromkeys(points))}

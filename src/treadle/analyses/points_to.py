@@ -52,10 +52,7 @@ from treadle.analyses.ir import (
 )
 from treadle.analyses.known import Known, function_of, methods_of, unwrapped
 from treadle.analyses.lower import Lowering
-
-DEFAULT_K = 2
-"""How many allocation sites tell objects apart, unless told otherwise."""
-SENSITIVITIES = range(1, 5)
+from treadle.core.deadlocks import SENSITIVITY
 
 _Locals = dict[str, Value]
 
@@ -81,7 +78,7 @@ class Effects:
 class PointsTo:
     """The result of the analysis for one program."""
 
-    def __init__(self, known: Known, classes: Iterable[type], k: int = DEFAULT_K) -> None:
+    def __init__(self, known: Known, classes: Iterable[type], k: int = SENSITIVITY) -> None:
         self._known = known
         self._classes = list(dict.fromkeys(classes))
         self._k = k
@@ -94,8 +91,8 @@ class PointsTo:
         """Those that are sent, main among them, in the order in which they were met."""
         self.elsewhere: set[Routine] = set()
         """Those that run on behalf of a task of another group: initialisers and what they call."""
-        self.unknown: dict[str, str] = {}
-        """Why nothing is proved, by `file:line`."""
+        self.unknown: dict[tuple[str, int], str] = {}
+        """Why nothing is proved, by file and line."""
         self._work: dict[Routine, None] = {}
 
     # Where it begins
@@ -427,7 +424,6 @@ def _joined(first: _Locals, second: _Locals) -> _Locals:
         old = joined.get(name)
         joined[name] = value if old is None else old | value
     return joined
-
 
 
 def callers_in(points_to: PointsTo) -> dict[Routine, list[Routine]]:

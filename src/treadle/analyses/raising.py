@@ -55,7 +55,7 @@ class Raising:
         )
 
     def may_leave(self, routine: Routine, at: int) -> bool:
-        """Tell whether a routine may end at a position: it returns there, or an exception ends it."""
+        """Tell whether a routine may end at a position: it returns, or fails there."""
         if isinstance(routine.method.instructions[at], Return):
             return True
         return not routine.method.handled_at(at) and self._may_raise(routine, at)

@@ -10,6 +10,8 @@ import ast
 import linecache
 from types import FunctionType
 
+from treadle.analyses.ir import Span
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _Key = tuple[str, int]
 """A qualified name, and the first line (of the decorators, if there are any)."""
@@ -31,6 +33,16 @@ def definition_of(function: FunctionType) -> Definition | None:
     if definition is None or _parameters(definition) != code.co_varnames[: _count(function)]:
         return None
     return definition
+
+
+def source_at(file: str, span: Span) -> str:
+    """Return what is written at a place, in one line."""
+    lines = [line.encode() for line in linecache.getlines(file)[span.line - 1 : span.end_line]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    return " ".join(line.decode(errors="replace").strip() for line in lines)
 
 
 def _count(function: FunctionType) -> int:

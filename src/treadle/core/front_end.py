@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from treadle.core.deadlocks import Candidates
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.options import Option
 from treadle.core.program import Program
@@ -63,6 +64,14 @@ class FrontEnd:
         """Tell whether a variable of a module is a program that somebody may want to run."""
         del name, module
         return self.recognises(value)
+
+    def deadlock_candidates(self, program: Any, sensitivity: int) -> Candidates:
+        """Analyse a program for deadlock cycles; `sensitivity` tells how finely."""
+        del program, sensitivity
+        raise TreadleError(
+            f"deadlock cycles of {self.targets} are not looked for yet: give a program of actors, "
+            f"FILE.py::NAME or FILE.abs"
+        )
 
     def load(self, path: Path, name: str) -> tuple[str, object]:
         """Read a file in the front end's own language; return a program and what it is called."""

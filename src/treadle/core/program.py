@@ -288,6 +288,8 @@ class Program(ABC):
     """The name of the front end that made it, if that is a registered one."""
     strategy: Any = None
     """An `explore.strategy.Algorithm` of the program's own, in place of those by name."""
+    is_guided: bool = False
+    """Whether runs are cut that do not lead to what is looked for."""
     stops_early: bool = False
     """Whether runs end where their fate is sealed, with steps left that others might need."""
     counts_states: ClassVar[bool] = False

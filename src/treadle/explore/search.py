@@ -18,6 +18,7 @@ from collections.abc import Callable, Container, Iterable
 from treadle.core.errors import TreadleBug
 from treadle.core.program import CannotStepError, FindingError, Program, Run
 from treadle.core.result import Result
+from treadle.core.schedule import Schedule
 from treadle.explore.accounts import Accounts
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import Chooser, Only, stay
@@ -74,6 +75,8 @@ class Search:
         """Told of each execution and its outcome, before it is analysed."""
         self.on_left_out: Callable[[int, int, str], None] | None = None
         """Told what is not explored: after how many steps, which process's step, and why."""
+        self.is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None
+        """Asked after each execution whether what was looked for is found; told its schedule."""
         self.is_validating = False
         """Whether the algorithm's invariants are checked at every update, and between phases."""
 
@@ -117,7 +120,11 @@ class Search:
             if self.is_validating:
                 self.validate(algorithm.violations())
             self._accounts.add(run, outcome, self.shared)
+            found = self.is_enough is not None and self.is_enough(run, self._accounts.schedule)
             run.close()
+            if found:
+                result.stopped_by = "what was looked for"
+                return False
             if outcome == STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"
             if result.failures and self._stop_on_failure:

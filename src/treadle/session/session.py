@@ -8,19 +8,20 @@ comes out is data; control is given back when the session is left, whatever happ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from treadle.core.decorated import called_plainly
 from treadle.core.errors import ScheduleMismatch, TreadleError
 from treadle.core.failure import Failure
-from treadle.core.program import Program, Restart
+from treadle.core.program import Program, Restart, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained import refuse_solver
+from treadle.explore.guided.guided import GUIDED
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
@@ -77,6 +78,16 @@ def _refuse_combination(name: str, strategy: type[Algorithm], settings: Settings
         )
 
 
+def _guided(algorithm: str) -> type[Algorithm]:
+    """Return what explores as an algorithm does, and lets executions be cut."""
+    if algorithm not in GUIDED:
+        raise TreadleError(
+            f"guided is for exhaustive or sleep: {algorithm} finds other executions from the races "
+            f"of those that it has executed, and would lose deadlocks where one is cut"
+        )
+    return GUIDED[algorithm]
+
+
 class Session:
     """One test under control."""
 
@@ -90,11 +101,17 @@ class Session:
         """Return the same test under the same control, explored in another way."""
         return Session(self.program, settings, self.test)
 
-    def explore(self, algorithm: str = "", listener: Listener | None = None) -> Result:
+    def explore(
+        self,
+        algorithm: str = "",
+        listener: Listener | None = None,
+        is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None,
+    ) -> Result:
         """Explore, with the algorithm of the settings unless another one is named.
 
-        Begin anew as often as the program learns something about itself. Failures are not recorded
-        yet: whoever shows them asks for that.
+        `is_enough` is asked after each execution whether the search may end with it. Begin anew as
+        often as the program learns something about itself. Failures are not recorded yet: whoever
+        shows them asks for that.
         """
         name = algorithm or self.settings.algorithm
         strategy = self._strategy(name)
@@ -107,7 +124,9 @@ class Session:
             )
         while True:
             try:
-                result = self._search(strategy, name, listener).explore()
+                search = self._search(strategy, name, listener)
+                search.is_enough = is_enough
+                result = search.explore()
             except Restart:
                 continue
             for failure in result.failures:
@@ -117,6 +136,8 @@ class Session:
     def _strategy(self, algorithm: str) -> type[Algorithm]:
         """Return the algorithm of a name, or the one that the program brings along."""
         own: type[Algorithm] | None = self.program.strategy
+        if self.program.is_guided:
+            return _guided(algorithm)
         if own is None:
             return ALGORITHMS[algorithm]
         if "algorithm" in self.settings.asked and algorithm != own.name:

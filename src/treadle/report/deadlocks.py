@@ -1,0 +1,120 @@
+"""Deadlock cycles in words, and as JSON."""
+
+from __future__ import annotations
+
+from treadle.core.deadlocks import CONFIRMED, Condition, DeadlockCycle, Deadlocks, Link
+from treadle.report.line import plain, wrapped
+
+_WAITS = {"get": "waits", "await": "waits, its actor released,", "until": "waits for a condition"}
+
+
+def cycle_in_words(cycle: DeadlockCycle) -> str:
+    """Return who waits for whom, as one sentence.
+
+    >>> link = Link("Self.b", "self.py", 3, "get", "Self.c", "Self of L9", "Self.b")
+    >>> cycle_in_words(DeadlockCycle("deadlock", (link,)))
+    'Self.b waits at self.py:3 for Self.c; Self of L9 is held by Self.b'
+    """
+    parts: list[str] = []
+    for link in cycle.chain:
+        who = ", which" if parts else link.method
+        parts.append(f"{who} {_wait_in_words(link)}")
+        if link.held:
+            parts.append(f"; {link.held} is held by {link.holder}")
+    return "".join(parts)
+
+
+def _wait_in_words(link: Link) -> str:
+    how = _WAITS[link.wait]
+    end = "to write what it waits for" if link.wait == "until" else ""
+    return f"{how} at {link.file}:{link.line} for {link.awaited}{' ' + end if end else ''}"
+
+
+def headline(found: Deadlocks) -> str:
+    """Return the verdict as one line."""
+    if found.free:
+        why = "proved" if found.cycles else "proved for all inputs"
+        return f"VERIFIED: {found.target}, free of deadlock, {why}"
+    confirmed, cycles = len(found.confirmed), len(found.cycles)
+    if confirmed:
+        return (
+            f"FAILED: {found.target}, {_count(confirmed, 'deadlock cycle')} confirmed of {cycles}"
+        )
+    if cycles:
+        return f"INCOMPLETE: {found.target}, {_count(cycles, 'deadlock cycle')}, none confirmed"
+    return f"INCOMPLETE: {found.target}, no deadlock cycle, but not all code is understood"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def deadlocks_in_words(found: Deadlocks) -> str:
+    """Return the verdict, each cycle with its own, conditions, and notes."""
+    lines = [headline(found), f"  {'time':<12}{found.seconds:.2f} s"]
+    for number, cycle in enumerate(found.cycles, 1):
+        lines += ["", f"Cycle {number}, {_verdict_in_words(cycle)}:"]
+        lines.append(plain(wrapped(f"  {cycle}", indent=2)))
+        for failure in cycle.failures[: 1 if cycle.verdict == CONFIRMED else 0]:
+            lines.append(f"  Schedule: {failure.schedule}")
+    if found.conditions:
+        lines += ["", "Conditions that may never hold:"]
+        lines += [f"  {_condition_in_words(one)}" for one in found.conditions]
+    notes = [plain(wrapped(f"  {'note':<12}{note}", indent=14)) for note in found.notes]
+    return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
+def _verdict_in_words(cycle: DeadlockCycle) -> str:
+    kind = "" if cycle.kind == "deadlock" else "through a condition, may wait for ever, "
+    states = "" if cycle.states is None else f" ({_count(cycle.states, 'state')}"
+    if states:
+        states += f", {_count(cycle.pruned, 'execution')} cut)"
+    reason = f": {cycle.reason}" if cycle.reason else ""
+    words = {"confirmed": "confirmed", "unfeasible": "unfeasible here", "undecided": "not decided"}
+    return f"{kind}{words[cycle.verdict]}{reason}{states}"
+
+
+def _condition_in_words(one: Condition) -> str:
+    return f"{one.method} at {one.file}:{one.line}: {one.condition}"
+
+
+def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
+    """Return what `treadle deadlocks --json` prints of one target."""
+    return {
+        "target": found.target,
+        "free": found.free,
+        "cycles": [_cycle_as_dict(cycle) for cycle in found.cycles],
+        "conditions": [
+            {"method": one.method, "file": one.file, "line": one.line, "condition": one.condition}
+            for one in found.conditions
+        ],
+        "notes": found.notes,
+        "seconds": round(found.seconds, 4),
+    }
+
+
+def _cycle_as_dict(cycle: DeadlockCycle) -> dict[str, object]:
+    return {
+        "kind": cycle.kind,
+        "verdict": cycle.verdict,
+        "chain": [
+            {
+                "method": link.method,
+                "file": link.file,
+                "line": link.line,
+                "wait": link.wait,
+                "awaited": link.awaited,
+                "held": link.held,
+                "holder": link.holder,
+            }
+            for link in cycle.chain
+        ],
+        "tests": cycle.tests,
+        "states": cycle.states,
+        "pruned": cycle.pruned,
+        "reason": cycle.reason,
+        "failures": [
+            {"message": one.message, "schedule": str(one.schedule), "token": one.token}
+            for one in cycle.failures
+        ],
+    }
