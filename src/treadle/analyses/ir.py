@@ -371,6 +371,17 @@ class Method:
         """Return where an exception at a position may lead."""
         return tuple(each.target for each in self.handlers if each.first <= at < each.end)
 
+    def reachable(self) -> list[int]:
+        """Return the positions that can be reached from the beginning, in order."""
+        seen: set[int] = set()
+        work = [0]
+        while work:
+            at = work.pop()
+            if at not in seen:
+                seen.add(at)
+                work += [*self.successors(at), *self.handled_at(at)]
+        return sorted(seen)
+
     def havocs(self) -> Iterator[Havoc]:
         """Yield what is unknown in it."""
         return (each for each in self.instructions if isinstance(each, Havoc))

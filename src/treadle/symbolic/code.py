@@ -21,6 +21,8 @@ class Code:
         self.classes = tuple(dict.fromkeys(classes))
         names = [methods_of(cls, known.actor) for cls in self.classes]
         self._lowering = Lowering(known, frozenset[str]().union(*names))
+        self._functions: dict[int, FunctionType] = {}
+        """By the identity of what they were lowered to."""
 
     def methods(self, cls: type) -> list[str]:
         """Return the methods of a class that can be sent, in the order of the source."""
@@ -36,16 +38,22 @@ class Code:
         """Return the instructions of a method."""
         function = function_of(cls, name)
         assert function is not None, f"{cls.__name__} has no method {name}"
-        return self._lowering.method(function)
+        return self.function(function)
 
-    def function(self, function: FunctionType, *, is_method: bool) -> Method:
+    def function(self, function: FunctionType, *, is_method: bool = True) -> Method:
         """Return the instructions of a function."""
-        return self._lowering.method(function, is_method=is_method)
+        method = self._lowering.method(function, is_method=is_method)
+        self._functions[id(method)] = function
+        return method
+
+    def source_of(self, method: Method) -> FunctionType:
+        """Return the function that instructions are of."""
+        return self._functions[id(method)]
 
     def initialiser(self, cls: type) -> Method | None:
         """Return the instructions of a class's initialiser, if it has one of its own."""
         function = function_of(cls, INITIALISER)
-        return None if function is None else self._lowering.method(function)
+        return None if function is None else self.function(function)
 
     def owners(self, method: str) -> tuple[type, ...]:
         """Return the classes that have a method."""
@@ -66,7 +74,7 @@ class Code:
     def _fields_in(self, cls: type) -> tuple[frozenset[str], tuple[str, ...]]:
         assigned, named = set[str](), dict[str, None]()
         above = [function_of(base, INITIALISER) for base in cls.__mro__]
-        bodies = [self._lowering.method(each) for each in dict.fromkeys(above) if each is not None]
+        bodies = [self.function(each) for each in dict.fromkeys(above) if each is not None]
         for body in bodies + [self.method(cls, name) for name in self.methods(cls)]:
             for instruction in body.instructions:
                 if isinstance(instruction, SetField):

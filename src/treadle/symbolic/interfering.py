@@ -159,8 +159,8 @@ def _modifiers(code: Code, cls: type, name: str) -> Iterator[At]:
     """Yield the instructions of a class's methods that change a field."""
     for method in code.methods(cls):
         body = code.method(cls, method)
-        for position, instruction in enumerate(body.instructions):
-            if _changes(body, instruction, name):
+        for position in body.reachable():
+            if _changes(body, body.instructions[position], name):
                 yield At(cls, method, position)
 
 

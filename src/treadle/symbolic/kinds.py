@@ -234,8 +234,9 @@ class _Body:
     # Instructions
 
     def infer(self) -> None:
-        """Look at all instructions."""
-        for instruction in self._method.instructions:
+        """Look at all instructions that can be reached."""
+        for at in self._method.reachable():
+            instruction = self._method.instructions[at]
             for expression in used(instruction):
                 self._key(expression)
             self._instruction(instruction)
