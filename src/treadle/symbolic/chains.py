@@ -7,6 +7,7 @@ of such arrows is a deadlock. A step closes one only through the task that took 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from treadle.symbolic.state import State, Task, Waiting
@@ -45,13 +46,20 @@ def chain_through(state: State, name: str) -> tuple[Arrow, ...]:
     return ()
 
 
-def chain_in_words(state: State, chain: tuple[Arrow, ...]) -> str:
-    """Say who waits for whom, with lines."""
+def chain_in_words(
+    state: State, chain: tuple[Arrow, ...], labels: Mapping[str, str] | None = None
+) -> str:
+    """Say who waits for whom, with lines; actors by what they are called."""
+
+    def who(task: Task) -> str:
+        actor = (labels or {}).get(task.actor) or task.actor.rpartition("/")[2]
+        return f"{task.method} of {actor}"
+
     parts: list[str] = []
     for arrow in chain:
         source, target = state.tasks[arrow.source], state.tasks[arrow.target]
         if arrow.is_held:
-            parts.append(f"{source.actor} is held by {target.method}")
+            parts.append(f"its actor is held by {who(target)}")
         else:
-            parts.append(f"{source.in_words} waits at L{source.line} for {target.in_words}")
+            parts.append(f"{who(source)} waits at L{source.line} for {who(target)}")
     return "; ".join(parts)

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from treadle.analyses.deadlock_cycles import Cycle
+from treadle.analyses.dependency_graph import Edge, Reason
 from treadle.analyses.futures import facts_of
 from treadle.analyses.ir import (
     Assign,
@@ -34,6 +36,7 @@ from treadle.analyses.ir import (
     parts,
     used,
 )
+from treadle.analyses.known import function_of
 from treadle.symbolic.code import Code
 from treadle.symbolic.contexts import AbstractTask
 
@@ -60,6 +63,35 @@ class Stop:
 
     at: At
     holds: bool
+    inside: At | None = None
+    """The wait itself, if `at` is only the call of the method that has it."""
+
+
+def stops_of(code: Code, cycle: Cycle) -> list[Stop]:
+    """Return the arrows of a cycle that are due to waits."""
+    return [
+        stop
+        for edge in cycle.edges
+        if edge.reason is not Reason.TURN
+        for stop in _stops_at(code, edge)
+    ]
+
+
+def _stops_at(code: Code, edge: Edge) -> list[Stop]:
+    task, routine, holds = edge.task, edge.point.routine, edge.leaves_group
+    if task.object.cls is None:  # main, which is in no context
+        return []
+    if routine.function is task.function:
+        return [Stop(At(task.object.cls, task.name, edge.point.position), holds)]
+    inside = None
+    if routine.object.cls is not None and function_of(routine.object.cls, routine.name):
+        inside = At(routine.object.cls, routine.name, edge.point.position)
+    body = code.method(task.object.cls, task.name)
+    return [
+        Stop(At(task.object.cls, task.name, position), holds, inside)
+        for position in body.reachable()
+        if isinstance(body.instructions[position], Call)
+    ]
 
 
 def interfering_tasks(code: Code, stops: Sequence[Stop], most: int) -> list[AbstractTask]:
@@ -74,8 +106,10 @@ def interfering_instructions(code: Code, stops: Sequence[Stop]) -> list[At]:
     queue: list[At] = []
     found: dict[At, None] = {}
     for stop in stops:
-        call = _call_of(code, stop.at)
-        queue += [stop.at] if call is None else [call, stop.at]
+        for at in (stop.at, stop.inside):
+            if at is not None:
+                call = _call_of(code, at)
+                queue += [at] if call is None else [call, at]
         if stop.holds:
             found[stop.at] = None
     while queue:

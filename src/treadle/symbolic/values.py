@@ -68,6 +68,19 @@ class Whatever:
 WHATEVER = Whatever()
 
 
+class AnyValue:
+    """Whatever value, in a concrete execution that does not depend on it."""
+
+    __treadle_value__ = True
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+ANY: Any = AnyValue()
+"""A value for fields and arguments that an execution does not look at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Data:
     """A value of a data type with symbols inside."""
