@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, TypeVar, Unpack, overload
 
 from treadle.core.deadlocks import SENSITIVITY, DeadlockCycle, Deadlocks
@@ -18,6 +19,7 @@ from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.findings.recording import quietly
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
+from treadle.session.contexts import ContextWish, limits_of, look_in_contexts
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.options import SURROUNDING, CheckOptions, Options, ProgramOptions, exploring
 from treadle.session.replaying import rerun
@@ -124,10 +126,12 @@ def explore(
 
 
 def deadlocks(
-    program: Program,
+    program: Program | ModuleType | Iterable[type],
     criterion: str = "cycle",
     contexts: int = 0,
     *,
+    limits: Mapping[str, float] | None = None,
+    output: str = "tests",
     sensitivity: int = SENSITIVITY,
     workers: int = 1,
     algorithm: str = GUIDED_BY_DEFAULT["algorithm"],
@@ -145,6 +149,14 @@ def deadlocks(
     with `all`. `timeout` (seconds) and `max_executions` are for each cycle; `workers` is how many
     are looked for side by side, in processes of their own.
 
+    With `contexts=M`, no main function is needed, and none is used: a program, a module or classes
+    will do. For each cycle, initial contexts are generated with up to M tasks of each method that
+    matters, and executed symbolically; fields and arguments may be anything. Each deadlock is a
+    test case (`cycle.tests`): its source for pytest, the constraints of its path, or both, which
+    `output` says. `limits` are those of symbolic execution, by name: `iterations` of a loop,
+    macro-`steps`, `switches` of tasks in an actor, `fresh` actors beside the context's, `length` of
+    lists, `seconds` for each context, and others of `treadle.symbolic.decisions.Limits`.
+
     >>> import treadle
     >>> from treadle.actors import Actor, program
     >>> class Impatient(Actor):
@@ -160,9 +172,17 @@ def deadlocks(
     (False, ['confirmed'])
     >>> treadle.explore(main, guided=found.cycles[0]).failures[0].kind
     'deadlock'
+    >>> found = treadle.deadlocks([Impatient], contexts=1)
+    >>> [cycle.verdict for cycle in found.cycles], len(found.cycles[0].tests)
+    (['confirmed'], 1)
     """
     if contexts:
-        raise TreadleError("contexts are not built yet: give a program with a main function")
+        asked = ContextWish(
+            contexts, criterion, sensitivity, workers, timeout, output, limits_of(limits or {})
+        )
+        return look_in_contexts(program, asked)
+    if not isinstance(program, Program):
+        raise TreadleError("without a main program, give the size of contexts: contexts=2")
     wish = Wish(criterion, sensitivity, workers)
     values = {"algorithm": algorithm, "schedule": schedule, "timeout": timeout}
     settings = Settings().changed({**values, "max_executions": max_executions})

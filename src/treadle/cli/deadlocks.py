@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import click
 from rich.console import Console
 
 from treadle.cli.completion import complete_target
-from treadle.cli.loading import Found, find
+from treadle.cli.loading import Found, find, find_code
 from treadle.cli.showing import show_failure
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.core.deadlocks import CRITERIA, SENSITIVITIES, SENSITIVITY, Deadlocks
@@ -20,10 +21,33 @@ from treadle.explore.guided.guided import GUIDED
 from treadle.report.colour import print_words
 from treadle.report.deadlocks import deadlocks_as_dict
 from treadle.report.live import LiveLine
+from treadle.session.contexts import ContextWish, limits_of, look_in_contexts
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.settings import Settings
+from treadle.symbolic.decisions import Limits
+from treadle.symbolic.test_case import OUTPUTS
 
 _CORES = os.cpu_count() or 1
+_LIMITS = {
+    each.name: each.default
+    for each in dataclasses.fields(Limits)
+    if not isinstance(each.default, bool)
+}
+
+
+def _read_limits(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> Limits:
+    """Read `seconds=30` and the like."""
+    del context, parameter
+    read = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            read[name] = float(value)
+        except ValueError:
+            raise TreadleError(f"cannot read the limit {each!r}: write NAME=NUMBER") from None
+    return limits_of(read)
 
 
 @click.command(short_help="List deadlock cycles, and find out which can happen.")
@@ -46,7 +70,28 @@ _CORES = os.cpu_count() or 1
     type=click.IntRange(min=0),
     default=0,
     metavar="M",
-    help="Generate initial contexts with up to M tasks of each method (not built yet).",
+    help="Use no main program: generate initial contexts with up to M tasks of each method.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    callback=_read_limits,
+    help=f"A limit of symbolic execution in contexts; repeatable. Names: {', '.join(_LIMITS)}.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default=OUTPUTS[0],
+    show_default=True,
+    help="What is given of each deadlock in a context: a concrete test, the path's constraints.",
+)
+@click.option(
+    "--write-tests",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the test cases of contexts into a directory, a file for pytest each.",
 )
 @click.option(
     "--sensitivity",
@@ -97,6 +142,9 @@ def deadlocks(
     targets: tuple[str, ...],
     criterion: str,
     contexts: int,
+    limits: Limits,
+    output: str,
+    write_tests: Path | None,
     sensitivity: int,
     algorithm: str,
     schedule: str,
@@ -115,17 +163,21 @@ def deadlocks(
 
     Packages and tests with threads cannot be given yet.
 
+    With --contexts M, no main program is needed, and none is used: TARGET may be FILE.py with
+    classes. Initial contexts are generated for each cycle, and executed symbolically, whatever
+    fields and arguments are. Each deadlock becomes a test case with its interleaving. That needs
+    z3: pip install 'treadle[smt]'.
+
     \b
     Examples:
       treadle deadlocks examples/actors/barber.py
       treadle deadlocks model.abs --criterion all
       treadle deadlocks "pairing.py::pairing(4)" --timeout 60 --json
+      treadle deadlocks service.py --contexts 2 --write-tests tests
 
-    Exit status: 0 free of deadlock, 1 a deadlock was confirmed, 2 usage or input error, 3 something
-    was not decided.
+    Exit status: 0 free of deadlock (with --contexts: none up to M), 1 a deadlock was confirmed, 2
+    usage or input error, 3 something was not decided.
     """
-    if contexts:
-        raise TreadleError("--contexts is not built yet: give a target with a main program")
     values = {
         "algorithm": algorithm,
         "schedule": schedule,
@@ -134,33 +186,71 @@ def deadlocks(
     }
     settings = Settings().changed(values)
     wish = Wish(criterion, sensitivity, workers)
+    in_contexts = None
+    if contexts:
+        in_contexts = ContextWish(
+            contexts, criterion, sensitivity, workers, timeout, output, limits
+        )
     statuses = []
     for target in targets:
-        found = _found(target)
-        live = LiveLine(Console(stderr=True, quiet=quiet or as_json))
+        found = _found(target, has_main=in_contexts is None)
         with found.running():
-            outcome = look_for_deadlocks(
-                found.test, settings, wish, target=str(found), listener=live
-            )
+            if in_contexts is not None:
+                outcome = _in_contexts(found, in_contexts, quiet=quiet or as_json)
+            else:
+                live = LiveLine(Console(stderr=True, quiet=quiet or as_json))
+                outcome = look_for_deadlocks(
+                    found.test, settings, wish, target=str(found), listener=live
+                )
         _show(outcome, found, as_json=as_json, quiet=quiet)
+        if in_contexts is not None:
+            _give_tests(outcome, output, write_tests, quiet=quiet or as_json)
         statuses.append(_status(outcome))
     context.exit(FAILED if FAILED in statuses else max(statuses))
 
 
-def _found(target: str) -> Found:
+def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
+    """Look for deadlocks in contexts; a terminal shows meanwhile how far it is."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        return look_in_contexts(found.test, wish, name=str(found))
+    with console.status("contexts") as status:
+        return look_in_contexts(found.test, wish, name=str(found), progress=status.update)
+
+
+def _give_tests(
+    found: Deadlocks, output: str, directory: Path | None, *, quiet: bool
+) -> None:
+    """Write test cases into files, or show the first of each cycle."""
+    cases = {case.name: case for cycle in found.cycles for case in cycle.cases}
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        suffix = "txt" if output == "constraints" else "py"
+        for name, case in cases.items():
+            path = directory / f"test_{name}.{suffix}"
+            path.write_text(case.shown(output, directory.resolve()), encoding="utf-8")
+            if not quiet:
+                click.echo(f"wrote {path}")
+    elif not quiet:
+        for cycle in found.cycles:
+            for test in cycle.tests[:1]:
+                click.echo(f"\n{test}", nl=False)
+
+
+def _found(target: str, *, has_main: bool) -> Found:
     path = Path(target.partition("::")[0])
     if path.is_dir():
         raise TreadleError(
             f"{path} is a directory: lock-order cycles of Python packages are not built yet; give "
             f"a program of actors, FILE.py::NAME or FILE.abs"
         )
-    return find(target)
+    return find(target) if has_main else find_code(target)
 
 
 def _status(found: Deadlocks) -> int:
     if found.confirmed:
         return FAILED
-    return VERIFIED if found.free else INCOMPLETE
+    return VERIFIED if found.is_settled else INCOMPLETE
 
 
 def _show(found: Deadlocks, target: Found, *, as_json: bool, quiet: bool) -> None:

@@ -38,8 +38,8 @@ class Examined:
     context: str
     test: TestCase | None
     """A deadlock, if one was met."""
-    is_met: bool
-    """Whether it is one of the cycle that was looked for."""
+    met: tuple[int, ...]
+    """The cycles that it is one of, by index."""
     limits: tuple[str, ...]
     """Limits that were met: without any, all executions of the context were followed."""
     states: int
@@ -80,9 +80,9 @@ class Framework:
         """Yield the contexts of a cycle."""
         return minimal_contexts(self.tasks(cycle, most))
 
-    def number_of_contexts(self, most: int) -> int:
-        """Return how many contexts all cycles have together."""
-        return sum(number_of_contexts(self.tasks(cycle, most)) for cycle in self.cycles)
+    def number_of(self, cycle: Cycle, most: int) -> int:
+        """Return how many contexts a cycle has."""
+        return number_of_contexts(self.tasks(cycle, most))
 
     def number_of_all_contexts(self, most: int) -> int:
         """Return how many contexts there are with all methods of all classes."""
@@ -110,21 +110,18 @@ class Framework:
         start = state_of(machine, context)
         search = Search(machine, guide.allows, time.monotonic() + self.limits.seconds)
         found: Path | None = None
-        is_met = False
         for path in search.paths(start):
             is_met = guide.is_met_by(path)
             if is_met or (path.end is End.DEADLOCK and found is None):
                 found = path
             if found is not None and (is_met or any_deadlock):
                 break
-        test = None if found is None else self.test_case(start, found, name, str(context))
+        test, met = None, list[int]()
+        if found is not None:
+            test = self.test_case(start, found, name, str(context))
+            met = [each for each in range(len(self.cycles)) if self.guide(each).is_met_by(found)]
         limits = tuple(sorted(search.limits))
-        return Examined(str(context), test, is_met, limits, search.states, search.cut)
-
-    def paths(self, context: Context, guidance: int | None = None) -> Search:
-        """Return a search of a context that nothing, or a cycle, guides."""
-        allows = None if guidance is None else self.guide(guidance).allows
-        return Search(self.machine, allows, time.monotonic() + self.limits.seconds)
+        return Examined(str(context), test, tuple(met), limits, search.states, search.cut)
 
     # Test cases
 

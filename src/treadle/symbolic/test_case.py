@@ -18,6 +18,8 @@ from textwrap import indent, wrap
 from treadle.symbolic.concrete import Concrete, RestoredActor
 from treadle.symbolic.values import ANY, Reference, Value
 
+OUTPUTS = ("tests", "constraints", "both")
+"""What is shown of a path: a concrete test, the condition of the path, or both."""
 _WIDTH = 96
 
 
@@ -50,6 +52,16 @@ class TestCase:
     """The interleaving, a line for each macro-step."""
     restored: tuple[str, ...] = ()
     """What the initial actors are called, in the order in which the program restores them."""
+
+    def shown(self, output: str, directory: File | None = None) -> str:
+        """Return what was asked for of the path: its test, its condition, or both."""
+        if output == "tests":
+            return self.source(directory)
+        conditions = "\n".join(self.constraints) or "whatever the values"
+        if output == "constraints":
+            return f"{conditions}\n"
+        commented = indent(conditions, "#   ", lambda line: True)
+        return f"{self.source(directory)}\n# The path is taken if\n{commented}\n"
 
     def source(self, directory: File | None = None) -> str:
         """Return a file for pytest; it loads the program's code from where that is.
