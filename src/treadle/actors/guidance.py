@@ -32,6 +32,7 @@ from treadle.analyses.segments import Frame, positions_of
 if TYPE_CHECKING:
     from treadle.actors.world import World
 
+
 class Guide:
     """What one cycle asks of executions."""
 

@@ -218,9 +218,7 @@ def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
         return look_in_contexts(found.test, wish, name=str(found), progress=status.update)
 
 
-def _give_tests(
-    found: Deadlocks, output: str, directory: Path | None, *, quiet: bool
-) -> None:
+def _give_tests(found: Deadlocks, output: str, directory: Path | None, *, quiet: bool) -> None:
     """Write test cases into files, or show the first of each cycle."""
     cases = {case.name: case for cycle in found.cycles for case in cycle.cases}
     if directory is not None:

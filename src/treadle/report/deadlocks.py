@@ -39,7 +39,8 @@ def headline(found: Deadlocks) -> str:
         return f"VERIFIED: {found.target}, free of deadlock, {why}"
     confirmed, cycles = len(found.confirmed), len(found.cycles)
     if found.is_settled and found.contexts is not None:
-        return f"VERIFIED: {found.target}, no deadlock up to {found.contexts.most} tasks of a method"
+        most = found.contexts.most
+        return f"VERIFIED: {found.target}, no deadlock up to {most} tasks of each method"
     if confirmed:
         return (
             f"FAILED: {found.target}, {_count(confirmed, 'deadlock cycle')} confirmed of {cycles}"

@@ -34,7 +34,7 @@ def arrows_of(state: State, task: Task) -> list[Arrow]:
 
 def chain_through(state: State, name: str) -> tuple[Arrow, ...]:
     """Return the shortest cycle of arrows from a task to itself; nothing if there is none."""
-    ways = [(arrow,) for arrow in arrows_of(state, state.tasks[name])]
+    ways: list[tuple[Arrow, ...]] = [(arrow,) for arrow in arrows_of(state, state.tasks[name])]
     seen: set[str] = set()
     for way in ways:  # it grows meanwhile
         end = way[-1].target

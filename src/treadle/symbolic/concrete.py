@@ -137,8 +137,10 @@ class Concretion:
     def _unknown(self, name: str, kind: Kind) -> Value:
         if name in self._state.resolved:
             decided = self._state.resolved[name]
-            return self._term(decided, kind) if isinstance(decided, Term) else self.first_value(
-                decided
+            return (
+                self._term(decided, kind)
+                if isinstance(decided, Term)
+                else self.first_value(decided)
             )
         if name in self._state.nonnull and kind.name == "actor":
             return self._somebody(name, kind)

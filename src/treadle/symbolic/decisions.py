@@ -294,14 +294,14 @@ class Decisions:
         return bool(one == other)
 
     def _same_data(self, one: Value, other: Value) -> Value:
-        kinds = [each.constructor if isinstance(each, Data) else type(each) for each in (one, other)]
+        kinds = [
+            each.constructor if isinstance(each, Data) else type(each) for each in (one, other)
+        ]
         if kinds[0] is not kinds[1]:
             return False
         names = one.names if isinstance(one, Data) else other.names
         parts = [
-            each.parts
-            if isinstance(each, Data)
-            else tuple(getattr(each, name) for name in names)
+            each.parts if isinstance(each, Data) else tuple(getattr(each, name) for name in names)
             for each in (one, other)
         ]
         return self._same_parts(*parts)

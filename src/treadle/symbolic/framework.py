@@ -65,6 +65,12 @@ class Framework:
             self._machine = Machine(self.code, self.limits)
         return self._machine
 
+    def set_limits(self, limits: Limits) -> None:
+        """Go on with other limits."""
+        self.limits = limits
+        if self._machine is not None:
+            self._machine.limits = limits
+
     @property
     def cycles(self) -> list[Cycle]:
         """The deadlock cycles that the analysis found."""

@@ -157,9 +157,7 @@ class Functions(Operations):
                 return WHATEVER
             return self.method_of_value(apply.function[1:], values[0], values[1:])
         positional, rest = values[: len(values) - named], values[len(values) - named :]
-        return self._called(
-            apply.callee, positional, dict(zip(apply.keywords, rest, strict=True))
-        )
+        return self._called(apply.callee, positional, dict(zip(apply.keywords, rest, strict=True)))
 
     def _called(self, callee: Any, values: list[Value], named: dict[str, Value]) -> Value:
         if not named:
@@ -243,7 +241,7 @@ class Functions(Operations):
         positive = self.solver.made(number >= 0)
         made = self.solver.made(-number)
         return (
-            self.solver.choice(positive, value, made)  # type: ignore[arg-type]
+            self.solver.choice(positive, value, made)
             if isinstance(positive, Term)
             else (value if positive else made)
         )

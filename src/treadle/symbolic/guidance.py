@@ -120,9 +120,7 @@ class CycleGuide:
             for offset in range(length)
         )
 
-    def _is(
-        self, state: State, chain: tuple[Arrow, ...], at: int, constraint: Constraint
-    ) -> bool:
+    def _is(self, state: State, chain: tuple[Arrow, ...], at: int, constraint: Constraint) -> bool:
         """Tell whether a wait of a chain is that of a constraint."""
         arrow = chain[at]
         if constraint.is_condition or not self._is_at(state, state.tasks[arrow.source], constraint):

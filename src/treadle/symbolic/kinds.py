@@ -135,9 +135,7 @@ class Kinds:
     def candidates(self, variable: _Variable) -> tuple[type, ...]:
         """Return the classes of which an actor may be."""
         able = [cls for cls in self._code.classes if self._has_all(cls, variable.sent)]
-        named = [
-            cls for cls in able if any(issubclass(cls, each) for each in variable.classes)
-        ]
+        named = [cls for cls in able if any(issubclass(cls, each) for each in variable.classes)]
         return tuple(named or able)
 
     def _has_all(self, cls: type, methods: set[str]) -> bool:
@@ -372,7 +370,9 @@ class _Body:
             self._join(key, each)
         return key
 
-    def _made(self, expression: Expression, name: str, operands: tuple[Expression, ...]) -> Hashable:
+    def _made(
+        self, expression: Expression, name: str, operands: tuple[Expression, ...]
+    ) -> Hashable:
         key = self._temporary(expression)
         self._variable(key).used_as.add(name)
         for each in operands:
@@ -396,9 +396,7 @@ class _Body:
             self._member(operands, keys)
         return None
 
-    def _compared(
-        self, operands: tuple[Expression, ...], keys: list[Hashable | None]
-    ) -> None:
+    def _compared(self, operands: tuple[Expression, ...], keys: list[Hashable | None]) -> None:
         one, other = keys
         if one is not None and other is not None:
             self._kinds.join(one, other)
@@ -440,7 +438,9 @@ class _Body:
         if "dict" in self._variable(whole).used_as:
             return None
         element = self._kinds.part(whole, "element")
-        return whole if operator in ("tail", "star") else element if operator != "nonempty" else None
+        return (
+            whole if operator in ("tail", "star") else element if operator != "nonempty" else None
+        )
 
     def _member(self, operands: tuple[Expression, ...], keys: list[Hashable | None]) -> None:
         item, whole = keys

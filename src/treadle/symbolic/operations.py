@@ -71,7 +71,9 @@ class Operations(Decisions):
             return self._of_containers(name, plain, values)
         return self.computed(_PLAIN[plain], values)
 
-    def computed(self, function: Callable[..., Any], values: Sequence[Value], **named: Any) -> Value:
+    def computed(
+        self, function: Callable[..., Any], values: Sequence[Value], **named: Any
+    ) -> Value:
         """Return what a function of Python makes of plain values; what it raises is raised."""
         if not all(map(is_plain, [*values, *named.values()])):
             return WHATEVER
@@ -144,9 +146,7 @@ class Operations(Decisions):
             return self.computed(lambda part, text: part in text, (self.resolve(item), whole))
         if not isinstance(whole, Box | tuple):
             return self.computed(lambda part, all_: part in all_, (self.resolve(item), whole))
-        return any(
-            self.truth(self.same(item, each, identity=False)) for each in self.items(whole)
-        )
+        return any(self.truth(self.same(item, each, identity=False)) for each in self.items(whole))
 
     def _first_or_rest(self, name: str, value: Value) -> Value:
         """Iteration: what is left of a container, after the first item."""

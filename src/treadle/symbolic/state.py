@@ -126,8 +126,8 @@ class State:
     """Everything that the next steps depend on, and how it came to be."""
 
     __slots__ = (
-        "actors", "born", "boxes", "fresh", "holders", "limits", "nonnull", "path", "resolved", "table",
-        "tasks",
+        "actors", "born", "boxes", "fresh", "holders", "limits", "nonnull", "path", "resolved",
+        "table", "tasks",
     )  # fmt: skip
 
     def __init__(self) -> None:

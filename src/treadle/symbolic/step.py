@@ -1,8 +1,9 @@
 """One macro-step of a task on a state: rule *mstep* of the thesis, with symbols.
 
-A task goes on from where it stands until it waits or ends. `successors` yields a state for each way
-in which the step can go: `decisions` chooses, the rest of the machine is as in a concrete run. Names
-of tasks and actors are those of the concrete run, too, so that it can be given the same schedule.
+A task goes on from where it stands until it waits or ends. `successors` yields a state for each
+way in which the step can go: `decisions` chooses, the rest of the machine is as in a concrete run.
+Names of tasks and actors are those of the concrete run, too, so that it can be given the same
+schedule.
 """
 
 from __future__ import annotations
@@ -103,9 +104,7 @@ class Machine:
 
     def _step(self, state: State, name: str, choices: Choices) -> Step:
         task = state.tasks[name] = state.tasks[name].copy()
-        return Step(
-            self.code, self.kinds, self.solver, self.limits, state, task, choices
-        )
+        return Step(self.code, self.kinds, self.solver, self.limits, state, task, choices)
 
 
 class Outcome:
@@ -196,9 +195,7 @@ class Step(Updates):
                 if not self.truth(self.evaluate(value)):
                     raise Raised("AssertionError")
             case Branch(test, then, other):
-                frame.position = (
-                    then if self.truth(self.evaluate(test), frame.position) else other
-                )
+                frame.position = then if self.truth(self.evaluate(test), frame.position) else other
                 return
             case Jump(to):
                 frame.position = to

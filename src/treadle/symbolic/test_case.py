@@ -60,7 +60,7 @@ class TestCase:
         conditions = "\n".join(self.constraints) or "whatever the values"
         if output == "constraints":
             return f"{conditions}\n"
-        commented = indent(conditions, "#   ", lambda line: True)
+        commented = indent(conditions, "#   ")
         return f"{self.source(directory)}\n# The path is taken if\n{commented}\n"
 
     def source(self, directory: File | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Values of symbolic execution: Python's own where they are known, and what stands for unknown ones.
+"""Values of symbolic execution: Python's own where they are known, else what stands for them.
 
 Numbers, booleans, texts, None, tuples and data of the program are themselves. A `Term` is a number
 or a boolean that depends on symbols; an `Unknown` is not decided yet: which actor, how long a list.
