@@ -16,7 +16,7 @@ is not compared: a deadlock may go through the abstract cycle several times.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from treadle.actors.chains import Arrow
@@ -32,6 +32,18 @@ from treadle.analyses.segments import Frame, positions_of
 if TYPE_CHECKING:
     from treadle.actors.world import World
 
+_Frames = tuple[tuple[CodeType, int], ...]
+"""Suspended frames, the outermost first."""
+
+
+class _Standing(NamedTuple):
+    """Where a suspended task stands."""
+
+    before: int
+    """As bits, the constraints that it can still come to."""
+    places: list[Place]
+    """Where its innermost frame may be."""
+
 
 class Guide:
     """What one cycle asks of executions."""
@@ -41,7 +53,7 @@ class Guide:
         self.constraints = constraints_of(cycle)
         self._code = _Code(points_to)
         self._bits = [1 << at for at in range(len(self.constraints))]
-        self._known: dict[tuple[tuple[CodeType, int], ...], int] = {}
+        self._known: dict[_Frames, _Standing] = {}
         self._fresh: dict[object, int] = {}
 
     def begin(self, run: World) -> Watch:
@@ -57,16 +69,17 @@ class Guide:
             bits = self._fresh[function] = self._bits_of(function, [ENTRY])
         return bits
 
-    def before(self, frames: Sequence[FrameType]) -> int:
-        """Return, as bits, the constraints that a suspended task can still come to."""
-        key = tuple((frame.f_code, frame.f_lasti) for frame in frames)
-        bits = self._known.get(key)
-        if bits is None:
-            bits = 0
-            for function, positions in self._code.standing(key):
+    def standing(self, task: Task) -> _Standing:
+        """Return where a suspended task stands, and what it can still come to."""
+        frames = tuple([(frame.f_code, frame.f_lasti) for frame in frames_of(task)])
+        known = self._known.get(frames)
+        if known is None:
+            bits, places = 0, list[Place]()
+            for function, positions in self._code.standing(frames):
                 bits |= self._bits_of(function, positions)
-            self._known[key] = bits
-        return bits
+                places = [] if function is None else [(function, at) for at in positions]
+            known = self._known[frames] = _Standing(bits, places)
+        return known
 
     def _bits_of(self, function: object, positions: Iterable[int]) -> int:
         if not isinstance(function, FunctionType) or not self._code.knows(function):
@@ -82,7 +95,7 @@ class Guide:
 
     def reasons(self, task: Task) -> list[int]:
         """Return the constraints, by index, that a task is at that has just stopped."""
-        places = self.places_of(task)
+        places = self.standing(task).places
         return [
             index
             for index, one in enumerate(self.constraints)
@@ -95,17 +108,6 @@ class Guide:
         if one.is_condition:
             return task.waiting is Waiting.UNTIL
         return task.target is not None and task.target.function is one.awaited
-
-    def places_of(self, task: Task) -> list[Place]:
-        """Return where the innermost frame of a suspended task may stand."""
-        key = tuple((frame.f_code, frame.f_lasti) for frame in frames_of(task))
-        standing = self._code.standing(key)
-        return [
-            (function, at)
-            for function, positions in standing[-1:]
-            if function is not None
-            for at in positions
-        ]
 
     # What was found
 
@@ -127,7 +129,7 @@ class Guide:
         waiting, awaited, is_through, may_be_through = link
         if waiting.function is not constraint.method or awaited.function is not constraint.awaited:
             return False
-        if constraint.is_condition or constraint.place not in self.places_of(waiting):
+        if constraint.is_condition or constraint.place not in self.standing(waiting).places:
             return False
         return is_through == constraint.is_pending or (may_be_through and constraint.is_pending)
 
@@ -179,9 +181,11 @@ class Watch:
         if task.has_ended:
             self._before.pop(task.number, None)
         else:
-            self._before[task.number] = guide.before(frames_of(task))
-            for index in guide.reasons(task):
-                self._stops[index].append(task.target or task)
+            standing = guide.standing(task)
+            self._before[task.number] = standing.before
+            if standing.places:
+                for index in guide.reasons(task):
+                    self._stops[index].append(task.target or task)
         for number, other in alive.items():
             if number not in self._before:
                 self._before[number] = guide.before_new(other.function)

@@ -64,6 +64,8 @@ class Program(core.Program):
 
     front_end = "actors"
     counts_states = True
+    guide: Guide | None = None
+    """Cuts executions that do not lead to a deadlock cycle, if one is looked for."""
 
     def __init__(
         self, main: Callable[..., Any], /, *args: Any, **options: Unpack[ActorOptions]
@@ -89,8 +91,6 @@ class Program(core.Program):
         self.always_release: bool = self._option("always_release")
         self._watchdog = Watchdog(self._option("watchdog"))
         self.stops_early: bool = self._option("early_stop")
-        self.guide: Guide | None = None
-        """Cuts executions that do not lead to a deadlock cycle, if one is looked for."""
         self.ordering = ORDERINGS[self._option("order")]
         self._is_outdated = False
         self.tested: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What stands for the actors, tasks and values of all executions: abstract objects, routines, values.
+"""What stands for the actors, tasks and values of all executions: objects, routines, values.
 
 An *abstract object* is known by the newest `k` allocation sites of it and of those that made it
 (object sensitivity). A site is the instruction `new` itself, not its line. A *routine* is a method

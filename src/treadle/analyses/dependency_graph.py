@@ -1,7 +1,8 @@
 """The dependency graph of abstract tasks and groups: who may have to wait for whom.
 
-After "May-Happen-in-Parallel Based Deadlock Analysis for Concurrent Objects" (Flores-Montoya, Albert
-and Genaim, 2013). The arrows out of a task t of a group g, each with the point that is its label:
+After "May-Happen-in-Parallel Based Deadlock Analysis for Concurrent Objects" (Flores-Montoya,
+Albert and Genaim, 2013). The arrows out of a task t of a group g, each with the point that is its
+label:
 
 - a wait for the future of u at p: t → u; if it does not release, also g → u. Left out if t has
   surely waited for that future before (`await f; f.get()`);

@@ -119,7 +119,14 @@ def bench(
 def _status(cells: Sequence[MeasuredRow]) -> int:
     if any(cell.deviation for cell in cells):
         return FAILED
-    return VERIFIED if all(cell.measured.complete for cell in cells) else INCOMPLETE
+    return VERIFIED if all(map(_has_ended, cells)) else INCOMPLETE
+
+
+def _has_ended(cell: MeasuredRow) -> bool:
+    guided = cell.measured.guided
+    if guided is not None and not guided.guided_complete:
+        return False
+    return cell.measured.complete or cell.row.cap is not None
 
 
 @dataclass(slots=True)
@@ -218,6 +225,7 @@ class _Session:
             self.row_timeout,
             self.learn,
             refined=name == algorithm and (self.refined or not compares_states),
+            cap=row.cap,
         )
         last = self.history.last(task)
         measured = self.known.get(task)
@@ -225,7 +233,8 @@ class _Session:
             measured = self.known[task] = _measure_visibly(task, number, last)
             if measured.complete:
                 self.history.note(task, measured.seconds)
-        return MeasuredRow(row, measured, self.row_timeout, last, deviation(row, measured))
+        limit = min(self.row_timeout, row.cap or self.row_timeout)
+        return MeasuredRow(row, measured, limit, last, deviation(row, measured))
 
 
 def _measure_visibly(task: Task, number: str, last: float | None) -> Measurement:

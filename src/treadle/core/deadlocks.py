@@ -80,6 +80,8 @@ class DeadlockCycle:
     """States that were visited on the way to it, those at which executions were cut included."""
     pruned: int = 0
     """Executions that were cut, since they could not lead to it."""
+    seconds: float = 0.0
+    """CPU time of the search for it."""
     reason: str = ""
     """Why it is not decided."""
     aim: Aim | None = field(default=None, repr=False, compare=False)

@@ -27,6 +27,11 @@ def deviation(row: Row, measured: Measurement) -> str:
         exact = row.benchmark.interleavings.get(row.n)
         if exact not in (None, (measured.executions, measured.states)):
             return f"saw {measured.executions:,} interleavings, {measured.states:,} states"
+    guided = measured.guided
+    if guided is not None and guided.guided_complete:
+        exact = row.benchmark.guided_states.get(row.n)
+        if exact not in (None, (guided.guided_states, guided.pruned)):
+            return f"saw {guided.guided_states:,} states guided, {guided.pruned:,} of them pruned"
     expected = row.fewer(algorithm) if algorithm in FEWER else row.expected
     if expected is not None and _is_impossible(measured, algorithm, expected):
         return f"completed {measured.executions:,} executions, the exact number is {expected:,}"

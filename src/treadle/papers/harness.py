@@ -20,6 +20,7 @@ from typing import Any
 
 from treadle.core.errors import TreadleBug
 from treadle.explore.registry import ALGORITHMS
+from treadle.papers.guided import GuidedFigures, guided_figures
 from treadle.papers.paper import WHOLE_STATES, Benchmark
 from treadle.session.session import opened
 from treadle.session.settings import Settings
@@ -46,6 +47,8 @@ class Task:
     """Whether the eager algorithms learn from unsatisfiable constraint systems."""
     refined: bool = True
     """Whether the context-sensitive algorithms compare only what a race can change."""
+    cap: float | None = None
+    """Seconds after which an exploration is stopped that does not end, if that is sooner."""
 
     @property
     def label(self) -> str:
@@ -79,9 +82,8 @@ class Measurement:
     """Trace constraint systems without a solution."""
     states: int | None = None
     """Nodes of the tree of executions, of programs of which they are counted."""
-    guided_states: int | None = None
-    """The same of an exploration that a deadlock cycle guides, pruned leaves included."""
-    pruned: int | None = None
+    guided: GuidedFigures | None = None
+    """What a search for each of its deadlock cycles took, if that was measured."""
 
     @property
     def explored(self) -> int:
@@ -91,10 +93,21 @@ class Measurement:
     def as_json(self) -> str:
         """Return the row as one line of JSON, as `treadle bench --json` prints it."""
         known = asdict(self)
-        del known["nodes"], known["failures"]
+        del known["nodes"], known["failures"], known["guided"]
         if self.states is None:
-            del known["states"], known["guided_states"], known["pruned"]
+            del known["states"]
+        else:
+            known |= {"guided_states": None, "pruned": None}
+            known |= {} if self.guided is None else asdict(self.guided)
         return json.dumps(known)
+
+    @classmethod
+    def from_json(cls, text: str) -> Measurement:
+        """Read what the process that measured a row wrote."""
+        known = json.loads(text)
+        if known["guided"] is not None:
+            known["guided"] = GuidedFigures(**known["guided"])
+        return cls(**known)
 
 
 def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
@@ -103,7 +116,7 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         {
             "algorithm": task.algorithm,
             "schedule": task.schedule,
-            "timeout": task.timeout,
+            "timeout": min(task.timeout, task.cap or task.timeout),
             "stop_on_failure": False,
             "learn": task.learn,
             "refined": task.refined,
@@ -130,7 +143,15 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         race_checks=result.race_checks,
         unsatisfiable=result.unsatisfiable,
         states=result.states,
+        guided=_guided(benchmark, task),
     )
+
+
+def _guided(benchmark: Benchmark, task: Task) -> GuidedFigures | None:
+    """Measure deadlock-guided testing beside the systematic one, for those that have it."""
+    if not benchmark.guided or task.algorithm != "exhaustive":
+        return None
+    return guided_figures(benchmark, task.n, task.timeout)
 
 
 def peak_memory() -> int:
@@ -166,7 +187,7 @@ def measure(task: Task, tick: Callable[[], None] | None = None) -> Measurement:
     if child.returncode:
         reason = (errors.strip().splitlines() or [f"status {child.returncode}"])[-1]
         raise TreadleBug(f"the process that measured {task} failed: {reason}")
-    return Measurement(**json.loads(output))
+    return Measurement.from_json(output)
 
 
 def _wait_for(child: subprocess.Popen[str], tick: Callable[[], None] | None) -> tuple[str, str]:

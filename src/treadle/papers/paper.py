@@ -37,6 +37,10 @@ class Benchmark:
     """The exact numbers of interleavings and of states of their tree, by parameter."""
     lacks: Mapping[str, str] = field(default_factory=dict)
     """Algorithms whose counts would not be what they are meant to show, and why."""
+    guided: str = ""
+    """When the search for a deadlock cycle is over (`cycle`, `all`), if that is measured."""
+    guided_states: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """The exact numbers of states and pruned leaves of the largest of these, by parameter."""
     counts_new_steps: bool = False
     """Whether its events are steps that were executed for the first time, not repeated."""
 
@@ -72,6 +76,8 @@ class Printed:
     """Trace constraint systems without a solution."""
     states: int | None = None
     """Nodes of the tree of executions, the root left out."""
+    guided: Mapping[str, str] = field(default_factory=dict)
+    """What it says of deadlock-guided testing, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class Row:
     """By algorithm."""
     on_demand: bool = False
     """Whether the row takes too long to be run unless it is asked for."""
+    cap: float | None = None
+    """Seconds after which it is stopped anyway, since it does not end: no fault of the row's."""
     unfinished: frozenset[str] = frozenset()
     """Algorithms that the paper did not see finish, and that are run only when asked for."""
 

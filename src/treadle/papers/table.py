@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from treadle.papers.guided import GuidedFigures
 from treadle.papers.harness import Measurement
 from treadle.papers.paper import PaperTable, Printed, Row
 
@@ -179,6 +180,30 @@ def _their_blocked(row: Row, printed: Printed) -> str:
     return _number(printed.explored - row.expected)
 
 
+def _guided_column(header: str, ours: Callable[[MeasuredRow, GuidedFigures], str]) -> _Column:
+    """Return a column on deadlock-guided testing."""
+
+    def own(cell: MeasuredRow) -> str:
+        figures = cell.measured.guided
+        return _NOTHING if figures is None or not figures.cycles else ours(cell, figures)
+
+    key = header.replace("\n", " ")
+    return _Column(header, own, lambda _, printed: printed.guided.get(key, _NOTHING))
+
+
+def _largest(cell: MeasuredRow, figures: GuidedFigures) -> str:
+    del cell
+    pruned = f"\n+{figures.pruned:,} pruned" if figures.pruned else ""
+    return f"{figures.largest:,}{pruned}"
+
+
+def _gain(cell: MeasuredRow, before: float | None, after: float) -> str:
+    """Return how many times less it took than systematic testing, which may not have ended."""
+    if not before or not after:
+        return _NOTHING
+    return f"{'' if cell.measured.complete else '> '}{before / after:,.2f}"
+
+
 _COLUMNS = {
     "explored": _Column("Explored", _explored, lambda _, printed: _number(printed.explored)),
     "executions": _Column(
@@ -213,6 +238,19 @@ _COLUMNS = {
         "Steps",
         lambda cell: f"{cell.measured.events:,}",
         lambda _, printed: _number(printed.states),
+    ),
+    "D/U/C": _guided_column("D/U/C", lambda _, g: f"{g.confirmed}/{g.unfeasible}/{g.cycles}"),
+    "guided": _guided_column("Guided\nstates", lambda _, g: f"{g.guided_sum:,}"),
+    "largest": _guided_column("Largest", _largest),
+    "gain": _guided_column("Gain\nstates", lambda c, g: _gain(c, c.measured.states, g.guided_sum)),
+    "largest gain": _guided_column(
+        "Gain\nlargest", lambda c, g: _gain(c, c.measured.states, g.largest)
+    ),
+    "time gain": _guided_column(
+        "Gain\ntime", lambda c, g: _gain(c, c.measured.seconds, g.guided_seconds)
+    ),
+    "longest gain": _guided_column(
+        "Gain\nlongest", lambda c, g: _gain(c, c.measured.seconds, g.guided_longest)
     ),
     "memory": _Column(
         "Memory",

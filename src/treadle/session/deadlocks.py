@@ -72,6 +72,7 @@ class _Found:
     """Cycles, by index, that an execution ended in."""
     states: int | None = None
     pruned: int = 0
+    seconds: float = 0.0
     reason: str = ""
 
 
@@ -146,7 +147,7 @@ def _judge(cycle: DeadlockCycle, outcome: _Found | None, failures: dict[Schedule
         return
     cycle.verdict = outcome.verdict
     cycle.states, cycle.pruned = outcome.states, outcome.pruned
-    cycle.reason = outcome.reason
+    cycle.seconds, cycle.reason = outcome.seconds, outcome.reason
     cycle.failures = [failures[schedule] for schedule in outcome.schedules]
 
 
@@ -159,7 +160,7 @@ def _search(
     listener: Listener | None,
 ) -> _Found:
     """Explore what may lead to one cycle."""
-    found, aim = _Found(), aims[at]
+    found, aim, started = _Found(), aims[at], time.process_time()
     with opened(aim.guided(program), settings.changed({"stop_on_failure": False})) as session:
 
         def is_enough(run: Run, schedule: Callable[[], Schedule]) -> bool:
@@ -172,6 +173,7 @@ def _search(
 
         result = session.explore(listener=listener, is_enough=is_enough)
     _sum_up(found, result, at)
+    found.seconds = time.process_time() - started
     return found
 
 
