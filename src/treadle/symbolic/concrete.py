@@ -27,6 +27,9 @@ from treadle.symbolic.values import (
     text_of,
 )
 
+_OPEN = object()
+"""What a symbol is that nobody has decided about."""
+
 
 @dataclass(frozen=True, slots=True)
 class RestoredActor:
@@ -102,9 +105,13 @@ class Concretion:
         )
 
     def _arguments(self, task: str) -> dict[str, Value]:
+        sent = self._start.tasks[task]
+        assert sent.cls is not None
         return {
-            name: self.first_value(value)
-            for name, value in self._start.tasks[task].frames[0].names.items()
+            name: self._unknown(
+                f"{task}.{name}", self._machine.kinds.of_parameter(sent.cls, sent.method, name)
+            )
+            for name in sent.frames[0].names
         }
 
     def _fields(self, actor: str) -> dict[str, Value]:
@@ -117,7 +124,8 @@ class Concretion:
         }
 
     def _symbol(self, name: str, kind: Kind) -> Value:
-        return self.first_value(Unknown(name, kind))
+        """Return the first value of a field: `ANY` if no step has read it."""
+        return self._unknown(name, kind) if name in self._state.seen else ANY
 
     def first_value(self, value: Value) -> Value:
         """Return a concrete value for one at the beginning."""
@@ -125,31 +133,31 @@ class Concretion:
             case Unknown(name, kind):
                 return self._unknown(name, kind)
             case Term():
-                return self._term(value, Kind("int"))
+                return self._computed(value)
             case Box(name):
                 items = self._state.born.get(name, ())
-                return [self.first_value(item) for item in items] if value.kind == "list" else {}
+                return self._contained(value.kind, [self.first_value(item) for item in items])
             case tuple():
                 return tuple(map(self.first_value, value))
             case _:
                 return value
 
     def _unknown(self, name: str, kind: Kind) -> Value:
-        if name in self._state.resolved:
-            decided = self._state.resolved[name]
-            return (
-                self._term(decided, kind)
-                if isinstance(decided, Term)
-                else self.first_value(decided)
-            )
+        decided = self._state.resolved.get(name, _OPEN)
+        if decided is not _OPEN and not isinstance(decided, Term):
+            return self.first_value(decided)
         if name in self._state.nonnull and kind.name == "actor":
             return self._somebody(name, kind)
         if name in self._numbers:
             return self._number(self._numbers[name], kind)
-        return self._not_null(kind) if name in self._state.nonnull else ANY
+        is_open = kind.name in ("actor", "any", "future") or kind.is_nullable
+        is_known = decided is not _OPEN or name in self._state.nonnull
+        return ANY if is_open and not is_known else self._some(kind)
 
-    def _not_null(self, kind: Kind) -> Value:
-        return {"list": [], "tuple": (), "dict": {}, "str": "", "bool": False}.get(kind.name, 0)
+    def _some(self, kind: Kind) -> Value:
+        """Return a value that the path may compute with, and does not decide about."""
+        made = {"list": [], "tuple": (), "dict": {}, "set": set(), "str": "", "bool": False}
+        return made.get(kind.name, 0)
 
     def _somebody(self, name: str, kind: Kind) -> Value:
         """Return an actor that nobody asks anything: only that it is one matters."""
@@ -158,13 +166,6 @@ class Concretion:
             self._counts[cls] = number = self._counts.get(cls, 0) + 1
             self._extra.append(RestoredActor(name, f"{cls.__name__}{number}", cls, {}))
         return Reference(name)
-
-    def _term(self, term: Term, kind: Kind) -> Value:
-        """Return the value of a number or boolean; `ANY` if the path says nothing about it."""
-        name = str(term.expression)
-        if name in self._numbers:
-            return self._number(self._numbers[name], kind)
-        return ANY if z3().is_const(term.expression) else self._computed(term)
 
     def _number(self, number: int | bool, kind: Kind) -> Value:
         return text_of(int(number)) if kind.name == "str" else number
@@ -192,21 +193,21 @@ class Concretion:
                 return value
 
     def _contents(self, kind: str, items: tuple[Value, ...]) -> Value:
-        values = [self.last_value(item) for item in items]
+        return self._contained(kind, [self.last_value(item) for item in items])
+
+    @staticmethod
+    def _contained(kind: str, values: list[Value]) -> Value:
         return {"list": list, "dict": dict, "set": set}[kind](values)
 
     def _computed(self, term: Term) -> Value:
-        """Return the value of a term, if all its symbols have one."""
+        """Return the value of a term; symbols that the path leaves open are 0."""
         module = z3()
         pairs = []
         for symbol in _symbols(term.expression):
-            if str(symbol) not in self._numbers:
-                return ANY
-            number = self._numbers[str(symbol)]
-            value = module.BoolVal(number) if isinstance(number, bool) else module.IntVal(number)
-            pairs.append((symbol, value))
-        made = self._machine.solver.made(module.substitute(term.expression, *pairs))
-        return ANY if isinstance(made, Term) else made
+            number = self._numbers.get(str(symbol), 0)
+            made = module.BoolVal(bool(number)) if module.is_bool(symbol) else module.IntVal(number)
+            pairs.append((symbol, made))
+        return self._machine.solver.made(module.substitute(term.expression, *pairs))
 
 
 def _symbols(expression: object) -> list[object]:

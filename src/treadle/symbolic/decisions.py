@@ -148,7 +148,7 @@ class Decisions:
 
     def symbol(self, name: str, kind: Kind) -> Value:
         """Return a new symbol."""
-        if kind.is_nullable or kind.name in ("actor", "list", "tuple", "dict", "future"):
+        if kind.is_nullable or kind.name in ("actor", "list", "tuple", "dict", "set", "future"):
             return Unknown(name, kind)
         return self._atom(name, kind)
 
@@ -196,9 +196,9 @@ class Decisions:
                 return self._actor(value)
             case "list" | "tuple":
                 return self._items(value)
-            case "dict":
-                self.state.limits |= {"a dictionary that is given is taken to be empty"}
-                return self.boxed("dict", (), value.name)
+            case "dict" | "set" as kind:
+                self.state.limits |= {f"a {kind} that is given is taken to be empty"}
+                return self.boxed(kind, (), value.name)
             case "future":
                 self.ends("a future that is given is not followed")
         return self._atom(value.name, value.kind)

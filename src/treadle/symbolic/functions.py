@@ -277,7 +277,9 @@ class Functions(Operations):
             return self._of_dictionary(name, value, given)
         if isinstance(value, Box | tuple):
             return self._of_sequence(name, value, given)
-        if isinstance(value, Whatever | Term):
+        if isinstance(value, Term):
+            self.ends(f"{name} of a value of which nothing is known")
+        if isinstance(value, Whatever):
             return WHATEVER
         unboxed = [self._unboxed(each) for each in given]
         if not is_plain(value) or not all(map(is_plain, unboxed)):

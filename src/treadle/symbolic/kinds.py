@@ -46,6 +46,7 @@ from treadle.symbolic.code import INITIALISER, Code
 
 _ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "**", "neg", "pos", "<", "<=", ">", ">="})
 _EQUALITY = frozenset({"==", "!=", "is", "is not"})
+_OF_DICTIONARIES = frozenset({".get", ".keys", ".values", ".items"})
 _OF_CONTAINERS = frozenset({"nonempty", "head", "tail"})
 _ROUNDS = 6
 """How often sends are looked at again: what a receiver is may follow from what another one is."""
@@ -118,7 +119,7 @@ class Kinds:
         nullable = "none" in variable.used_as
         if variable.sent or variable.classes:
             return Kind("actor", self.candidates(variable), is_nullable=nullable)
-        for name in ("future", "dict", "tuple", "list", "int", "bool", "str"):
+        for name in ("future", "dict", "set", "tuple", "list", "int", "bool", "str"):
             if name in variable.used_as:
                 return Kind(name, (), self._element(variable, (*outer, key)), nullable)
         if variable.element is not None:
@@ -352,6 +353,11 @@ class _Body:
                 return self._operation(expression, operator, operands)
             case Apply(_, operands, callee):
                 return self._applied(expression, operands, callee)
+            case Make("dict" | "set" as name, operands, None):
+                for each in operands:
+                    self._key(each)
+                self._variable(self._temporary(expression)).used_as.add(name)
+                return self._temporary(expression)
             case Make(_, operands):
                 for each in operands:
                     self._key(each)
@@ -452,7 +458,7 @@ class _Body:
                 self._constant(element, operands[0].value)
 
     def _applied(
-        self, expression: Expression, operands: tuple[Expression, ...], callee: object
+        self, expression: Apply, operands: tuple[Expression, ...], callee: object
     ) -> Hashable | None:
         keys = [self._key(each) for each in operands]
         if callee in (len, sum, range, abs, min, max):
@@ -466,6 +472,10 @@ class _Body:
                 else:
                     self._kinds.part(key, "element")
             return result
+        if callee is None and keys[0] is not None:
+            if expression.function in _OF_DICTIONARIES:
+                self._variable(keys[0]).used_as.add("dict")
+            return None
         if callee in (list, tuple, sorted, reversed) and keys and keys[0] is not None:
             return keys[0]
         return None

@@ -203,7 +203,9 @@ class Operations(Decisions):
             if self.state.actors[value.name].group != self.task.group:
                 self.ends("a field of another actor is read")
             return self.field(value.name, name)
-        if isinstance(value, Term | Whatever | Box | Unknown):
+        if isinstance(value, Term):
+            self.ends(f"{name} of a value of which nothing is known")
+        if isinstance(value, Whatever | Box | Unknown):
             return WHATEVER
         return self.computed(getattr, (value, name))
 
@@ -220,4 +222,5 @@ class Operations(Decisions):
             return self.computed(getattr, (found.cls, name))  # of the class
         if not found.initial:
             raise Raised("AttributeError")
+        self.state.seen |= {f"{actor}.{name}"}
         return self.symbol(f"{actor}.{name}", self.kinds.of_field(found.cls, name))

@@ -119,6 +119,8 @@ class Search:
         state = outcome.state
         self.states += 1
         self.limits |= state.limits
+        if self.machine.solver.gave_up:
+            self.limits.add("a question to z3 without an answer in time")
         if outcome.is_cut:
             return
         if state.tasks[task.name].waiting in (Waiting.GET, Waiting.AWAIT):

@@ -37,6 +37,7 @@ class Solver:
         self._solver = self._z3.Solver()
         self._solver.set("timeout", _MILLISECONDS)
         self._answers: dict[frozenset[Term], bool] = {}
+        self._models: dict[frozenset[Term], Mapping[str, int | bool] | None] = {}
         self.gave_up = False
         """Whether a question had no answer in time."""
 
@@ -105,7 +106,16 @@ class Solver:
             self._solver.pop()
 
     def values(self, path: Sequence[Term]) -> Mapping[str, int | bool] | None:
-        """Return values for the symbols that a path constrains; None if it cannot be taken."""
+        """Return values for the symbols that a path constrains; None if it cannot be taken.
+
+        They are the same whenever the same is asked.
+        """
+        key = frozenset(path)
+        if key not in self._models:
+            self._models[key] = self._values(path)
+        return self._models[key]
+
+    def _values(self, path: Sequence[Term]) -> Mapping[str, int | bool] | None:
         model = self._check(path)
         if model is None:
             return None

@@ -127,7 +127,7 @@ class State:
 
     __slots__ = (
         "actors", "born", "boxes", "fresh", "holders", "limits", "nonnull", "path", "resolved",
-        "table", "tasks",
+        "seen", "table", "tasks",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -148,6 +148,8 @@ class State:
         """Actors that were added because a symbol is one that nobody knew."""
         self.limits: frozenset[str] = frozenset()
         """Limits that were met on the way."""
+        self.seen: frozenset[str] = frozenset()
+        """Fields, as symbols, that some step has read before anybody wrote them."""
         self.table: tuple[Taken, ...] = ()
 
     def copy(self) -> State:
@@ -163,6 +165,7 @@ class State:
         made.nonnull = self.nonnull
         made.fresh = self.fresh
         made.limits = self.limits
+        made.seen = self.seen
         made.table = self.table
         return made
 
