@@ -152,6 +152,7 @@ class Concretion:
             return self._number(self._numbers[name], kind)
         is_open = kind.name in ("actor", "any", "future") or kind.is_nullable
         is_known = decided is not _OPEN or name in self._state.nonnull
+        is_known = is_known or (kind == Kind("any") and name in self._state.seen)
         return ANY if is_open and not is_known else self._some(kind)
 
     def _some(self, kind: Kind) -> Value:
@@ -207,7 +208,8 @@ class Concretion:
             number = self._numbers.get(str(symbol), 0)
             made = module.BoolVal(bool(number)) if module.is_bool(symbol) else module.IntVal(number)
             pairs.append((symbol, made))
-        return self._machine.solver.made(module.substitute(term.expression, *pairs))
+        value = self._machine.solver.made(module.substitute(term.expression, *pairs))
+        return text_of(int(value)) if term.is_text and isinstance(value, int) else value
 
 
 def _symbols(expression: object) -> list[object]:

@@ -147,6 +147,9 @@ def _number_of_partitions(tasks: Sequence[AbstractTask]) -> int:
 def _number_of_solutions(tasks: Sequence[AbstractTask]) -> int:
     locations = sum(task.most for task in tasks)
     return math.prod(
-        sum(math.comb(count + locations - 1, count) for count in range(task.least, task.most + 1))
+        sum(
+            math.comb(count + locations - 1, count) if count else 1
+            for count in range(task.least, task.most + 1)
+        )
         for task in tasks
     )

@@ -153,6 +153,8 @@ class Decisions:
         return self._atom(name, kind)
 
     def _atom(self, name: str, kind: Kind) -> Term:
+        if kind.name == "str":
+            return self.solver.text(name)
         return self.solver.boolean(name) if kind.name == "bool" else self.solver.number(name)
 
     def known(self, value: Value) -> Value:

@@ -381,8 +381,14 @@ class _Body:
     ) -> Hashable:
         key = self._temporary(expression)
         self._variable(key).used_as.add(name)
+        element = self._kinds.part(key, "element")
         for each in operands:
-            self._join(self._kinds.part(key, "element"), each)
+            if isinstance(each, Operation) and each.operator == "star":
+                whole = self._key(each.operands[0])
+                if whole is not None:
+                    self._kinds.join(element, self._kinds.part(whole, "element"))
+            else:
+                self._join(element, each)
         return key
 
     def _operation(
@@ -394,7 +400,7 @@ class _Body:
             self._compared(operands, keys)
         elif plain in _ARITHMETIC:
             return self._arithmetic(expression, plain, operands, keys)
-        elif operator in _OF_CONTAINERS or operator in ("index", "part", "star"):
+        elif operator in _OF_CONTAINERS or operator in ("index", "part"):
             return self._of_container(operator, operands, keys)
         elif operator in ("and", "or"):
             return self._joined(expression, list(operands), [])
@@ -444,9 +450,7 @@ class _Body:
         if "dict" in self._variable(whole).used_as:
             return None
         element = self._kinds.part(whole, "element")
-        return (
-            whole if operator in ("tail", "star") else element if operator != "nonempty" else None
-        )
+        return whole if operator == "tail" else element if operator != "nonempty" else None
 
     def _member(self, operands: tuple[Expression, ...], keys: list[Hashable | None]) -> None:
         item, whole = keys
@@ -476,6 +480,14 @@ class _Body:
             if expression.function in _OF_DICTIONARIES:
                 self._variable(keys[0]).used_as.add("dict")
             return None
+        if callee in (dict, set):
+            self._variable(self._temporary(expression)).used_as.add(expression.function)
+            return self._temporary(expression)
         if callee in (list, tuple, sorted, reversed) and keys and keys[0] is not None:
-            return keys[0]
+            result = self._temporary(expression)
+            self._variable(result).used_as.add("tuple" if callee in (tuple, reversed) else "list")
+            self._kinds.join(
+                self._kinds.part(result, "element"), self._kinds.part(keys[0], "element")
+            )
+            return result
         return None

@@ -83,8 +83,11 @@ class Operations(Decisions):
             raise Raised(type(error).__name__) from error
 
     def _of_terms(self, name: str, values: list[Value]) -> Value:
+        if any(isinstance(value, str) or getattr(value, "is_text", False) for value in values):
+            return WHATEVER
         if not all(isinstance(value, Term | int) for value in values):
             raise Raised("TypeError")
+        self.state.seen |= {str(value) for value in values if isinstance(value, Term)}
         numbers = list(map(self.solver.expression, values))
         if name in _TERMS:
             return self.solver.made(_PLAIN[name](*numbers))

@@ -47,6 +47,10 @@ class Solver:
         """Return a symbol that is a number."""
         return Term(self._z3.Int(name), is_boolean=False)
 
+    def text(self, name: str) -> Term:
+        """Return a symbol that is a text, which can only be compared."""
+        return Term(self._z3.Int(name), is_boolean=False, is_text=True)
+
     def boolean(self, name: str) -> Term:
         """Return a symbol that is true or false."""
         return Term(self._z3.Bool(name), is_boolean=True)

@@ -149,7 +149,8 @@ class State:
         self.limits: frozenset[str] = frozenset()
         """Limits that were met on the way."""
         self.seen: frozenset[str] = frozenset()
-        """Fields, as symbols, that some step has read before anybody wrote them."""
+        """Fields, as symbols, that some step has read before it was written, and numbers that some
+        step has computed with."""
         self.table: tuple[Taken, ...] = ()
 
     def copy(self) -> State:

@@ -97,11 +97,13 @@ class Data:
 class Term:
     """A number or boolean over symbols: an expression of z3's, compared by what it is."""
 
-    __slots__ = ("expression", "is_boolean")
+    __slots__ = ("expression", "is_boolean", "is_text")
 
-    def __init__(self, expression: Any, *, is_boolean: bool) -> None:
+    def __init__(self, expression: Any, *, is_boolean: bool, is_text: bool = False) -> None:
         self.expression = expression
         self.is_boolean = is_boolean
+        self.is_text = is_text
+        """Whether the number stands for a text."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Term) and bool(self.expression.eq(other.expression))
