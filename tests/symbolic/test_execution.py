@@ -6,6 +6,7 @@ Every path is run for real, too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from executing import Execution, context_of
@@ -41,8 +42,7 @@ class Numbers(Actor):
 
     async def impossible(self, n):
         if n > 3:
-            if n < 2:
-                assert False
+            assert n >= 2
 
     async def divides(self, n):
         self.x = 10 // n
@@ -103,7 +103,7 @@ class Numbers(Actor):
         raise ValueError("no")
 
     async def unknown(self):
-        with open("x") as file:
+        with Path("x").open() as file:
             file.read()
 
     async def opaque(self, n):
@@ -343,7 +343,7 @@ class Lists(Actor):
     async def built_in(self):
         self.items = sorted([3, 1, 2])
         self.pair = tuple(reversed(self.items))
-        pairs = list(zip(self.items, self.pair))
+        pairs = list(zip(self.items, self.pair, strict=True))
         self.n = max(self.items) + len(pairs) + min(2, 1) + any(self.items) + all(self.items)
         for at, item in enumerate(self.items):
             self.n += at * item

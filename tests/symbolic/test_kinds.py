@@ -69,7 +69,7 @@ class Uses(Actor):
     async def nothing(self, unused):
         self.maybe = self.given if self.given is not None else None
 
-    async def annotated(self, p: Peer, q: Peer | None, i: int, l: list[int], t: tuple[str, ...]):
+    async def annotated(self, p: Peer, q: Peer | None, i: int, xs: list[int], t: tuple[str, ...]):
         pass
 
     async def me(self):
@@ -99,7 +99,7 @@ def kinds() -> Kinds:
         ("annotated", "p", "Peer"),
         ("annotated", "q", "Peer or None"),
         ("annotated", "i", "int"),
-        ("annotated", "l", "list of int"),
+        ("annotated", "xs", "list of int"),
         ("annotated", "t", "tuple of str"),
         ("passes", "z", "Other"),
         ("tables", "d", "dict"),
