@@ -21,9 +21,10 @@ _ACTORS = ("x", "y", "self", "self.peer")
 class Source:
     """One random program."""
 
-    def __init__(self, seed: int, *, conditions: bool = True) -> None:
+    def __init__(self, seed: int, *, conditions: bool = True, plain: bool = False) -> None:
         self._random = random.Random(seed)
         self._conditions = conditions
+        self._plain = plain
         self._locals = 0
 
     def text(self) -> str:
@@ -72,14 +73,17 @@ class Source:
 
     def _statement(self, level: int, is_method: bool) -> str:
         kinds = [self._change, self._wait_for_older]
-        if level + 1 < LEVELS:
+        if self._plain:
+            more = [self._send, self._send, self._send_and_wait, self._branch]
+            kinds = [self._plain_change, *(more if level + 1 < LEVELS else [])]
+        elif level + 1 < LEVELS:
             kinds += [self._send, self._send, self._send_and_wait, self._send_and_wait]
             kinds += [self._make, self._call, self._loop, self._branch, self._try]
         text = self._random.choice(kinds)(level, is_method)
         return text if is_method or "self" not in text else "h = f"
 
     def _actor(self, is_method: bool) -> str:
-        return self._one(*(_ACTORS if is_method else _ACTORS[:2]))
+        return self._one(*(_ACTORS[: 3 if self._plain else 4] if is_method else _ACTORS[:2]))
 
     def _message(self, level: int, is_method: bool, receiver: str = "") -> str:
         receiver = receiver or self._actor(is_method)
@@ -91,6 +95,13 @@ class Source:
         del level, is_method
         changes = ["self.n += 1", "self.kept = h", "self.kept = f", "self.peer = x", "x = y",
                    "if h is not None: self.many.append(h)", "h = f"]  # fmt: skip
+        if self._conditions:
+            changes += ["await until(lambda: self.n > 0)", "await pause()"]
+        return self._one(*changes)
+
+    def _plain_change(self, level: int, is_method: bool) -> str:
+        del level, is_method
+        changes = ["self.n += 1", "if h is not None: await h", "if h is not None: h.get()"]
         if self._conditions:
             changes += ["await until(lambda: self.n > 0)", "await pause()"]
         return self._one(*changes)
@@ -141,7 +152,8 @@ class Source:
         )
 
     def _branch(self, level: int, is_method: bool) -> str:
-        test = self._one("self.n > 0", "x is y", "h is None") if is_method else "x is y"
+        tests = ("self.n > 0",) if self._plain else ("self.n > 0", "x is y", "h is None")
+        test = self._one(*tests) if is_method else "x is y"
         then, other = (self._send_and_wait(level, is_method) for _ in range(2))
         return f"if {test}:\n{indent(then, '    ')}\nelse:\n{indent(other, '    ')}"
 
@@ -154,6 +166,6 @@ class Source:
         )
 
 
-def source(seed: int, *, conditions: bool = True) -> str:
-    """Return a random program."""
-    return Source(seed, conditions=conditions).text()
+def source(seed: int, *, conditions: bool = True, plain: bool = False) -> str:
+    """Return a random program; a plain one has sends, waits, branches and conditions only."""
+    return Source(seed, conditions=conditions, plain=plain).text()

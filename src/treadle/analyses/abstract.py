@@ -105,6 +105,26 @@ class Cell:
     """Whether it may have methods of the user's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number, a text, a truth value or None."""
+
+    kind: type
+    value: object
+
+    @classmethod
+    def of(cls, value: object) -> Literal:
+        """Return what stands for a value; 1 and True are told apart."""
+        return cls(type(value), value)
+
+
+class Data:
+    """Some plain value: it is no actor and no future, and holds none."""
+
+    def __repr__(self) -> str:
+        return "data"
+
+
 class Unknown:
     """Some value of which nothing is known."""
 
@@ -113,14 +133,33 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+DATA = Data()
 
-Value = frozenset[AbstractObject | Routine | Cell | Unknown]
-"""What an expression may stand for: actors, futures (by their tasks), collections of such.
+Part = AbstractObject | Routine | Cell | Literal | Data | Unknown
+Value = frozenset[Part]
+"""What an expression may stand for: actors, futures (by their tasks), collections, plain values.
 
-Tuples are as good as their parts, and all that can be none of these is left out."""
+Tuples are as good as their parts. Nothing at all: no execution gets there, as far as is known."""
 
 NOTHING: Value = frozenset()
+PLAIN: Value = frozenset({DATA})
 ANYTHING: Value = frozenset({UNKNOWN})
+
+_MOST_LITERALS = 4
+"""Literals that are told apart; more are some plain value."""
+
+
+def normal(value: Value) -> Value:
+    """Return a value with few literals, and none if it may be any plain value."""
+    literals = [one for one in value if isinstance(one, Literal)]
+    if not literals or (DATA not in value and len(literals) <= _MOST_LITERALS):
+        return value
+    return value.difference(literals) | PLAIN
+
+
+def carried_by(value: Value) -> Value:
+    """Return what is more than plain values in a value."""
+    return frozenset(one for one in value if not isinstance(one, Literal | Data))
 
 
 def objects_in(value: Value) -> list[AbstractObject]:

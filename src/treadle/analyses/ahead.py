@@ -42,14 +42,8 @@ class Ahead:
         ahead = self._ahead.get((function, position))
         if ahead is None:
             method = self.methods[function]
-            ahead = self._ahead[function, position] = set()
-            work = [0] if position == ENTRY else [*method.successors(position),
-                                                  *method.handled_at(position)]  # fmt: skip
-            while work:
-                at = work.pop()
-                if at not in ahead:
-                    ahead.add(at)
-                    work += [*method.successors(at), *method.handled_at(at)]
+            ahead = method.ahead_of(0) | {0} if position == ENTRY else method.ahead_of(position)
+            self._ahead[function, position] = ahead
         return ahead
 
     def _onward_of(self, function: FunctionType, position: int) -> set[FunctionType]:

@@ -373,14 +373,18 @@ class Method:
 
     def reachable(self) -> list[int]:
         """Return the positions that can be reached from the beginning, in order."""
-        seen: set[int] = set()
-        work = [0]
+        return sorted(self.ahead_of(0) | {0})
+
+    def ahead_of(self, at: int) -> set[int]:
+        """Return the positions that may come after one: itself, if it is in a loop."""
+        ahead: set[int] = set()
+        work = [*self.successors(at), *self.handled_at(at)]
         while work:
-            at = work.pop()
-            if at not in seen:
-                seen.add(at)
-                work += [*self.successors(at), *self.handled_at(at)]
-        return sorted(seen)
+            position = work.pop()
+            if position not in ahead:
+                ahead.add(position)
+                work += [*self.successors(position), *self.handled_at(position)]
+        return ahead
 
     def havocs(self) -> Iterator[Havoc]:
         """Yield what is unknown in it."""

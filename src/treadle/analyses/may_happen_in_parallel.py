@@ -119,7 +119,7 @@ class LocalPhase:
             at = work.pop()
             instruction = method.instructions[at]
             after = self._after(routine, at, instruction, before[at])
-            flows = [(onward, after) for onward in method.successors(at)]
+            flows = [(to, after) for to in method.successors(at) if to in effects.locals]
             flows += [(onward, join(before[at], after)) for onward in method.handled_at(at)]
             if self.raising.may_leave(routine, at):
                 flows.append((EXIT, _without_names(join(before[at], after))))

@@ -22,6 +22,7 @@ from types import FunctionType
 from treadle.analyses.abstract import (
     ANYTHING,
     NOTHING,
+    PLAIN,
     UNKNOWN,
     AbstractObject,
     Cell,
@@ -29,6 +30,8 @@ from treadle.analyses.abstract import (
     Routine,
     Site,
     Value,
+    carried_by,
+    normal,
     objects_in,
     tasks_in,
 )
@@ -36,6 +39,7 @@ from treadle.analyses.abstract_values import Evaluation, Store
 from treadle.analyses.ir import (
     Assign,
     Await,
+    Branch,
     Call,
     Expression,
     Get,
@@ -55,6 +59,8 @@ from treadle.analyses.lower import Lowering
 from treadle.core.deadlocks import SENSITIVITY
 
 _Locals = dict[str, Value]
+_Flows = list[tuple[int, _Locals]]
+"""Where it goes on, and what names hold there."""
 
 
 @dataclass(slots=True)
@@ -85,6 +91,7 @@ class PointsTo:
         names = [methods_of(cls, known.actor) for cls in self._classes]
         self._lowering = Lowering(known, frozenset[str]().union(*names))
         self.store = Store()
+        self.store.fields |= self._fields_set()
         self.routines: dict[Routine, Effects] = {}
         """All routines that can be reached, and what they do."""
         self.tasks: dict[Routine, None] = {}
@@ -93,22 +100,26 @@ class PointsTo:
         """Those that run on behalf of a task of another group: initialisers and what they call."""
         self.unknown: dict[tuple[str, int], str] = {}
         """Why nothing is proved, by file and line."""
+        self._main: FunctionType | None = None
+        self._main_is_called = False
         self._work: dict[Routine, None] = {}
 
     # Where it begins
 
     def from_main(self, main: FunctionType) -> PointsTo:
         """Analyse a program; its main function may be given anything but actors."""
+        self._main = main
         routine = self._routine(AbstractObject(None), main, is_method=False)
         for name in routine.method.parameters:
-            self.store.add(("parameter", routine, name), frozenset({Cell(("argument", name))}))
+            given = PLAIN | {Cell(("argument", name))}
+            self.store.add(("parameter", routine, name), given)
         self._task(routine)
         self._until_nothing_grows()
         return self
 
     def from_all_methods(self) -> PointsTo:
         """Analyse classes without a main function: all methods are sent, on any objects, to any."""
-        everything: Value = frozenset(AbstractObject(cls) for cls in self._classes)
+        everything: Value = PLAIN.union(AbstractObject(cls) for cls in self._classes)
         for cls in self._classes:
             for name in sorted(methods_of(cls, self._known.actor)):
                 self._begin_anywhere(AbstractObject(cls), name, everything)
@@ -128,6 +139,17 @@ class PointsTo:
                 self.store.add(("field", owner, instruction.field), everything)
         if name != "__init__":
             self._task(routine)
+
+    def _fields_set(self) -> set[str]:
+        """Return the names of all fields that methods set."""
+        return {
+            instruction.field
+            for cls in self._classes
+            for name in (*methods_of(cls, self._known.actor), "__init__")
+            if (function := function_of(cls, name)) is not None
+            for instruction in self._lowering.method(function).instructions
+            if isinstance(instruction, SetField)
+        }
 
     # The worklist
 
@@ -168,7 +190,21 @@ class PointsTo:
         self, owner: AbstractObject, function: FunctionType, *, is_method: bool
     ) -> Routine:
         """Return a certain function on behalf of an object."""
+        if function is self._main and not self._main_is_called:
+            self._main_is_called = True
+            self.store.changed("main is called")
         return self._routine(owner, function, is_method=is_method)
+
+    def is_unique(self, one: AbstractObject, asked_by: Routine) -> bool:
+        """Tell whether at most one object is meant: main made it, and not in a loop."""
+        self.store.note_reader("main is called", asked_by)
+        if one.cls is None:
+            return True
+        if self._main_is_called or len(one.sites) != 1 or one.sites[0].function is not self._main:
+            return False
+        (site,) = one.sites
+        method = self._lowering.method(site.function, is_method=False)
+        return site.position not in method.ahead_of(site.position)
 
     def sent(self, owner: AbstractObject, name: str) -> Routine | None:
         """Return the task that a message makes; None if the object does not know it."""
@@ -220,7 +256,7 @@ class _Walk(Evaluation):
         while work:
             at = work.pop()
             after = self._after(at, method.instructions[at], before[at])
-            flows = [(onward, after) for onward in method.successors(at)]
+            flows = self._onward(at, method.instructions[at], after)
             flows += [(onward, _joined(before[at], after)) for onward in method.handled_at(at)]
             for onward, new in flows:
                 old = before.get(onward)
@@ -229,12 +265,19 @@ class _Walk(Evaluation):
                     before[onward] = joined
                     work.append(onward)
 
+    def _onward(self, at: int, instruction: Instruction, after: _Locals) -> _Flows:
+        """Return where it goes on, and with what; a branch only in the ways that it may go."""
+        if not isinstance(instruction, Branch):
+            return [(onward, after) for onward in self.routine.method.successors(at)]
+        return [
+            (onward, self.narrowed(instruction.test, outcome))
+            for outcome, onward in ((True, instruction.then), (False, instruction.other))
+            if outcome in self.truths(instruction.test)
+        ]
+
     def _parameters(self) -> _Locals:
-        values = {name: self.read(("parameter", self.routine, name)) for name in
-                  self.routine.method.parameters}  # fmt: skip
-        for name, default in self.routine.method.defaults:
-            values[name] |= self.value(default)
-        return values
+        names = self.routine.method.parameters
+        return {name: self.read(("parameter", self.routine, name)) for name in names}
 
     def _after(self, at: int, instruction: Instruction, before: _Locals) -> _Locals:
         """Do what an instruction does; return what names hold after it."""
@@ -296,6 +339,7 @@ class _Walk(Evaluation):
         run = self._all.sent(made, "run")
         if run is not None:
             self._effects.sends[at].add(run)
+            self._pass_arguments(at, run, (), ())
         return frozenset({made})
 
     def _runs_elsewhere(self, callee: Routine) -> None:
@@ -314,7 +358,7 @@ class _Walk(Evaluation):
                 self._pass_arguments(at, task, send.arguments, send.keywords)
                 sent.add(task)
         self._effects.sends[at] |= sent
-        return frozenset(sent)
+        return frozenset(sent) | (receivers & ANYTHING)
 
     def _call(self, at: int, call: Call) -> Value:
         """`self.m(…)`, `x.m(…)`, a function of the module: which routines run, and where."""
@@ -331,7 +375,18 @@ class _Walk(Evaluation):
                 if inspect.iscoroutinefunction(callee.function) and not call.is_awaited:
                     self._blame(at, f"{callee.name} runs when somebody awaits it, not here")
             results |= self.read(("result", callee))
-        return results
+        return results if call.receiver is None else results | self._of_others(call)
+
+    def _of_others(self, call: Call) -> Value:
+        """Return what a call may return of which it is not known what it runs."""
+        assert call.receiver is not None
+        receivers = self.value(call.receiver)
+        if UNKNOWN in receivers or _has_data(receivers):
+            return ANYTHING
+        if isinstance(call.receiver, This):
+            callee = call.function or self._all.method_of(self.routine.object, call.method)
+            return ANYTHING if callee is None else NOTHING
+        return PLAIN if any(not isinstance(one, AbstractObject) for one in receivers) else NOTHING
 
     def is_elsewhere(self) -> bool:
         """Tell whether the routine may run on behalf of a task of another group."""
@@ -355,6 +410,8 @@ class _Walk(Evaluation):
                 continue
             if receiver.group == here.group:
                 found.append((callee, False))
+                if self._all.is_unique(here.group, self.routine):
+                    continue
             if call.crosses and not isinstance(call.receiver, This):
                 found.append((callee, True))
         if not found and (isinstance(call.receiver, This) or _has_data(receivers)):
@@ -369,19 +426,19 @@ class _Walk(Evaluation):
         keywords: tuple[tuple[str, Expression], ...],
     ) -> None:
         names = callee.method.parameters
+        given: dict[str, Value] = {}
         if any(map(_is_star, arguments)) or any(name == "**" for name, _ in keywords):
             values = [*arguments, *(value for _, value in keywords)]
-            given = frozenset[object]().union(*(self.parts_of(self.value(v)) for v in values))
-            for name in names:
-                self.add(("parameter", callee, name), given)  # type: ignore[arg-type]
-            return
-        for name, argument in zip(names, arguments, strict=False):
-            self.add(("parameter", callee, name), self.value(argument))
-        for name, argument in keywords:
-            self.add(("parameter", callee, name), self.value(argument))
-        if len(arguments) > len(names):  # it takes any number, which is a havoc there
-            for argument in arguments[len(names) :]:
-                self.value(argument)
+            anything = PLAIN.union(*(self.parts_of(self.value(v)) for v in values))
+            given = dict.fromkeys(names, anything)
+        else:
+            given |= zip(names, map(self.value, arguments), strict=False)
+            given |= {name: self.value(argument) for name, argument in keywords}
+        for name, default in callee.method.defaults:
+            if name not in given or UNKNOWN in given[name] or any(map(_is_star, arguments)):
+                given[name] = given.get(name, NOTHING) | self.value(default)
+        for name, value in given.items():
+            self.add(("parameter", callee, name), value)
 
     # Waiting, and collections
 
@@ -391,7 +448,8 @@ class _Walk(Evaluation):
             self._blame(at, "it is not known which task is waited for")
         tasks = tasks_in(value)
         self._effects.waits[at] = tasks
-        return NOTHING.union(*(self.read(("result", task)) for task in tasks))
+        results = (self.read(("result", task)) for task in tasks)
+        return NOTHING.union(value & ANYTHING, *results)
 
     def _update(self, at: int, update: Update) -> Value:
         container = self.value(update.container)
@@ -402,9 +460,9 @@ class _Walk(Evaluation):
         if update.operation.startswith("."):
             for owner in objects_in(container):
                 self.add(("field", owner, update.operation.strip(".=")), operands)
-        elif operands and not any(isinstance(one, Cell) for one in container):
+        elif carried_by(operands) and not any(isinstance(one, Cell) for one in container):
             self._blame(at, f"it is not known what is kept by {update.operation}")
-        return self.parts_of(container) | operands
+        return self.parts_of(container) | operands | PLAIN
 
 
 def _is_star(argument: Expression) -> bool:
@@ -422,7 +480,7 @@ def _joined(first: _Locals, second: _Locals) -> _Locals:
     joined = dict(first)
     for name, value in second.items():
         old = joined.get(name)
-        joined[name] = value if old is None else old | value
+        joined[name] = value if old is None else normal(old | value)
     return joined
 
 

@@ -73,7 +73,7 @@ def deadlocks_in_words(found: Deadlocks) -> str:
 
 
 def _verdict_in_words(cycle: DeadlockCycle) -> str:
-    kind = "" if cycle.kind == "deadlock" else "through a condition, may wait for ever, "
+    kind = "" if cycle.kind == "deadlock" else "through a condition, "
     states = "" if cycle.states is None else f" ({_count(cycle.states, 'state')}"
     if states:
         states += f", {_count(cycle.pruned, 'execution')} cut)"

@@ -142,22 +142,7 @@ class _Flow:
         self._code = code
         self._cls = cls
         self._method = method
-        self._after = {at: self._reached(at) for at in self._reached(None)}
-
-    def _reached(self, start: int | None) -> frozenset[int]:
-        """Return the positions that come after one; after the beginning, which is one too."""
-        method = self._method
-        seen: set[int] = set()
-        todo = [0] if start is None else self._next(start)
-        while todo:
-            at = todo.pop()
-            if at not in seen and at < len(method.instructions):
-                seen.add(at)
-                todo += self._next(at)
-        return frozenset(seen)
-
-    def _next(self, at: int) -> list[int]:
-        return [*self._method.successors(at), *self._method.handled_at(at)]
+        self._after = {at: method.ahead_of(at) for at in method.reachable()}
 
     def changeable_before(self, position: int) -> list[str]:
         """Return the fields on the way to a position, if others may run on that way."""
