@@ -108,7 +108,7 @@ def _condition_in_words(one: Condition) -> str:
 
 def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
     """Return what `treadle deadlocks --json` prints of one target."""
-    return {
+    told: dict[str, object] = {
         "target": found.target,
         "free": found.free,
         "cycles": [_cycle_as_dict(cycle) for cycle in found.cycles],
@@ -117,9 +117,11 @@ def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
             for one in found.conditions
         ],
         "notes": found.notes,
-        "contexts": None if found.contexts is None else asdict(found.contexts),
         "seconds": round(found.seconds, 4),
     }
+    if found.contexts is not None:
+        told["contexts"] = asdict(found.contexts)
+    return told
 
 
 def _cycle_as_dict(cycle: DeadlockCycle) -> dict[str, object]:
