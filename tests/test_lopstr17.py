@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from treadle.cli import cli
 from treadle.core.errors import TreadleError
 from treadle.papers.lopstr17 import BENCHMARKS, SIZES, Row, deviation, measure, rows
-from treadle.symbolic.decisions import Limits
+from treadle.symbolic.limits import Limits
 
 PATIENT = Limits(seconds=1e6)
 QUICK = [(name, m) for name in ("Barber", "Fact", "Loop", "Pairing") for m in SIZES]

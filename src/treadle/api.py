@@ -19,12 +19,12 @@ from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.findings.recording import quietly
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
-from treadle.session.contexts import ContextWish, limits_of, look_in_contexts
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.options import SURROUNDING, CheckOptions, Options, ProgramOptions, exploring
 from treadle.session.replaying import rerun
 from treadle.session.session import opened
 from treadle.session.settings import Settings
+from treadle.symbolic.limits import limits_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -155,7 +155,7 @@ def deadlocks(
     test case (`cycle.tests`): its source for pytest, the constraints of its path, or both, which
     `output` says. `limits` are those of symbolic execution, by name: `iterations` of a loop,
     macro-`steps`, `switches` of tasks in an actor, `fresh` actors beside the context's, `length` of
-    lists, `seconds` for each context, and others of `treadle.symbolic.decisions.Limits`.
+    lists, `seconds` for each context, and others of `treadle.symbolic.limits.Limits`.
 
     >>> import treadle
     >>> from treadle.actors import Actor, program
@@ -177,6 +177,8 @@ def deadlocks(
     (['confirmed'], 1)
     """
     if contexts:
+        from treadle.session.contexts import ContextWish, look_in_contexts
+
         asked = ContextWish(
             contexts, criterion, sensitivity, workers, timeout, output, limits_of(limits or {})
         )

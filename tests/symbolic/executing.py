@@ -13,8 +13,8 @@ from treadle.actors.restoring import Followed
 from treadle.symbolic.code import Code
 from treadle.symbolic.concrete import Concretion
 from treadle.symbolic.contexts import Context, Location
-from treadle.symbolic.decisions import Limits
 from treadle.symbolic.framework import Framework
+from treadle.symbolic.limits import Limits
 from treadle.symbolic.search import Path, Search, state_of
 from treadle.symbolic.state import Waiting
 from treadle.symbolic.values import ANY, Future, Reference

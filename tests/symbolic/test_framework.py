@@ -15,15 +15,16 @@ import treadle
 from treadle.actors import Actor, program
 from treadle.actors.contexts import classes_of, run_concretely
 from treadle.actors.deadlocks import KNOWN
+from treadle.core.deadlocks import OUTPUTS
 from treadle.core.errors import TreadleError
 from treadle.papers import thesis_actors
 from treadle.papers.lopstr17_programs import Database
 from treadle.papers.thesis_actors import Barber, Chair, Client, Factory, FreeFactory, Node, Worker
-from treadle.session.contexts import ContextWish, limits_of, look_in_contexts
-from treadle.symbolic.decisions import Limits
+from treadle.session.contexts import ContextWish, look_in_contexts
 from treadle.symbolic.framework import Framework, origin_of
+from treadle.symbolic.limits import Limits, limits_of
 from treadle.symbolic.search import End, Search, state_of
-from treadle.symbolic.test_case import OUTPUTS, variable_of
+from treadle.symbolic.test_case import variable_of
 
 PATIENT = {"seconds": 1e6}
 

@@ -13,8 +13,8 @@ from treadle.actors.deadlocks import KNOWN
 from treadle.actors.programs import Program, program
 from treadle.actors.restoring import Followed, follow, restore
 from treadle.core.errors import TreadleError
-from treadle.symbolic.decisions import Limits
 from treadle.symbolic.framework import Framework
+from treadle.symbolic.limits import Limits
 from treadle.symbolic.test_case import TestCase
 from treadle.symbolic.values import ANY
 

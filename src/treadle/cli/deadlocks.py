@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,18 +15,19 @@ from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found, find, find_code
 from treadle.cli.showing import show_failure
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.core.deadlocks import CRITERIA, SENSITIVITIES, SENSITIVITY, Deadlocks
+from treadle.core.deadlocks import CRITERIA, OUTPUTS, SENSITIVITIES, SENSITIVITY, Deadlocks
 from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.guided.guided import GUIDED
 from treadle.report.colour import print_words
 from treadle.report.deadlocks import deadlocks_as_dict
 from treadle.report.live import LiveLine
-from treadle.session.contexts import ContextWish, limits_of, look_in_contexts
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.settings import Settings
-from treadle.symbolic.decisions import Limits
-from treadle.symbolic.test_case import OUTPUTS
+from treadle.symbolic.limits import Limits, limits_of
+
+if TYPE_CHECKING:
+    from treadle.session.contexts import ContextWish
 
 _CORES = os.cpu_count() or 1
 _LIMITS = {
@@ -188,6 +190,8 @@ def deadlocks(
     wish = Wish(criterion, sensitivity, workers)
     in_contexts = None
     if contexts:
+        from treadle.session.contexts import ContextWish  # which loads the actors' runtime
+
         in_contexts = ContextWish(
             contexts, criterion, sensitivity, workers, timeout, output, limits
         )
@@ -211,6 +215,8 @@ def deadlocks(
 
 def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
     """Look for deadlocks in contexts; a terminal shows meanwhile how far it is."""
+    from treadle.session.contexts import look_in_contexts
+
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         return look_in_contexts(found.test, wish, name=str(found))

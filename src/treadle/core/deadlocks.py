@@ -17,6 +17,9 @@ from treadle.core.program import Program, Run
 CRITERIA = ("first", "cycle", "all")
 """When a search for deadlocks is over: at the first one, with one for each cycle, with all."""
 
+OUTPUTS = ("tests", "constraints", "both")
+"""What is shown of a path: a concrete test, the condition of the path, or both."""
+
 SENSITIVITIES = range(1, 5)
 """How many allocation sites may tell objects apart in a static analysis."""
 SENSITIVITY = 2

@@ -21,8 +21,8 @@ from treadle.papers.lopstr17_programs import Database, East, Fact, North, South
 from treadle.papers.thesis_actors import Barber, Chair, Client, Factory, Node, Worker
 from treadle.session.side_by_side import side_by_side
 from treadle.symbolic.contexts import Context
-from treadle.symbolic.decisions import Limits
 from treadle.symbolic.framework import Framework
+from treadle.symbolic.limits import Limits
 
 NAME = "lopstr17"
 TITLE = "Generation of Initial Contexts for Effective Deadlock Detection (LOPSTR 2017)"

@@ -8,9 +8,8 @@ reported.
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -21,6 +20,7 @@ from treadle.actors.deadlocks import candidates_from
 from treadle.core.deadlocks import (
     CONFIRMED,
     CRITERIA,
+    OUTPUTS,
     SENSITIVITIES,
     SENSITIVITY,
     UNFEASIBLE,
@@ -31,27 +31,13 @@ from treadle.core.deadlocks import (
 from treadle.core.errors import ScheduleMismatch, TreadleError
 from treadle.session.side_by_side import side_by_side
 from treadle.symbolic.contexts import Context
-from treadle.symbolic.decisions import Limits
 from treadle.symbolic.framework import Examined, Framework
-from treadle.symbolic.test_case import OUTPUTS
+from treadle.symbolic.limits import Limits
 
 Progress = Callable[[str], None]
 Item = TypeVar("Item")
 _AT_A_TIME = 4
 """Contexts that one worker tries before it reports."""
-
-
-def limits_of(given: Mapping[str, float]) -> Limits:
-    """Return limits of symbolic execution by name."""
-    known = {each.name: each for each in dataclasses.fields(Limits)}
-    for name, value in given.items():
-        if name not in known:
-            raise TreadleError(f"unknown limit {name!r}: choose one of {', '.join(known)}")
-        if value < (0 if name in ("length", "fresh", "nulls") else 1e-9):
-            raise TreadleError(f"the limit {name} cannot be {value:g}")
-    kinds = {name: {"float": float, "bool": bool}.get(str(each.type), int)
-             for name, each in known.items()}  # fmt: skip
-    return Limits(**{name: kinds[name](value) for name, value in given.items()})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

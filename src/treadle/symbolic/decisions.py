@@ -8,11 +8,11 @@ halfway, and costs little.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from treadle.symbolic.code import Code
 from treadle.symbolic.kinds import Kind, Kinds
+from treadle.symbolic.limits import Limits
 from treadle.symbolic.solver import Solver
 from treadle.symbolic.state import Actor, State, Task
 from treadle.symbolic.values import (
@@ -26,28 +26,6 @@ from treadle.symbolic.values import (
     Whatever,
     code_of,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How far symbolic execution goes; a limit that was met is told with the result."""
-
-    iterations: int = 2
-    """How often one branch of a method call is decided either way."""
-    steps: int = 40
-    """Macro-steps of an execution."""
-    switches: int = 20
-    """Tasks that start or resume in one actor."""
-    fresh: int = 3
-    """Actors that are not of the context."""
-    length: int = 2
-    """Items of a list that may be anything."""
-    instructions: int = 10_000
-    """Instructions of a macro-step."""
-    seconds: float = 5.0
-    """For a context."""
-    nulls: bool = False
-    """Whether a reference that may be None is also tried as None where it is sent to."""
 
 
 class PathEnds(Exception):

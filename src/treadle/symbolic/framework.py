@@ -21,10 +21,10 @@ from treadle.symbolic.chains import chain_in_words
 from treadle.symbolic.code import INITIALISER, Code
 from treadle.symbolic.concrete import Concretion
 from treadle.symbolic.contexts import AbstractTask, Context, minimal_contexts, number_of_contexts
-from treadle.symbolic.decisions import Limits
 from treadle.symbolic.guidance import CycleGuide
 from treadle.symbolic.interfering import interfering_tasks, stops_of
 from treadle.symbolic.interleaving import diagram
+from treadle.symbolic.limits import Limits
 from treadle.symbolic.search import End, Path, Search, state_of
 from treadle.symbolic.state import State
 from treadle.symbolic.step import Machine

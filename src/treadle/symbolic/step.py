@@ -35,8 +35,9 @@ from treadle.analyses.ir import (
 )
 from treadle.analyses.known import function_of
 from treadle.symbolic.code import Code
-from treadle.symbolic.decisions import Choices, Impossible, Limits, PathEnds, Raised
+from treadle.symbolic.decisions import Choices, Impossible, PathEnds, Raised
 from treadle.symbolic.kinds import Kinds
+from treadle.symbolic.limits import Limits
 from treadle.symbolic.solver import Solver
 from treadle.symbolic.state import Actor, Frame, State, Taken, Task, Waiting
 from treadle.symbolic.updates import Updates

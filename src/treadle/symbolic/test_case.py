@@ -18,8 +18,6 @@ from textwrap import indent, wrap
 from treadle.symbolic.concrete import Concrete, RestoredActor
 from treadle.symbolic.values import ANY, Reference, Value
 
-OUTPUTS = ("tests", "constraints", "both")
-"""What is shown of a path: a concrete test, the condition of the path, or both."""
 _WIDTH = 96
 
 
