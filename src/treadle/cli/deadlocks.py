@@ -177,8 +177,8 @@ def deadlocks(
       treadle deadlocks "pairing.py::pairing(4)" --timeout 60 --json
       treadle deadlocks service.py --contexts 2 --write-tests tests
 
-    Exit status: 0 free of deadlock (with --contexts: none up to M), 1 a deadlock was confirmed, 2
-    usage or input error, 3 something was not decided.
+    Exit status: 0 free of deadlock, 1 a deadlock was confirmed, 2 usage or input error, 3 something
+    was not decided. With --contexts, 0 also if there is no deadlock up to M.
     """
     values = {
         "algorithm": algorithm,

@@ -216,13 +216,13 @@ class Operations(Decisions):
         """Return a field of an actor; a new symbol if it was not looked at yet."""
         found = self.state.actors[actor]
         if name not in found.fields:
+            if name not in self.code.assigned(found.cls):
+                return self.computed(getattr, (found.cls, name))  # of the class
             self.state.actors[actor] = found = found.having(name, self._first_value(actor, name))
         return found.fields[name]
 
     def _first_value(self, actor: str, name: str) -> Value:
         found = self.state.actors[actor]
-        if name not in self.code.assigned(found.cls):
-            return self.computed(getattr, (found.cls, name))  # of the class
         if not found.initial:
             raise Raised("AttributeError")
         self.state.seen |= {f"{actor}.{name}"}
