@@ -1,4 +1,4 @@
-"""The parts of symbolic execution by themselves: choices, terms, texts, chains, diagrams, limits."""
+"""The parts of symbolic execution by themselves: choices, terms, chains, diagrams, limits."""
 
 from __future__ import annotations
 
