@@ -61,8 +61,8 @@ def explore(
     test: Program | Callable[[], object],
     algorithm: str = _OPTIMAL,
     *,
-    guided: DeadlockCycle | None = None,
     listener: Listener | None = None,
+    guided: DeadlockCycle | None = None,
     **options: Unpack[Options],
 ) -> Result:
     """Run a concurrent program once per interleaving that can make a difference.

@@ -11,6 +11,7 @@ from random_actors import main_of
 from treadle.actors.classes import classes_in
 from treadle.actors.deadlocks import KNOWN
 from treadle.analyses.abstract import ENTRY, EXIT, Point, Routine
+from treadle.analyses.deadlock_cycles import analyse
 from treadle.analyses.dependency_graph import DependencyGraph, Reason
 from treadle.analyses.ir import Get
 from treadle.analyses.may_happen_in_parallel import LocalPhase, Parallelism, Status
@@ -341,3 +342,50 @@ def test_waiting_for_nobody_is_no_arrow() -> None:
     """)
     assert {r for _, _, r in found} == {"turn"}
     assert len(found) == 1
+
+
+def test_an_edge_says_whether_an_actor_is_held_and_who_sent_what_is_awaited() -> None:
+    found = Analysed("""
+        class User(Actor):
+            async def use(self, c, given):
+                c.one.send().get()
+                await given
+
+
+        def main():
+            c = Cell()
+            User().use.send(c, c.other.send())
+    """)
+    graph = DependencyGraph(found.points_to, found.local)
+    waits = [edge for edge in graph.edges if edge.enters_task]
+    assert {(edge.reason.value, edge.leaves_group, edge.is_child) for edge in waits} == {
+        ("get", False, True),
+        ("get", True, True),
+        ("await", False, False),
+    }
+    assert all(edge.task.name == "use" for edge in waits)
+    assert {str(edge.point) for edge in waits} == {"L18", "L19"}
+    assert graph.conditions == []
+
+
+def test_recursion_that_awaits_its_own_tasks_is_no_cycle() -> None:
+    """Nobody is its own descendant; but who is given a future may wait for an ancestor."""
+    text = """
+        class Fib(Actor):
+            async def fib(self, n):
+                if n < 2:
+                    return n
+                f = Fib().fib.send(n - 1)
+                {wait}
+
+
+        def main(n=3):
+            Fib().fib.send(n)
+    """
+    patient = Analysed(text.format(wait="return n + await f"))
+    graph = DependencyGraph(patient.points_to, patient.local)
+    own = [edge for edge in graph.edges if edge.enters_task and edge.reason is Reason.AWAIT]
+    assert own
+    assert all(edge.is_child for edge in own)
+    main = next(routine.function for routine in patient.points_to.tasks)
+    assert analyse(KNOWN, classes_in(main, ()), main).is_free

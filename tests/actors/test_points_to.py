@@ -16,8 +16,10 @@ from treadle.actors import Program
 from treadle.actors.classes import classes_in
 from treadle.actors.deadlocks import KNOWN, analysis_of, candidates_of
 from treadle.analyses.abstract import AbstractObject, Routine, objects_in, tasks_in
+from treadle.analyses.deadlock_cycles import analyse
 from treadle.analyses.points_to import PointsTo
 from treadle.core.deadlocks import SENSITIVITY, Candidates
+from treadle.papers.thesis_actors import DB, Worker
 
 HEAD = """\
 import dataclasses
@@ -567,3 +569,62 @@ def test_classes_without_a_main_function() -> None:
     classes = [main.__globals__["Waiting"], main.__globals__["Base"]]
     found = PointsTo(KNOWN, classes, SENSITIVITY).from_all_methods()
     assert {routine.name for routine in found.tasks} == {"go", "touch", "me", "keep"}
+
+
+def test_cycles_of_classes_without_a_main_function() -> None:
+    """The database protocol, with any actors in the place of any parameter."""
+    found = analyse(KNOWN, [DB, Worker], None)
+    chains = [[str(edge.task) for edge in cycle.waits] for cycle in found.cycles]
+    assert sorted(["DB.register", "Worker.work"]) in [sorted(chain) for chain in chains]
+    assert found.unknown == {}
+    calm = analyse(KNOWN, [Worker], None)
+    assert calm.is_free  # it has nobody to ask
+
+
+def test_a_recursive_program_has_finitely_many_objects() -> None:
+    found = points_to("""
+        class Chain(Base):
+            async def go(self, n):
+                if n:
+                    Chain().go.send(n - 1)
+
+
+        def main(n=5):
+            Chain().go.send(n)
+    """)
+    objects = {routine.object for routine in found.tasks if routine.name == "go"}
+    assert len(objects) == 3  # made by main, by one that main made, by any other
+    assert all(len(one.sites) <= SENSITIVITY for one in objects)
+
+
+def test_defaults_count_only_where_nothing_is_given() -> None:
+    text = """
+        class Asking(Base):
+            async def ask(self, other=None):
+                x = self if other is None else other
+                x.touch.send().get()
+
+
+        def main():
+            Asking().ask.send({given})
+    """
+    assert analysed(program(text.format(given="Base()"))).cycles == []
+    assert len(analysed(program(text.format(given=""))).cycles) == 1
+    assert len(analysed(program(text.format(given="None"))).cycles) == 1
+
+
+def test_any_number_of_arguments() -> None:
+    target = program("""
+        class Asking(Base):
+            async def ask(self, n, other):
+                other.touch.send().get()
+            async def go(self):
+                given = (1, self)
+                self.ask.send(*given)
+
+
+        def main():
+            Asking().go.send()
+    """)
+    assert has_deadlock(target)
+    assert analysed(target).cycles

@@ -146,10 +146,11 @@ def test_replay(name: str) -> None:
 def test_the_signature_of_explore() -> None:
     signature = inspect.signature(treadle.explore)
     parameters = list(signature.parameters.values())
-    assert [one.name for one in parameters[:3]] == ["test", "algorithm", "listener"]
-    assert {one.name for one in parameters} == {"test", "listener", *exploring()}
+    first = ["test", "algorithm", "listener", "guided"]
+    assert [one.name for one in parameters[: len(first)]] == first
+    assert {one.name for one in parameters} == {"test", "listener", "guided", *exploring()}
     assert all(one.kind is one.KEYWORD_ONLY for one in parameters[2:])
-    defaults = {one.name: one.default for one in parameters[3:]}
+    defaults = {one.name: one.default for one in parameters[len(first) :]}
     assert defaults == {name: ALL[name].default for name in exploring() if name != "algorithm"}
     signature.bind(nothing, "source", max_steps=3)
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_step'"):

@@ -7,7 +7,7 @@ or function in an abstract object; one that is sent is an abstract task, and sta
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from types import FunctionType
 
@@ -177,8 +177,3 @@ def _order(one: AbstractObject | Routine) -> tuple[object, ...]:
         return (*_order(one.object), one.name, one.function.__code__.co_firstlineno)
     where = [(s.function.__code__.co_filename, s.span.line, s.position) for s in one.sites]
     return (one.cls.__qualname__ if one.cls else "", where)
-
-
-def in_order(routines: Iterable[Routine]) -> list[Routine]:
-    """Return routines in a fixed order."""
-    return sorted(routines, key=_order)

@@ -16,7 +16,7 @@ sent itself, since nobody is its own descendant. (Recursion that awaits its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
 
@@ -90,23 +90,16 @@ def analyse(
     local = LocalPhase(points_to)
     graph = DependencyGraph(points_to, local)
     parallel = Parallelism(points_to, local, (edge.point for edge in graph.edges))
-    may = parallel.may if main is not None else _in_any_context
-    search = _Enumeration(graph.edges, may)
+    search = _Enumeration(graph.edges, parallel)
     cycles = list(search)
     return Analysis(cycles, graph.conditions, dict(points_to.unknown), search.is_cut, points_to)
-
-
-def _in_any_context(first: Point, second: Point) -> bool:
-    """Without a main function all happens in parallel: a context may have any number of tasks."""
-    del first, second
-    return True
 
 
 class _Enumeration:
     """Enumerates simple cycles; each begins at its node that comes first."""
 
-    def __init__(self, edges: list[Edge], may: Callable[[Point, Point], bool]) -> None:
-        self._may = may
+    def __init__(self, edges: list[Edge], parallel: Parallelism) -> None:
+        self._parallel = parallel
         self._edges = edges
         self._steps = 0
         self.is_cut = False
@@ -149,7 +142,7 @@ class _Enumeration:
                 yield from self._paths(edge.target, out, longer)
 
     def _are_parallel(self, first: Edge, second: Edge) -> bool:
-        return self._may(first.point, second.point)
+        return self._parallel.may(first.point, second.point)
 
 
 def _may_close(path: list[Edge]) -> bool:

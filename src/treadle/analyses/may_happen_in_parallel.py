@@ -358,15 +358,20 @@ class Parallelism:
                 continue
             own = self._own(node)
             atoms = [(self._reached[target], many) for target, many in self._edges(node)]
-            if (own, tuple(atoms)) in seen:
-                continue
-            seen.add((own, tuple(atoms)))
-            for at, (bits, many) in enumerate(atoms):
-                others = own | (bits if many else 0)
-                for other, (more, _) in enumerate(atoms):
-                    others |= more if other != at else 0
-                self._note(bits, others)
-                self._note(own, bits)
+            if (own, tuple(atoms)) not in seen:
+                seen.add((own, tuple(atoms)))
+                self._pair_atoms(own, atoms)
+        anywhere = [self._reached[Status.ACTIVE, task] for task in self._points_to.from_anywhere]
+        self._pair_atoms(0, [(bits, True) for bits in anywhere])
+
+    def _pair_atoms(self, own: int, atoms: list[tuple[int, bool]]) -> None:
+        """Pair what is reachable through different atoms of a point, and with the point itself."""
+        for at, (bits, many) in enumerate(atoms):
+            others = own | (bits if many else 0)
+            for other, (more, _) in enumerate(atoms):
+                others |= more if other != at else 0
+            self._note(bits, others)
+            self._note(own, bits)
 
     def _note(self, bits: int, others: int) -> None:
         if not others:

@@ -96,6 +96,8 @@ class PointsTo:
         """All routines that can be reached, and what they do."""
         self.tasks: dict[Routine, None] = {}
         """Those that are sent, main among them, in the order in which they were met."""
+        self.from_anywhere: list[Routine] = []
+        """Tasks of which somebody outside may have sent any number: without a main function."""
         self.elsewhere: set[Routine] = set()
         """Those that run on behalf of a task of another group: initialisers and what they call."""
         self.unknown: dict[tuple[str, int], str] = {}
@@ -139,6 +141,7 @@ class PointsTo:
                 self.store.add(("field", owner, instruction.field), everything)
         if name != "__init__":
             self._task(routine)
+            self.from_anywhere.append(routine)
 
     def _fields_set(self) -> set[str]:
         """Return the names of all fields that methods set."""
