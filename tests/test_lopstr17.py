@@ -13,13 +13,16 @@ from treadle.papers.lopstr17 import BENCHMARKS, SIZES, Row, deviation, measure, 
 from treadle.symbolic.limits import Limits
 
 PATIENT = Limits(seconds=1e6)
-QUICK = [(name, m) for name in ("Barber", "Fact", "Loop", "Pairing") for m in SIZES]
+QUICK = [
+    (name, m)
+    for name in ("Barber", "Fact", "Loop", "Pairing")
+    for m in SIZES
+    if (name, m) != ("Loop", 3)
+]
 
 
 @pytest.mark.parametrize(("program", "m"), [*QUICK, ("DBProt", 1)])
 def test_all_three_counts(program: str, m: int):
-    if (program, m) == ("Loop", 3):
-        pytest.skip("seconds: see the test below")
     row = Row(program, m)
     measured = measure(row, 1e6, limits=PATIENT)
     assert deviation(row, measured) == ""

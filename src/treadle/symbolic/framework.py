@@ -146,7 +146,6 @@ class Framework:
             origins=tuple(map(origin_of, dict.fromkeys(each.cls for each in concrete.actors))),
             constraints=concrete.constraints,
             table=diagram(path.state, concretion.labels),
-            restored=tuple(actor.label for actor in concrete.actors),
         )
 
     def _words(self, path: Path, labels: dict[str, str]) -> str:

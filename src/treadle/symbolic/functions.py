@@ -33,7 +33,7 @@ from treadle.symbolic.values import (
     is_plain,
 )
 
-_STRUCTURAL = frozenset({len, list, tuple, reversed, enumerate, zip, iter})
+_STRUCTURAL = frozenset({len, list, tuple, reversed, enumerate, zip})
 _COLLECTIONS = {list: "list", sorted: "list", set: "set", dict: "dict"}
 
 
@@ -166,7 +166,7 @@ class Functions(Operations):
                 return known
         given = [self._unboxed(value) for value in values]
         with_names = {name: self._unboxed(value) for name, value in named.items()}
-        return self._boxed_result(callee, self.computed(callee, given, **with_names))
+        return self._boxed_result(self.computed(callee, given, **with_names))
 
     def _of_python(self, callee: Any, values: list[Value]) -> Value:
         """Functions of Python that can be given symbols."""
@@ -182,7 +182,7 @@ class Functions(Operations):
             return callee(self.truth(item) for item in self.items(values[0]))
         if callee in (abs, int) and isinstance(self.resolve(values[0]), Term):
             return self._absolute(callee, self.resolve(values[0]))
-        if callee in (set, frozenset) and callee is set:
+        if callee is set:
             return self.boxed("set", self.distinct(self.items(values[0]) if values else ()))
         if callee in _STRUCTURAL:
             return self._structure(callee, [self.items(value) for value in values])
@@ -259,13 +259,12 @@ class Functions(Operations):
             return WHATEVER
         return {"list": list, "dict": dict, "set": set}[value.kind](items)
 
-    def _boxed_result(self, callee: Any, value: Value) -> Value:
+    def _boxed_result(self, value: Value) -> Value:
         kind = _COLLECTIONS.get(type(value))
         if isinstance(value, dict):
             return self.boxed("dict", tuple(value.items()))
         if kind is not None:
             return self.boxed(kind, tuple(value))
-        del callee
         return value
 
     # Methods of values, which only read
@@ -284,7 +283,7 @@ class Functions(Operations):
         unboxed = [self._unboxed(each) for each in given]
         if not is_plain(value) or not all(map(is_plain, unboxed)):
             return WHATEVER
-        return self._boxed_result(None, self.computed(getattr(value, name), unboxed))
+        return self._boxed_result(self.computed(getattr(value, name), unboxed))
 
     def _of_dictionary(self, name: str, box: Box, given: list[Value]) -> Value:
         pairs = self.state.boxes[box.name]

@@ -20,7 +20,6 @@ from treadle.analyses.ir import (
     Apply,
     Assign,
     Await,
-    Branch,
     Call,
     Conditional,
     Constant,
@@ -37,7 +36,6 @@ from treadle.analyses.ir import (
     Send,
     SetField,
     This,
-    Until,
     Update,
     used,
 )
@@ -260,13 +258,6 @@ class _Body:
                 self._wait(target, future)
             case Update(target, container, operation, operands):
                 self._update(target, container, operation, operands)
-            case Branch(test) | Until(test):
-                self._test(test)
-
-    def _test(self, test: Expression) -> None:
-        key = self._key(test)
-        if key is not None and isinstance(test, Local | Field):
-            self._variable(key).used_as.add("tested")
 
     def _send(self, send: Send) -> None:
         receiver = self._key(send.receiver)

@@ -119,7 +119,6 @@ class Taken(NamedTuple):
     """`return`, `get`, `await`, `until`, `pause`, or `error`."""
     last_line: int
     target: str
-    sends: tuple[str, ...]
 
 
 class State:

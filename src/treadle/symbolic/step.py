@@ -123,11 +123,10 @@ class Step(Updates):
     """A step that is under way."""
 
     tested: set[str]
-    _sends: list[str]
 
     def take(self) -> None:
         """Let the task go on until it waits or ends."""
-        self.tested, self._sends = set(), []
+        self.tested = set()
         task, first = self.task, self.task.line
         try:
             self._resume()
@@ -144,11 +143,8 @@ class Step(Updates):
         status = "error" if task.error else task.waiting.value
         last = task.line if task.frames else first
         self.state.table += (
-            Taken(
-                task.name, task.method, task.actor, first, status, last, task.target,
-                tuple(self._sends),
-            ),
-        )  # fmt: skip
+            Taken(task.name, task.method, task.actor, first, status, last, task.target),
+        )
 
     def holds(self) -> bool:
         """Decide the condition that the task waits for."""
@@ -299,7 +295,6 @@ class Step(Updates):
         self.state.tasks[name] = Task(
             name, actor.cls, method, to, actor.group, [frame], len(self.state.table)
         )
-        self._sends.append(name)
         return name
 
     def _bound(
@@ -330,8 +325,7 @@ class Step(Updates):
         name = f"{self.task.name}/{kind}{index}"
         group = name
         if new.local:
-            assert frame.this is not None or self.task.group
-            group = self._group_of(frame)
+            group = self._current_group()
         else:
             arguments = [self._copied(value) for value in arguments]
         self.state.actors[name] = Actor(new.type, group, {}, initial=False)
@@ -344,12 +338,11 @@ class Step(Updates):
         names = self._bound(body, arguments, keywords)
         self.task.frames.append(Frame(body, name, names, target=new.target, makes=name))
 
-    def _group_of(self, frame: Frame) -> str:
+    def _current_group(self) -> str:
         """Return the group of what is being executed: an initialiser's is that of its object."""
         for each in reversed(self.task.frames):
             if each.makes is not None:
                 return self.state.actors[each.makes].group
-        del frame
         return self.task.group
 
     def _made(self, frame: Frame, target: str | None, name: str) -> None:
@@ -385,7 +378,7 @@ class Step(Updates):
         """Return who is called in the same task; None if the call is sent and waited for."""
         assert call.receiver is not None
         to = self._receiver(call.receiver, call.method)
-        if self.state.actors[to].group == self._group_of(self.task.frames[-1]):
+        if self.state.actors[to].group == self._current_group():
             return to
         if not call.crosses:
             self.ends(f"{call.method} of another actor is called, not sent")

@@ -48,8 +48,6 @@ class TestCase:
     constraints: tuple[str, ...]
     table: tuple[str, ...]
     """The interleaving, a line for each macro-step."""
-    restored: tuple[str, ...] = ()
-    """What the initial actors are called, in the order in which the program restores them."""
 
     def shown(self, output: str, directory: File | None = None) -> str:
         """Return what was asked for of the path: its test, its condition, or both."""
