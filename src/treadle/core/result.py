@@ -22,7 +22,7 @@ class Result:
     blocked: int = 0
     """Executions begun and then found redundant."""
     cut: int = 0
-    """Executions that the test itself cut with `treadle.assume`."""
+    """Executions that the test itself cut with `treadle.assume`, or that `guided` did."""
     complete: bool = False
     """Whether the whole space was covered: with no failure, that is a proof."""
     failures: list[Failure] = field(default_factory=list)

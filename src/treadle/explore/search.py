@@ -26,6 +26,9 @@ from treadle.explore.probing import Probes
 from treadle.explore.progress import Listener, Meter
 from treadle.explore.strategy import ASLEEP, BLOCKED, DIFFERS, ENDED, STEPS, Algorithm
 
+FOUND = "what was looked for"
+"""Why a search ended that was to end there."""
+
 
 class Search:
     """One exploration of one program by one algorithm."""
@@ -123,7 +126,7 @@ class Search:
             found = self.is_enough is not None and self.is_enough(run, self._accounts.schedule)
             run.close()
             if found:
-                result.stopped_by = "what was looked for"
+                result.stopped_by = FOUND
                 return False
             if outcome == STEPS:
                 result.stopped_by = f"max_steps = {budget.max_steps}"

@@ -75,7 +75,7 @@ def result_in_words(result: Result, *, target: str = "") -> str:
         )
     if result.cut:
         executions = "execution" if result.cut == 1 else "executions"
-        rows["cut"] = f"{result.cut:,} {executions}, by treadle.assume or max_rounds"
+        rows["cut"] = f"{result.cut:,} {executions}, by treadle.assume, max_rounds or guided"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
     told = [("escape", one) for one in result.escapes] + [("note", one) for one in result.notes]
     remarks = [plain(wrapped(f"  {name:<12}{text}", indent=14)) for name, text in told]

@@ -31,6 +31,7 @@ from treadle.core.program import Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.progress import Listener
+from treadle.explore.search import FOUND
 from treadle.session.front_ends import front_end_of
 from treadle.session.session import opened
 from treadle.session.settings import Settings
@@ -38,6 +39,9 @@ from treadle.session.side_by_side import side_by_side
 
 GUIDED_BY_DEFAULT = {"algorithm": "sleep", "schedule": "newest"}
 """How executions are looked for, unless told otherwise: the paper's schedule."""
+
+
+_FIRST = "another deadlock was found first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ def _has_deadlock(outcome: _Found) -> bool:
 
 def _judge(cycle: DeadlockCycle, outcome: _Found | None, failures: dict[Schedule, Failure]) -> None:
     if outcome is None:
-        cycle.reason = "another deadlock was found first"
+        cycle.reason = _FIRST
         return
     cycle.verdict = outcome.verdict
     cycle.states, cycle.pruned = outcome.states, outcome.pruned
@@ -187,7 +191,7 @@ def _sum_up(found: _Found, result: Result, at: int) -> None:
     elif result.complete:
         found.verdict = UNFEASIBLE
     else:
-        found.reason = result.stopped_by
+        found.reason = _FIRST if result.stopped_by == FOUND else result.stopped_by
 
 
 def _failures_of(
