@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path as File
 from textwrap import indent, wrap
+from typing import ClassVar
 
 from treadle.symbolic.concrete import Concrete, RestoredActor
 from treadle.symbolic.values import ANY, Reference, Value
@@ -35,6 +36,8 @@ class Origin:
 class TestCase:
     """A concrete execution, ready to be written down."""
 
+    __test__: ClassVar[bool] = False
+    """It is no class of tests, whatever pytest makes of its name."""
     name: str
     words: str
     """What happens, for people."""
