@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, TypeVar, Unpack, overload
 
 from treadle.core.deadlocks import SENSITIVITY, DeadlockCycle, Deadlocks
@@ -23,6 +24,7 @@ from treadle.session.options import SURROUNDING, CheckOptions, Options, ProgramO
 from treadle.session.replaying import rerun
 from treadle.session.session import opened
 from treadle.session.settings import Settings
+from treadle.symbolic.limits import limits_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -128,10 +130,12 @@ def explore(
 
 
 def deadlocks(
-    program: Program,
+    program: Program | ModuleType | Iterable[type],
     criterion: str = "cycle",
     contexts: int = 0,
     *,
+    limits: Mapping[str, float] | None = None,
+    output: str = "tests",
     sensitivity: int = SENSITIVITY,
     workers: int = 1,
     algorithm: str = GUIDED_BY_DEFAULT["algorithm"],
@@ -149,6 +153,14 @@ def deadlocks(
     with `all`. `timeout` (seconds) and `max_executions` are for each cycle; `workers` is how many
     are looked for side by side, in processes of their own.
 
+    With `contexts=M`, no main function is needed, and none is used: a program, a module or classes
+    will do. For each cycle, initial contexts are generated with up to M tasks of each method that
+    matters, and executed symbolically; fields and arguments may be anything. Each deadlock is a
+    test case (`cycle.tests`): its source for pytest, the constraints of its path, or both, which
+    `output` says. `limits` are those of symbolic execution, by name: `iterations` of a loop,
+    macro-`steps`, `switches` of tasks in an actor, `fresh` actors beside the context's, `length` of
+    lists, `seconds` for each context, and others of `treadle.symbolic.limits.Limits`.
+
     >>> import treadle
     >>> from treadle.actors import Actor, program
     >>> class Impatient(Actor):
@@ -164,9 +176,19 @@ def deadlocks(
     (False, ['confirmed'])
     >>> treadle.explore(main, guided=found.cycles[0]).failures[0].kind
     'deadlock'
+    >>> found = treadle.deadlocks([Impatient], contexts=1)
+    >>> [cycle.verdict for cycle in found.cycles], len(found.cycles[0].tests)
+    (['confirmed'], 1)
     """
     if contexts:
-        raise TreadleError("contexts are not built yet: give a program with a main function")
+        from treadle.session.contexts import ContextWish, look_in_contexts
+
+        asked = ContextWish(
+            contexts, criterion, sensitivity, workers, timeout, output, limits_of(limits or {})
+        )
+        return look_in_contexts(program, asked)
+    if not isinstance(program, Program):
+        raise TreadleError("without a main program, give the size of contexts: contexts=2")
     wish = Wish(criterion, sensitivity, workers)
     values = {"algorithm": algorithm, "schedule": schedule, "timeout": timeout}
     settings = Settings().changed({**values, "max_executions": max_executions})

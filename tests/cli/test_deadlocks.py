@@ -244,7 +244,6 @@ def test_wrong_abs(deadlocks: Any, models: Path) -> None:
         (["actors.py::threads"], "not looked for yet: give a program of actors"),
         (["models.py::race"], "not looked for yet: give a program of actors"),
         (["."], "lock-order cycles of Python packages are not built yet"),
-        (["actors.py::patient", "--contexts", "2"], "--contexts is not built yet"),
         (["actors.py::patient", "--criterion", "most"], "--criterion"),
         (["actors.py::patient", "--sensitivity", "0"], "--sensitivity"),
         (["actors.py::patient", "--algorithm", "optimal"], "--algorithm"),

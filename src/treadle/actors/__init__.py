@@ -10,17 +10,34 @@ if TYPE_CHECKING:
     from treadle.actors.actor import Actor, method
     from treadle.actors.future import Future
     from treadle.actors.programs import Program, program
+    from treadle.actors.restoring import ANY, follow, load, restore
     from treadle.actors.waiting import pause, until
 
-__all__ = ["Actor", "Future", "Program", "method", "pause", "program", "until"]
+__all__ = [
+    "ANY",
+    "Actor",
+    "Future",
+    "Program",
+    "follow",
+    "load",
+    "method",
+    "pause",
+    "program",
+    "restore",
+    "until",
+]
 
 _HOMES = {
+    "ANY": "restoring",
     "Actor": "actor",
     "Future": "future",
     "Program": "programs",
+    "follow": "restoring",
+    "load": "restoring",
     "method": "actor",
     "pause": "waiting",
     "program": "programs",
+    "restore": "restoring",
     "until": "waiting",
 }
 

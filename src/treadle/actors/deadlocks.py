@@ -63,7 +63,11 @@ def analysis_of(program: Program, sensitivity: int) -> Analysis:
 
 def candidates_of(program: Program, sensitivity: int) -> Candidates:
     """Return the deadlock cycles of a program, as far as the static analysis can tell."""
-    analysis = analysis_of(program, sensitivity)
+    return candidates_from(analysis_of(program, sensitivity))
+
+
+def candidates_from(analysis: Analysis) -> Candidates:
+    """Return what an analysis found, in the program's words."""
     assert analysis.points_to is not None
     unknown = [f"{place_in_words(place)}: {why}" for place, why in analysis.unknown.items()]
     if analysis.is_cut:

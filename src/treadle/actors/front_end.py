@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from treadle.actors.options import ActorOptions
@@ -34,6 +35,12 @@ class Actors(FrontEnd):
         from treadle.actors.deadlocks import candidates_of
 
         return candidates_of(cast("ActorProgram", program), sensitivity)
+
+    def code(self, path: Path) -> ModuleType:
+        """Read an ABS file; its classes are attributes."""
+        from treadle.actors.abs.loading import module_of
+
+        return module_of(path)
 
     def load(self, path: Path, name: str) -> tuple[str, object]:
         """Read an ABS file; its program is the main block, or the method that the name calls."""

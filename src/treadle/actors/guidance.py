@@ -22,47 +22,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from treadle.actors.chains import Arrow
 from treadle.actors.standing import frames_of
 from treadle.actors.task import Task, Waiting
-from treadle.analyses.abstract import ENTRY, Routine
+from treadle.analyses.abstract import ENTRY
+from treadle.analyses.ahead import Ahead, Place
+from treadle.analyses.cycle_constraints import Constraint, constraints_of
 from treadle.analyses.deadlock_cycles import Cycle
-from treadle.analyses.dependency_graph import Reason
 from treadle.analyses.points_to import PointsTo
 from treadle.analyses.segments import Frame, positions_of
 
 if TYPE_CHECKING:
     from treadle.actors.world import World
 
-_Place = tuple[FunctionType, int]
 _Frames = tuple[tuple[CodeType, int], ...]
 """Suspended frames, the outermost first."""
-
-
-class Constraint(NamedTuple):
-    """A task of a method stops somewhere for a task of another one."""
-
-    method: object
-    """The function of the task that waits."""
-    place: _Place
-    """Where it waits: there, or in what it calls."""
-    awaited: object
-    """The function of the task that it waits for; of a condition, of one that may make it true."""
-    is_pending: bool
-    """Whether the awaited task must not have ended: it needs a group that is held."""
-    is_condition: bool
-
-
-def constraints_of(cycle: Cycle) -> tuple[Constraint, ...]:
-    """Return what has to be possible if the cycle is (definition 4)."""
-    return tuple(
-        Constraint(
-            edge.task.function,
-            (edge.point.routine.function, edge.point.position),
-            edge.target.function,
-            cycle.next_of(edge).reason is Reason.TURN,
-            edge.reason is Reason.UNTIL,
-        )
-        for edge in cycle.waits
-        if isinstance(edge.target, Routine)
-    )
 
 
 class _Standing(NamedTuple):
@@ -70,7 +41,7 @@ class _Standing(NamedTuple):
 
     before: int
     """As bits, the constraints that it can still come to."""
-    places: list[_Place]
+    places: list[Place]
     """Where its innermost frame may be."""
 
 
@@ -103,7 +74,7 @@ class Guide:
         frames = tuple([(frame.f_code, frame.f_lasti) for frame in frames_of(task)])
         known = self._known.get(frames)
         if known is None:
-            bits, places = 0, list[_Place]()
+            bits, places = 0, list[Place]()
             for function, positions in self._code.standing(frames):
                 bits |= self._bits_of(function, positions)
                 places = [] if function is None else [(function, at) for at in positions]
@@ -232,32 +203,20 @@ class Watch:
         return bool(stops)
 
 
-class _Code:
-    """What leads where in the code: positions ahead of a position, and methods that they begin."""
+class _Code(Ahead):
+    """What leads where in the code, and where suspended frames stand in it."""
 
     def __init__(self, points_to: PointsTo) -> None:
-        self._methods = {routine.function: routine.method for routine in points_to.routines}
+        super().__init__(points_to)
         self._functions: dict[CodeType, FunctionType] = {}
-        self._begins: dict[_Place, set[FunctionType]] = {}
-        """The functions that the instruction at a place sends or calls."""
-        for routine, effects in points_to.routines.items():
+        for routine in points_to.routines:
             self._know(routine.function, routine.function.__code__)
-            for begun in (effects.sends, effects.calls, effects.crossing):
-                for at, callees in begun.items():
-                    place = (routine.function, at)
-                    self._begins.setdefault(place, set()).update(c.function for c in callees)
-        self._ahead: dict[_Place, set[int]] = {}
-        self._onward: dict[_Place, set[FunctionType]] = {}
 
     def _know(self, function: FunctionType, code: CodeType) -> None:
         self._functions[code] = function
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self._know(function, constant)
-
-    def knows(self, function: FunctionType) -> bool:
-        """Tell whether a function was analysed."""
-        return function in self._methods
 
     def standing(
         self, frames: Sequence[tuple[CodeType, int]]
@@ -269,39 +228,10 @@ class _Code:
             if function is None:
                 found.append((None, [ENTRY]))
                 continue
-            positions = positions_of(self._methods[function], Frame(code, lasti, None))
+            positions = positions_of(self.methods[function], Frame(code, lasti, None))
             inner = frames[at + 1][0] if at + 1 < len(frames) else None
             if positions:
                 found.append((function, positions))
             elif inner is None or self._functions.get(inner) is not function:
                 found.append((None, [ENTRY]))
         return found
-
-    def leads_to(self, function: FunctionType, position: int, place: _Place) -> bool:
-        """Tell whether a task that stands somewhere may come to a place."""
-        target, at = place
-        if target is function and at in self._ahead_of(function, position):
-            return True
-        return target in self._onward_of(function, position)
-
-    def _ahead_of(self, function: FunctionType, position: int) -> set[int]:
-        """Return the positions that may come after one, in the same function."""
-        ahead = self._ahead.get((function, position))
-        if ahead is None:
-            method = self._methods[function]
-            ahead = method.ahead_of(0) | {0} if position == ENTRY else method.ahead_of(position)
-            self._ahead[function, position] = ahead
-        return ahead
-
-    def _onward_of(self, function: FunctionType, position: int) -> set[FunctionType]:
-        """Return the functions that what comes after a position sends or calls, transitively."""
-        onward = self._onward.get((function, position))
-        if onward is None:
-            onward = self._onward[function, position] = set()
-            work = [(function, at) for at in self._ahead_of(function, position)]
-            while work:
-                for begun in self._begins.get(work.pop(), ()):
-                    if begun not in onward:
-                        onward.add(begun)
-                        work += [(begun, at) for at in self._ahead_of(begun, ENTRY)]
-        return onward

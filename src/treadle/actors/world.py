@@ -132,15 +132,43 @@ class World(ABC):
     ) -> Actor:
         """Make an actor, and run its initialiser."""
         self._refuse_here("an actor is made")
+        group = None
+        if is_local:
+            group = self._making[-1] if self._making else me.group
+        elif args or kwargs:
+            args, kwargs = copied((args, kwargs), lambda: f"an argument of {cls.__name__}()")
+        initialise = cls.__init__  # type: ignore[misc]
+        actor = self._placed(me, cls, group, lambda actor: initialise(actor, *args, **kwargs))
+        initial = INITIAL[cls]
+        if initial is not None:
+            self.send(me, actor, initial, (), {})
+        return actor
+
+    def restored(self, me: Task, cls: type, fields: dict[str, Any]) -> Actor:
+        """Make an actor with certain fields, without its initialiser."""
+        self._refuse_here("an actor is restored")
+        return self._placed(me, cls, None, lambda actor: self._set_all(actor, fields))
+
+    def give_fields(self, actor: Actor, fields: dict[str, Any]) -> None:
+        """Give fields to an actor that was restored."""
+        self._making.append(body_of(actor).group)
+        try:
+            self._set_all(actor, fields)
+        finally:
+            self._making.pop()
+
+    def _set_all(self, actor: Actor, fields: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            setattr(actor, name, copied(value, lambda name=name: f"{name} of {actor!r}"))  # type: ignore[misc]
+
+    def _placed(
+        self, me: Task, cls: type, group: Group | None, initialise: Callable[[Actor], None]
+    ) -> Actor:
+        """Make an actor in a group, one of its own if none is given; let it be initialised."""
         kind = cls.__name__
         index = me.created[kind] = me.created.get(kind, 0) + 1
         names = me.names.made(kind, index)
-        if is_local:
-            group = self._making[-1] if self._making else me.group
-        else:
-            group = Group(names)
-            if args or kwargs:
-                args, kwargs = copied((args, kwargs), lambda: f"an argument of {kind}()")
+        group = group or Group(names)
         actor: Actor = object.__new__(cls)
         body = Body(self, names, group, kind)
         set_attribute(actor, "_treadle_body", body)
@@ -149,14 +177,11 @@ class World(ABC):
         is_at_hand = self._fields is None or self._fields.is_native(actor)
         set_attribute(actor, "__dict__", body.fields if is_at_hand else CLOSED)
         try:
-            cls.__init__(actor, *args, **kwargs)  # type: ignore[misc]
+            initialise(actor)
         finally:
             self._making.pop()
             set_attribute(actor, "__dict__", CLOSED)
         self.program.level.made(self, actor)
-        initial = INITIAL[cls]
-        if initial is not None:
-            self.send(me, actor, initial, (), {})
         return actor
 
     def _refuse_here(self, what: str) -> None:

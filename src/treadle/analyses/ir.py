@@ -88,10 +88,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Make:
-    """A new value that holds its operands: `tuple`, `list`, `dict`, or a data constructor."""
+    """A new value that holds its operands: `tuple`, `list`, `dict`, or a data constructor.
+
+    `callee` is the class of a data constructor; `keywords` name the last of its operands. A `dict`
+    has its keys first, and then its values.
+    """
 
     constructor: str
     operands: tuple[Expression, ...]
+    callee: object = None
+    keywords: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.constructor}[{_listed(self.operands)}]"
@@ -102,11 +108,13 @@ class Apply:
     """A function without effects, which waits for nothing and keeps nothing that it is given.
 
     `callee` is the function itself; None for a method of a value, whose name begins with a dot.
+    `keywords` name the last of the operands.
     """
 
     function: str
     operands: tuple[Expression, ...]
     callee: object = None
+    keywords: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.function}({_listed(self.operands)})"
@@ -143,7 +151,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all that it is made of."""
     yield expression
     match expression:
-        case Operation(_, operands) | Make(_, operands) | Apply(_, operands, _):
+        case Operation(_, operands) | Make(_, operands) | Apply(_, operands):
             below = operands
         case Conditional(test, then, other):
             below = (test, then, other)
@@ -362,6 +370,10 @@ class Method:
     def handled_at(self, at: int) -> tuple[int, ...]:
         """Return where an exception at a position may lead."""
         return tuple(each.target for each in self.handlers if each.first <= at < each.end)
+
+    def reachable(self) -> list[int]:
+        """Return the positions that can be reached from the beginning, in order."""
+        return sorted(self.ahead_of(0) | {0})
 
     def ahead_of(self, at: int) -> set[int]:
         """Return the positions that may come after one: itself, if it is in a loop."""

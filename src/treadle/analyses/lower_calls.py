@@ -202,17 +202,23 @@ class Calls(Expressions):
             if self.known.is_actor(owner):
                 return self._new(node, owner, local=True)
         if is_pure(function):
-            arguments, keywords = self._arguments(node)
-            return Apply(name, (*arguments, *(value for _, value in keywords)), function)
+            return Apply(name, *self._given(node, function))
         if is_constructor(function):
-            arguments, keywords = self._arguments(node)
-            return Make(name, (*arguments, *(value for _, value in keywords)))
+            return Make(name, *self._given(node, function))
         if isinstance(function, FunctionType):
             arguments, keywords = self._arguments(node)
             return self._write_call(
                 node, None, name, arguments, keywords, awaited, function=function
             )
         return self.havoc(node, f"what {name} does is not known")
+
+    def _given(
+        self, node: ast.Call, function: object
+    ) -> tuple[tuple[Expression, ...], object, tuple[str, ...]]:
+        """Return all operands of a function without effects, itself, and the names of the last."""
+        arguments, keywords = self._arguments(node)
+        values = (*arguments, *(value for _, value in keywords))
+        return values, function, tuple(name for name, _ in keywords)
 
     def _new(self, node: ast.Call, owner: object, *, local: bool) -> Expression:
         assert isinstance(owner, type)
@@ -234,14 +240,20 @@ class Calls(Expressions):
         (to, *arguments), keywords = self._arguments(node, receiver)
         values = (*arguments, *(value for _, value in keywords))
         if method not in self.methods:
-            return self._of_a_value(node, to, method, values)
+            names = tuple(name for name, _ in keywords)
+            return self._of_a_value(node, to, method, values, names)
         return self._of_either(node, to, method, tuple(arguments), keywords)
 
     def _of_a_value(
-        self, node: ast.Call, receiver: Expression, method: str, values: tuple[Expression, ...]
+        self,
+        node: ast.Call,
+        receiver: Expression,
+        method: str,
+        values: tuple[Expression, ...],
+        names: tuple[str, ...],
     ) -> Expression:
         if method in READING:
-            return Apply(f".{method}", (receiver, *values))
+            return Apply(f".{method}", (receiver, *values), keywords=names)
         target = self.out.temporary()
         self.out.write(Update(target, receiver, method, values, span=span_of(node)))
         return Local(target)

@@ -277,11 +277,12 @@ class Expressions:
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
     ) -> Expression:
-        """A loop that adds to a list; what is lazy in Python is made at once here."""
+        """A loop that adds to a collection; what is lazy in Python is made at once here."""
         if any(each.is_async for each in node.generators):
             return self.havoc(node, "an asynchronous comprehension")
         target, outer = self.out.temporary(), dict(self._renamed)
-        self.out.write(Assign(target, Make("list", ()), span=span_of(node)))
+        made = {ast.SetComp: "set", ast.DictComp: "dict"}.get(type(node), "list")
+        self.out.write(Assign(target, Make(made, ()), span=span_of(node)))
         elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         self._generate(node, node.generators, elements, target)
         self._renamed = outer
@@ -296,8 +297,9 @@ class Expressions:
     ) -> None:
         span = span_of(node)
         if not generators:
+            adds = {ast.SetComp: "add", ast.DictComp: "[]="}.get(type(node), "append")
             added = self.operands(elements)
-            self.out.write(Update(self.out.temporary(), Local(target), "append", added, span=span))
+            self.out.write(Update(self.out.temporary(), Local(target), adds, added, span=span))
             return
         first, *rest = generators
         items = self.expression(first.iter)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import click
 from rich.console import Console
 
+from treadle.cli.bench_contexts import bench_contexts
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.states import check_recovery
 from treadle.explore.registry import ALGORITHMS
-from treadle.papers import PAPERS
+from treadle.papers import PAPERS, lopstr17
 from treadle.papers.check import COMPARING_STATES, deviation
 from treadle.papers.harness import Measurement, Task, measure
 from treadle.papers.history import History, default_path
@@ -28,7 +29,9 @@ _REMARK_WIDTH = 100
 
 
 @click.command(short_help="Measure a paper's tables again.")
-@click.option("--paper", required=True, type=click.Choice(list(PAPERS)), help="Whose tables.")
+@click.option(
+    "--paper", required=True, type=click.Choice([*PAPERS, lopstr17.NAME]), help="Whose tables."
+)
 @click.option("--program", "programs", multiple=True, help="Only this program; repeatable.")
 @click.option(
     "--n",
@@ -112,6 +115,8 @@ def bench(
 
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
+    if paper == lopstr17.NAME:
+        context.exit(bench_contexts(programs, sizes, row_timeout, as_json=as_json))
     if states:
         check_recovery(states)
     session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined, states)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from treadle.cli.completion import complete_target
-from treadle.cli.loading import Found, find
+from treadle.cli.loading import Found, find, find_code
 from treadle.cli.packages import files_of_package
 from treadle.cli.showing import show_failure
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.core.deadlocks import CRITERIA, SENSITIVITIES, SENSITIVITY, Deadlocks
+from treadle.core.deadlocks import CRITERIA, OUTPUTS, SENSITIVITIES, SENSITIVITY, Deadlocks
 from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.guided.guided import GUIDED
@@ -23,11 +26,35 @@ from treadle.report.live import LiveLine
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
 from treadle.session.front_ends import front_end_of
 from treadle.session.settings import Settings
+from treadle.symbolic.limits import Limits, limits_of
 from treadle.threads.front_end import THREADS
+
+if TYPE_CHECKING:
+    from treadle.session.contexts import ContextWish
 
 _FOR_THREADS = {"algorithm": "optimal", "schedule": "stay"}
 """Threads are guided by the order of choices alone, so any algorithm will do."""
 _CORES = os.cpu_count() or 1
+_LIMITS = {
+    each.name: each.default
+    for each in dataclasses.fields(Limits)
+    if not isinstance(each.default, bool)
+}
+
+
+def _read_limits(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> Limits:
+    """Read `seconds=30` and the like."""
+    del context, parameter
+    read = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            read[name] = float(value)
+        except ValueError:
+            raise TreadleError(f"cannot read the limit {each!r}: write NAME=NUMBER") from None
+    return limits_of(read)
 
 
 @click.command(short_help="List deadlock cycles, and find out which can happen.")
@@ -50,7 +77,28 @@ _CORES = os.cpu_count() or 1
     type=click.IntRange(min=0),
     default=0,
     metavar="M",
-    help="Generate initial contexts with up to M tasks of each method (not built yet).",
+    help="Use no main program: generate initial contexts with up to M tasks of each method.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    callback=_read_limits,
+    help=f"A limit of symbolic execution in contexts; repeatable. Names: {', '.join(_LIMITS)}.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default=OUTPUTS[0],
+    show_default=True,
+    help="What is given of each deadlock in a context: a concrete test, the path's constraints.",
+)
+@click.option(
+    "--write-tests",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the test cases of contexts into a directory, a file for pytest each.",
 )
 @click.option(
     "--sensitivity",
@@ -101,6 +149,9 @@ def deadlocks(
     targets: tuple[str, ...],
     criterion: str,
     contexts: int,
+    limits: Limits,
+    output: str,
+    write_tests: Path | None,
     sensitivity: int,
     algorithm: str,
     schedule: str,
@@ -122,6 +173,11 @@ def deadlocks(
     is explored, towards the candidates of its code first (by optimal): it confirms them, or refutes
     them as far as this test goes.
 
+    With --contexts M, no main program is needed, and none is used: TARGET may be FILE.py with
+    classes. Initial contexts are generated for each cycle, and executed symbolically, whatever
+    fields and arguments are. Each deadlock becomes a test case with its interleaving. That needs
+    z3: pip install 'treadle[smt]'.
+
     \b
     Examples:
       treadle deadlocks examples/actors/barber.py
@@ -129,12 +185,11 @@ def deadlocks(
       treadle deadlocks "pairing.py::pairing(4)" --timeout 60 --json
       treadle deadlocks my_package
       treadle deadlocks test_bank.py::test_transfer
+      treadle deadlocks service.py --contexts 2 --write-tests tests
 
     Exit status: 0 free of deadlock, 1 a deadlock was confirmed, 2 usage or input error, 3 something
-    was not decided.
+    was not decided. With --contexts, 0 also if there is no deadlock up to M.
     """
-    if contexts:
-        raise TreadleError("--contexts is not built yet: give a target with a main program")
     values = {
         "algorithm": algorithm,
         "schedule": schedule,
@@ -143,22 +198,37 @@ def deadlocks(
     }
     settings = Settings().changed(values)
     wish = Wish(criterion, sensitivity, workers)
+    in_contexts = None
+    if contexts:
+        from treadle.session.contexts import ContextWish  # which loads the actors' runtime
+
+        in_contexts = ContextWish(
+            contexts, criterion, sensitivity, workers, timeout, output, limits
+        )
     statuses = []
     for target in targets:
-        live = LiveLine(Console(stderr=True, quiet=quiet or as_json))
-        files = files_of_package(target)
-        if files:
-            from treadle.session.lock_orders import lock_orders  # greenlet comes with it
-
-            _show(lock_orders(files, target=target), None, as_json=as_json, quiet=quiet)
-            statuses.append(INCOMPLETE)
-            continue
-        found = find(target)
-        with found.running():
-            outcome = _look(found, settings, wish, live)
+        outcome, found = _outcome(target, settings, wish, in_contexts, quiet=quiet or as_json)
         _show(outcome, found, as_json=as_json, quiet=quiet)
+        if in_contexts is not None:
+            _give_tests(outcome, output, write_tests, quiet=quiet or as_json)
         statuses.append(_status(outcome))
     context.exit(FAILED if FAILED in statuses else max(statuses))
+
+
+def _outcome(
+    target: str, settings: Settings, wish: Wish, in_contexts: ContextWish | None, *, quiet: bool
+) -> tuple[Deadlocks, Found | None]:
+    """Look for the deadlocks of a target; return them, and the program if there is one to run."""
+    files = [] if in_contexts is not None else files_of_package(target)
+    if files:
+        from treadle.session.lock_orders import lock_orders  # greenlet comes with it
+
+        return lock_orders(files, target=target), None
+    found = find(target) if in_contexts is None else find_code(target)
+    with found.running():
+        if in_contexts is not None:
+            return _in_contexts(found, in_contexts, quiet=quiet), found
+        return _look(found, settings, wish, LiveLine(Console(stderr=True, quiet=quiet))), found
 
 
 def _look(found: Found, settings: Settings, wish: Wish, live: LiveLine) -> Deadlocks:
@@ -172,10 +242,38 @@ def _look(found: Found, settings: Settings, wish: Wish, live: LiveLine) -> Deadl
     return look_for_deadlocks(found.test, settings, wish, target=str(found), listener=live)
 
 
+def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
+    """Look for deadlocks in contexts; a terminal shows meanwhile how far it is."""
+    from treadle.session.contexts import look_in_contexts
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        return look_in_contexts(found.test, wish, name=str(found))
+    with console.status("contexts") as status:
+        return look_in_contexts(found.test, wish, name=str(found), progress=status.update)
+
+
+def _give_tests(found: Deadlocks, output: str, directory: Path | None, *, quiet: bool) -> None:
+    """Write test cases into files, or show the first of each cycle."""
+    cases = {case.name: case for cycle in found.cycles for case in cycle.cases}
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        suffix = "txt" if output == "constraints" else "py"
+        for name, case in cases.items():
+            path = directory / f"test_{name}.{suffix}"
+            path.write_text(case.shown(output, directory.resolve()), encoding="utf-8")
+            if not quiet:
+                click.echo(f"wrote {path}")
+    elif not quiet:
+        for cycle in found.cycles:
+            for test in cycle.tests[:1]:
+                click.echo(f"\n{test}", nl=False)
+
+
 def _status(found: Deadlocks) -> int:
     if found.confirmed:
         return FAILED
-    return VERIFIED if found.free else INCOMPLETE
+    return VERIFIED if found.is_settled else INCOMPLETE
 
 
 def _show(found: Deadlocks, target: Found | None, *, as_json: bool, quiet: bool) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from treadle.core.decorated import ASKS_FOR
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.front_end import FrontEnd
 from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS, front_end_of, front_end_of_file, meant_in
 from treadle.session.session import Session, opened
@@ -36,7 +37,7 @@ class Found:
     test: Any
 
     def __str__(self) -> str:
-        return f"{self.path}::{self.name}"
+        return f"{self.path}::{self.name}" if self.name else str(self.path)
 
     @property
     def asks_for(self) -> dict[str, Any]:
@@ -86,6 +87,18 @@ def has_only_functions(path: Path) -> bool:
     module = _import(path)
     programs = [getattr(module, name) for name in _programs_in(module)]
     return all(front_end_of(program).takes_any_function for program in programs)
+
+
+def find_code(text: str) -> Found:
+    """Return what `FILE.py::name` names, or all code of `FILE.py` or `FILE.abs`."""
+    file, _, name = text.partition("::")
+    path = Path(file)
+    if name:
+        return find(text)
+    _check_file(path, text)
+    if path.suffix == ".py":
+        return Found(path, "", _import(path))
+    return Found(path, "", _reader(path).code(path))
 
 
 def _called(module: ModuleType, path: Path, text: str) -> Found:
@@ -164,13 +177,18 @@ def _located(message: str, error: BaseException, path: Path) -> str:
 
 def _load(path: Path, name: str) -> Found:
     """Let the front end read a file that is not in Python."""
+    name, program = _reader(path).load(path, name)
+    return Found(path, name, program)
+
+
+def _reader(path: Path) -> FrontEnd:
+    """Return the front end that reads a file that is not in Python."""
     front_end = front_end_of_file(path.suffix)
     if front_end is None:
         others = [suffix for one in FRONT_ENDS.values() for suffix in one.suffixes]
         known = " or ".join([".py", *others])
         raise TreadleError(f"{path} is no Python file: give a file whose name ends in {known}")
-    name, program = front_end.load(path, name)
-    return Found(path, name, program)
+    return front_end
 
 
 def _programs_in(module: ModuleType) -> list[str]:

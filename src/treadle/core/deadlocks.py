@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 from treadle.core import formats
 from treadle.core.failure import Failure
@@ -15,6 +16,9 @@ from treadle.core.program import Program, Run
 
 CRITERIA = ("first", "cycle", "all")
 """When a search for deadlocks is over: at the first one, with one for each cycle, with all."""
+
+OUTPUTS = ("tests", "constraints", "both")
+"""What is shown of a path: a concrete test, the condition of the path, or both."""
 
 SENSITIVITIES = range(1, 5)
 """How many allocation sites may tell objects apart in a static analysis."""
@@ -70,7 +74,9 @@ class DeadlockCycle:
     verdict: str = UNDECIDED
     """`confirmed` by an execution, `unfeasible` in this program, or `undecided`."""
     tests: list[str] = field(default_factory=list)
-    """Test cases that show it."""
+    """Test cases that show it, as source."""
+    cases: list[Any] = field(default_factory=list, repr=False, compare=False)
+    """The same with their traces: `symbolic.test_case.TestCase`."""
     failures: list[Failure] = field(default_factory=list)
     """The deadlocks that were found on the way to it; the first one is this cycle, if confirmed."""
     states: int | None = None
@@ -108,6 +114,21 @@ class Candidates:
 
 
 @dataclass(slots=True)
+class Contexts:
+    """The initial contexts that were generated, and what came of them."""
+
+    most: int
+    """How many tasks of each method a context has at most."""
+    generated: int = 0
+    deadlocking: int = 0
+    """Contexts in which a deadlock was found."""
+    limited: int = 0
+    """Contexts in which none was found, and a limit was met."""
+    limits: list[str] = field(default_factory=list)
+    """The limits that were met."""
+
+
+@dataclass(slots=True)
 class Deadlocks:
     """What is known of a program's deadlocks; prints as a readable report."""
 
@@ -119,6 +140,14 @@ class Deadlocks:
     notes: list[str] = field(default_factory=list)
     """What else users should know: first of all, why nothing is proved."""
     seconds: float = 0.0
+    contexts: Contexts | None = None
+    """What initial contexts were tried, in the place of the main function."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no deadlock is left open: proved, or none up to the size of contexts."""
+        unfeasible = all(cycle.verdict == UNFEASIBLE for cycle in self.cycles)
+        return self.free or (self.contexts is not None and bool(self.cycles) and unfeasible)
 
     @property
     def confirmed(self) -> list[DeadlockCycle]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 from treadle.core.deadlocks import Candidates
@@ -72,6 +73,10 @@ class FrontEnd:
             f"deadlock cycles of {self.targets} are not looked for yet: give a program of actors, "
             f"FILE.py::NAME or FILE.abs"
         )
+
+    def code(self, path: Path) -> ModuleType:
+        """Read a file in the front end's own language without a main program; return its code."""
+        raise TreadleError(f"{path}: {self.name} programs are not read from files")
 
     def load(self, path: Path, name: str) -> tuple[str, object]:
         """Read a file in the front end's own language; return a program and what it is called."""

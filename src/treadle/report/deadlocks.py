@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from treadle.core.deadlocks import CONFIRMED, Condition, DeadlockCycle, Deadlocks, Link
+from dataclasses import asdict
+
+from treadle.core.deadlocks import CONFIRMED, Condition, Contexts, DeadlockCycle, Deadlocks, Link
 from treadle.report.line import plain, wrapped
 
 _OF_THREADS = {"holds": "holds", "owes": "has yet to give"}
@@ -46,6 +48,9 @@ def headline(found: Deadlocks) -> str:
         why = "proved" if found.cycles else "proved for all inputs"
         return f"VERIFIED: {found.target}, free of deadlock, {why}"
     confirmed, cycles = len(found.confirmed), len(found.cycles)
+    if found.is_settled and found.contexts is not None:
+        most = found.contexts.most
+        return f"VERIFIED: {found.target}, no deadlock up to {most} tasks of each method"
     if confirmed:
         return (
             f"FAILED: {found.target}, {_count(confirmed, 'deadlock cycle')} confirmed of {cycles}"
@@ -62,11 +67,14 @@ def _count(number: int, what: str) -> str:
 def deadlocks_in_words(found: Deadlocks) -> str:
     """Return the verdict, each cycle with its own, conditions, and notes."""
     lines = [headline(found), f"  {'time':<12}{found.seconds:.2f} s"]
+    if found.contexts is not None:
+        lines.append(f"  {'contexts':<12}{_contexts_in_words(found.contexts)}")
     for number, cycle in enumerate(found.cycles, 1):
         lines += ["", f"Cycle {number}, {_verdict_in_words(cycle)}:"]
         lines.append(plain(wrapped(f"  {cycle}", indent=2)))
         for failure in cycle.failures[: 1 if cycle.verdict == CONFIRMED else 0]:
             lines.append(f"  Schedule: {failure.schedule}")
+        lines += _case_in_words(cycle)
     if found.conditions:
         lines += ["", "Conditions that may never hold:"]
         lines += [f"  {_condition_in_words(one)}" for one in found.conditions]
@@ -84,13 +92,33 @@ def _verdict_in_words(cycle: DeadlockCycle) -> str:
     return f"{kind}{words[cycle.verdict]}{reason}{states}"
 
 
+def _contexts_in_words(contexts: Contexts) -> str:
+    words = f"{contexts.generated} tried, {contexts.deadlocking} with a deadlock"
+    return words + (f", {contexts.limited} met a limit" if contexts.limited else "")
+
+
+def _case_in_words(cycle: DeadlockCycle) -> list[str]:
+    """Return the interleaving of the first test case, and what it is about."""
+    if not cycle.cases:
+        return []
+    case = cycle.cases[0]
+    more = len(cycle.cases) - 1
+    others = f" ({_count(more, 'more test case')} with others)" if more else ""
+    return [
+        f"  Context: {case.context}{others}",
+        plain(wrapped(f"  Deadlock: {case.words}", indent=2)),
+        f"  Schedule: {' '.join(case.schedule)}",
+        *(f"  {row}" for row in case.table),
+    ]
+
+
 def _condition_in_words(one: Condition) -> str:
     return f"{one.method} at {one.file}:{one.line}: {one.condition}"
 
 
 def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
     """Return what `treadle deadlocks --json` prints of one target."""
-    return {
+    told: dict[str, object] = {
         "target": found.target,
         "free": found.free,
         "cycles": [_cycle_as_dict(cycle) for cycle in found.cycles],
@@ -101,6 +129,9 @@ def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
         "notes": found.notes,
         "seconds": round(found.seconds, 4),
     }
+    if found.contexts is not None:
+        told["contexts"] = asdict(found.contexts)
+    return told
 
 
 def _cycle_as_dict(cycle: DeadlockCycle) -> dict[str, object]:

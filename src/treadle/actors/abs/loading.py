@@ -61,13 +61,22 @@ def _with_main(translation: Translation, name: str) -> Translation:
     return translate(Source(path, text))
 
 
+def module_of(path: Path) -> ModuleType:
+    """Return the code of a file: its classes are attributes, and `main` if there is a block."""
+    return _module(read(path))
+
+
 def _program(translation: Translation, name: str) -> Program:
     """Compile a translation, and make a program of its main function."""
+    program: Program = getattr(_module(translation), MAIN)
+    program.name = name
+    return program
+
+
+def _module(translation: Translation) -> ModuleType:
     file = str(translation.source.path.resolve())
     module = ModuleType(f"treadle_target_{translation.source.path.stem}")
     module.__file__ = file
     remember(file, translation.tree)
     exec(compile(translation.tree, file, "exec", dont_inherit=True), vars(module))
-    program: Program = getattr(module, MAIN)
-    program.name = name
-    return program
+    return module

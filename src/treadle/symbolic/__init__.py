@@ -1,0 +1,1 @@
+"""Symbolic execution of actors' code from generated initial contexts; z3 decides about paths."""
