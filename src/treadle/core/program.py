@@ -329,6 +329,9 @@ class Program(ABC):
 
     # Independence constraints
 
+    def choose_constraints(self, constraints: str) -> None:  # noqa: B027 - most have none
+        """Choose which constraints are used: `declared`, `synthesised` or `none`."""
+
     @property
     def has_constraints(self) -> bool:
         """Whether some blocks of code may be independent although their accesses conflict."""

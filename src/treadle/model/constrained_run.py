@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.errors import TreadleError
-from treadle.core.events import Codes, Mode, mode_of
+from treadle.core.events import Codes, Mode, code, mode_of
 from treadle.core.fingerprint import freeze
 from treadle.core.program import FindingError, Run
 from treadle.core.words import brief
@@ -19,6 +19,8 @@ from treadle.model.alike import alike
 from treadle.model.constraints import Directed, Locals, Standing, locations_in
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
+from treadle.model.synthesised import Basis
+from treadle.smt.values import tag_of
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -82,26 +84,44 @@ class ConstrainedRun(ModelRun):
         for directed in self._constraints.pairs().get(key, ()):
             holds, read = self._evaluate(directed, first, second)
             if holds and self._stays(read, {first, second}):
-                self._check(directed, (first, second), read)
+                if directed.declared.basis is None:
+                    self._check(directed, (first, second), read)
                 return True
         return False
 
     def _evaluate(self, directed: Directed, first: int, second: int) -> tuple[bool, Codes]:
         """Tell whether a constraint holds, and what it read."""
-        holds = directed.declared.holds
-        if holds is None:
-            return True, ()
+        holds, basis = directed.declared.holds, directed.declared.basis
         steps = directed.arguments(self._locals(first), self._locals(second))
+        relied_on: Codes = ()
+        if basis is not None:
+            if not (basis.fits(*steps) and self._has_kinds(basis)):
+                return False, ()
+            locations = self._constraints.locations(basis.shared)
+            relied_on = tuple(code(location, Mode.READ) for location in locations)
+        if holds is None:
+            return True, relied_on
         before = len(self._log)
         value = self.as_process(NOBODY, holds, self._state, *steps)
-        read = tuple(self._log[before:])
+        read = (*self._log[before:], *relied_on)
         del self._log[before:]
+        if basis is not None and isinstance(value, Raised):
+            return False, ()  # a pure function did
         names = f"{directed.declared.first} and {directed.declared.second}"
         if any(mode_of(access) is not Mode.READ for access in read):
             raise TreadleError(f"the constraint of {names} must only read shared state")
         if isinstance(value, Raised):
             raise TreadleError(f"the constraint of {names} raised {value.error!r}")
         return bool(value), read
+
+    def _has_kinds(self, basis: Basis) -> bool:
+        """Tell whether shared names hold values of the kinds that a constraint was found for."""
+        for location in self._constraints.locations(basis.shared):
+            kinds = basis.shared[self.program.cells[location][0]]
+            [value] = self.program.values_at(self._state, [location])
+            if tag_of(value) not in kinds:
+                return False
+        return True
 
     def _stays(self, read: Codes, steps: set[int]) -> bool:
         """Tell whether nobody else can change what a constraint read (`static` uniformity)."""

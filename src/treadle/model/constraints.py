@@ -12,15 +12,16 @@ orders are run and compared.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from treadle.analyses.decisive_reads import Kind, Origin
-from treadle.analyses.write_sets import Block, Blocks, Place, blocks_of
+from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code, location_of
-from treadle.model.operations import closed_over
+from treadle.model.operations import named
+from treadle.model.synthesised import Basis, Named, Synthesis, compiled, source_of
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -39,12 +40,14 @@ class Locals(types.SimpleNamespace):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A constraint as it was declared: two names of blocks, and where they are independent."""
+    """A constraint as it was declared, or found: two blocks, and where they are independent."""
 
     first: str
     second: str
     holds: Constraint | None
     """None: in every state."""
+    basis: Basis | None = None
+    """What it relies on if a solver found it; nobody has to check it then."""
 
 
 class Directed(NamedTuple):
@@ -73,7 +76,12 @@ class Constraints:
         self._program = program
         self._kinds = kinds
         self.declared: list[Declared] = []
-        self._blocks: dict[Function, Blocks | None] = {}
+        self.mode = "declared"
+        """Which constraints are used: `declared`, `synthesised` or `none`."""
+        self._processes = 0
+        """How many were declared when the mode was chosen."""
+        self._synthesis: Synthesis | None = None
+        self._blocks: dict[Function, Blocks | Reason] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
         self._pairs: dict[tuple[int, int], list[Directed]] | None = None
         self._writes: dict[Hashable, frozenset[int] | None] = {}
@@ -97,11 +105,20 @@ class Constraints:
 
     def blocks(self, function: Function) -> Blocks | None:
         """Return the blocks of a function, None if its source is not understood."""
+        found = self._read(function)
+        return found if isinstance(found, Blocks) else None
+
+    def why_not(self, function: Function) -> Reason | None:
+        """Say why the source of a function is not understood; None if it is."""
+        found = self._read(function)
+        return found if isinstance(found, Reason) else None
+
+    def _read(self, function: Function) -> Blocks | Reason:
         if function not in self._blocks:
             self._blocks[function] = blocks_of(function, self._kinds)
         return self._blocks[function]
 
-    def _functions(self) -> list[Function]:
+    def functions(self) -> list[Function]:
         """Return the functions of processes, also of those that others may create."""
         found: dict[Function, None] = {}
         todo = [function for _, function, _ in self._program.declared]
@@ -110,19 +127,33 @@ class Constraints:
             if function in found:
                 continue
             found[function] = None
-            blocks = self.blocks(function)
-            names = (
-                {name for block in blocks.by_origin.values() for name in block.spawns}
-                if (blocks)
-                else set()
-            )
-            todo += [child for child in (named(function, name) for name in sorted(names)) if child]
+            todo += [child for child in self._created_by(function) if child]
         return list(found)
+
+    def _created_by(self, function: Function) -> list[Function | None]:
+        """Return the functions of processes that one may create, None for an unknown one."""
+        blocks = self.blocks(function)
+        if blocks is None:
+            return []
+        names = {name for block in blocks.by_origin.values() for name in block.spawns}
+        return [named(function, name) for name in sorted(names)]
+
+    def is_spawned(self, function: Function) -> bool:
+        """Tell whether some process may create one that runs a function."""
+        return any(function in self._created_by(other) for other in self.functions())
+
+    def every_block(self) -> list[tuple[str, Function, Origin]]:
+        """Return all blocks with a name of each, the label if it has one."""
+        found: dict[tuple[Function, Origin], str] = {}
+        for name, blocks in self.names().items():
+            for block in blocks:
+                found.setdefault(block, name)
+        return [(name, function, origin) for (function, origin), name in found.items()]
 
     def names(self) -> dict[str, list[tuple[Function, Origin]]]:
         """Return all names of blocks, with the blocks that have them."""
         found: dict[str, list[tuple[Function, Origin]]] = {}
-        for function in self._functions():
+        for function in self.functions():
             blocks = self.blocks(function)
             if blocks is None:
                 continue
@@ -142,7 +173,7 @@ class Constraints:
         names = self.names()
         if name not in names:
             several = [other for other in names if other.startswith(f"{name}:")]
-            functions = {function.__name__ for function in self._functions()}
+            functions = {function.__name__ for function in self.functions()}
             if several:
                 raise TreadleError(
                     f"{name!r} has several blocks: say which one, {', '.join(several)}"
@@ -167,9 +198,56 @@ class Constraints:
             for declared in self.declared:
                 for first in self._numbers_of(declared.first):
                     for second in self._numbers_of(declared.second):
-                        for key, swapped in (((first, second), False), ((second, first), True)):
-                            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
+                        self._add_pair(first, second, declared)
+            if self.mode == "synthesised":
+                self._synthesise()
         return self._pairs
+
+    def _add_pair(self, first: int, second: int, declared: Declared) -> None:
+        assert self._pairs is not None
+        for key, swapped in (((first, second), False), ((second, first), True)):
+            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
+
+    # What a solver finds
+
+    def choose(self, mode: str) -> None:
+        """Choose which constraints are used from now on."""
+        if (mode, len(self._program.declared)) != (self.mode, self._processes):
+            self.mode, self._processes = mode, len(self._program.declared)
+            self._pairs = self._synthesis = None
+
+    @property
+    def synthesis(self) -> Synthesis:
+        """What looks for constraints in the source."""
+        if self._synthesis is None:
+            self._synthesis = Synthesis(self._program, self)
+        return self._synthesis
+
+    def undeclared(self) -> list[tuple[Named, Named]]:
+        """Return the pairs of blocks that conflict, and of which nothing is declared."""
+        known = {
+            frozenset(((*a,), (*b,)))
+            for declared in self.declared
+            for a in self.names().get(declared.first, ())
+            for b in self.names().get(declared.second, ())
+        }
+        return [
+            (first, second)
+            for first, second in self.synthesis.pairs()
+            if frozenset((first[1:], second[1:])) not in known
+        ]
+
+    def _synthesise(self) -> None:
+        """Add what a solver finds to what is declared."""
+        for first, second in self.undeclared():
+            found = self.synthesis.of(first, second)
+            for text in found.result.constraints:
+                sources = [source_of(block.function) for block in (first, second)]
+                holds = None if text == "True" else compiled(text, *sources)
+                numbers = [self._number(*block[1:]) for block in (first, second)]
+                self._add_pair(*numbers, Declared(first.name, second.name, holds, found.basis))
+
+    # Numbers of blocks
 
     def number_of(self, standing: Standing) -> int:
         """Return the number of the block that a process stands before; -1: no constraint has it."""
@@ -239,6 +317,11 @@ class Constraints:
                     found |= written
         return frozenset(found)
 
+    def locations(self, names: Iterable[str]) -> list[int]:
+        """Return all locations of scalars and arrays, by name."""
+        wanted = set(names)
+        return [location for location, (name, _) in self._program.cells.items() if name in wanted]
+
     def _children(self, function: Function, block: Block) -> Iterator[Function | None]:
         for name in block.spawns:
             yield named(function, name)
@@ -263,21 +346,6 @@ class Independent:
         first, second = self._everywhere.first, self._everywhere.second
         self._constraints.replace(self._everywhere, Declared(first, second, holds))
         return holds
-
-
-def named(function: Function, name: str) -> Function | None:
-    """Return the function that a name means in a function; None if it means none."""
-    inner = getattr(function, "__code__", None)
-    if inner is None:
-        return None
-    if name in inner.co_freevars:
-        contents = closed_over(function) if isinstance(function, types.FunctionType) else None
-        if contents is None:
-            return None
-        found = contents[inner.co_freevars.index(name)]
-    else:
-        found = function.__globals__.get(name)
-    return found if isinstance(found, types.FunctionType) else None
 
 
 def _hashable(args: tuple[Any, ...]) -> Hashable:

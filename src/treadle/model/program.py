@@ -107,9 +107,12 @@ class Program(programs.Program):
         self._initial: list[tuple[str, Any]] = []
         self._builders: list[tuple[str, Callable[[ModelRun], Any]]] = []
         self._kinds: dict[str, Kind] = {}
+        self._plain: dict[str, tuple[Kind, Any]] = {}
         for name, value in shared.items():
             check_name(name)
-            self._kinds[name] = _kind_of(value)
+            self._kinds[name] = kind = _kind_of(value)
+            if kind in ("scalar", "array"):
+                self._plain[name] = kind, value
             if self._kinds[name] != "objects":
                 _check_shareable(name, value)
             if self._kinds[name] != "scalar":
@@ -278,10 +281,20 @@ class Program(programs.Program):
         """Let steps say which values they store, if the process does not compute them."""
         self.names_values = wanted
 
+    def plain_values(self) -> dict[str, tuple[Kind, Any]]:
+        """Return scalars and arrays by name, with their initial values."""
+        return self._plain
+
+    def choose_constraints(self, constraints: str) -> None:
+        """Choose which constraints are used: `declared`, `synthesised` or `none`."""
+        self.constraints.choose(constraints)
+
     @property
     def has_constraints(self) -> bool:
         """Whether some blocks may be independent although their accesses conflict."""
-        return bool(self.constraints.declared)
+        if self.constraints.mode == "synthesised":
+            return bool(self.constraints.pairs())
+        return self.constraints.mode == "declared" and bool(self.constraints.declared)
 
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such blocks say which one they are, or not, from now on."""
@@ -289,7 +302,7 @@ class Program(programs.Program):
 
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
         """Return a constraint that does not hold of the last two steps of a schedule, if any."""
-        if not self.has_constraints or len(processes) < 2:
+        if not self.constraints.declared or len(processes) < 2:
             return None
         run = ConstrainedRun(self)
         for process in processes[:-2]:
@@ -302,6 +315,15 @@ class Program(programs.Program):
         finally:
             run.drop()
         return None
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Say which blocks no constraint was found for, since they are not understood."""
+        if self.constraints.mode != "synthesised" or not self._uses_constraints:
+            return []
+        return [
+            f"{why.block} is dependent on all that it conflicts with: line {why.line}, {why.reason}"
+            for why in self.constraints.synthesis.untranslated()
+        ]
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""

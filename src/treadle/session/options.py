@@ -68,8 +68,8 @@ class SearchOptions(TypedDict, total=False):
         Option(
             OneOf(CONSTRAINTS),
             "declared",
-            "Which independence constraints the constrained algorithms use; 'synthesised' is not "
-            "built yet.",
+            "Which independence constraints the constrained algorithms use; 'synthesised' asks a "
+            "solver for those that are not declared.",
         ),
     ]
     uniformity: Annotated[

@@ -20,7 +20,6 @@ from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
-from treadle.explore.constrained import refuse_solver
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
@@ -34,6 +33,7 @@ from treadle.findings.tokens import Recipe
 from treadle.session.front_ends import front_end_of, made_by_a_function
 from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
+from treadle.smt import require_solver
 
 SAMPLES = 1000
 """Executions of a sampling algorithm that was given no budget."""
@@ -75,6 +75,14 @@ def _refuse_combination(name: str, strategy: type[Algorithm], settings: Settings
             f"races=True needs an algorithm that sees every order, which {name} leaves out where "
             f"nobody can tell: use optimal"
         )
+
+
+def _refuse_without_solver(settings: Settings) -> None:
+    """Refuse what takes a solver if there is none."""
+    if settings.constraints == "synthesised":
+        require_solver("constraints='synthesised'")
+    if settings.uniformity == "keeps":
+        require_solver("uniformity='keeps'")
 
 
 class Session:
@@ -129,7 +137,7 @@ class Session:
     def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
         settings = self.settings
         if chosen.without_constraints is not None:
-            refuse_solver(settings.constraints, settings.uniformity)
+            _refuse_without_solver(settings)
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)

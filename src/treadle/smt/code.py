@@ -90,4 +90,6 @@ def guard_of(node: ast.Yield, state: str) -> ast.expr | None:
 
 def has_yield(statement: ast.stmt) -> bool:
     """Tell whether a statement waits somewhere inside."""
-    return any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(statement))
+    return any(
+        isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(statement)
+    )

@@ -139,9 +139,7 @@ def _same_processes(path: Path, one: Created, other: Created) -> bool:
     )
 
 
-def _same_details(
-    path: Path, one: Sequence[Value | str], other: Sequence[Value | str]
-) -> bool:
+def _same_details(path: Path, one: Sequence[Value | str], other: Sequence[Value | str]) -> bool:
     if len(one) != len(other):
         return False
     for mine, its in zip(one, other, strict=True):

@@ -13,7 +13,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from treadle.smt.code import Code, NotTranslatedError, Position, guard_of, has_yield, way_to, yield_in
+from treadle.smt.code import (
+    Code,
+    NotTranslatedError,
+    Position,
+    guard_of,
+    has_yield,
+    way_to,
+    yield_in,
+)
 from treadle.smt.expressions import Expressions
 from treadle.smt.paths import Path
 from treadle.smt.store import RaisesError, Store, UnsureError, truth
@@ -148,7 +156,9 @@ class Execution(Expressions):
             case ast.Pass():
                 pass
             case _:
-                self.refuse(statement, f"the statement {type(statement).__name__} is not translated")
+                self.refuse(
+                    statement, f"the statement {type(statement).__name__} is not translated"
+                )
 
     def _raise(self, error: ast.expr) -> None:
         name, args = (error.func, error.args) if isinstance(error, ast.Call) else (error, [])
@@ -274,7 +284,11 @@ class Execution(Expressions):
         if not truth(self.path, Var(f"{name} is there", "bool", is_known=False)):
             return None
         call = loop.iter
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range":
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "range"
+        ):
             return Value.number(Poly.var(Var(name, "int", is_known=False)))
         return Value.opaque(name)
 
@@ -297,5 +311,3 @@ class Execution(Expressions):
         given += [self.value(keywords[word]) for word in sorted(keywords)]
         self._outcome.created.append(((name, tuple(sorted(keywords))), tuple(given)))
         return Value.opaque(("process", self.side, len(self._outcome.created)))
-
-

@@ -34,7 +34,9 @@ class Leaf(Generic[Result]):
 class Path:
     """One way through the code."""
 
-    def __init__(self, encoder: Encoder, solver: z3.Solver, wanted: list[tuple[bool, bool]]) -> None:
+    def __init__(
+        self, encoder: Encoder, solver: z3.Solver, wanted: list[tuple[bool, bool]]
+    ) -> None:
         self._encoder = encoder
         self._solver = solver
         self._wanted = wanted
@@ -68,9 +70,7 @@ class Path:
         return bool(self._solver.check(*literals) != z3.unsat)
 
 
-def explore(
-    encoder: Encoder, run: Callable[[Path], Result], most: int
-) -> list[Leaf[Result]]:
+def explore(encoder: Encoder, run: Callable[[Path], Result], most: int) -> list[Leaf[Result]]:
     """Run code on all of its paths."""
     solver = encoder.solver()
     found: list[Leaf[Result]] = []

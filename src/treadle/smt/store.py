@@ -39,9 +39,7 @@ def _of_kind(holder: Var, tag: Tag, known: tuple[tuple[Atom, bool], ...]) -> Val
         return Value.of(holder, tag)
     sort: Sort = tag
     needs = (*holder.needs, *known)
-    var = Var(
-        holder.text, sort, holder.form, holder.parts, holder.shared, needs, holder.is_known
-    )
+    var = Var(holder.text, sort, holder.form, holder.parts, holder.shared, needs, holder.is_known)
     return Value.of(var, tag)
 
 

@@ -85,5 +85,3 @@ def synthesise(
 def _with(relied: Relied, found: Synthesised) -> Synthesised:
     locals_ = {side: frozenset(names) for side, names in relied.locals.items()}
     return replace(found, relied_on=frozenset(relied.shared), locals=locals_)
-
-

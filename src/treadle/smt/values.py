@@ -9,7 +9,7 @@ but itself.
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -41,6 +41,11 @@ def _is_plain_enum(kind: type) -> bool:
     changed = {"__bool__", "__len__"} & set(dir(kind)) - set(dir(enum.EnumMeta))
     is_object_equal = kind.__eq__ in (object.__eq__, enum.Enum.__eq__)
     return is_object_equal and not changed
+
+
+def in_order(kinds: Iterable[Tag]) -> tuple[Tag, ...]:
+    """Return kinds in the order in which they are asked for; the last one is not asked for."""
+    return tuple(sorted(kinds, key=("none", "bool", "int", "str", "bytes", "enum", "opaque").index))
 
 
 @dataclass(frozen=True, slots=True)
