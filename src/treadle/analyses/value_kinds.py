@@ -57,7 +57,7 @@ class ValueKinds:
 
     def __init__(
         self,
-        sources: Mapping[object, Source],
+        sources: Mapping[Any, Source],
         shared: Mapping[str, Kinds],
         given: Sequence[tuple[object, Sequence[object]]],
     ) -> None:

@@ -19,11 +19,13 @@ is right, if not the fastest or the richest:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from treadle.core.constraints import Constrained, Untranslated
+from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Vocabulary
 from treadle.core.records import FrameRecord, StepRecord, Wait
 
@@ -347,6 +349,11 @@ class Program(ABC):
         """Return what a finished schedule shows is wrong with what was declared, if anything."""
         del processes
         return None
+
+    def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
+        """Yield what is known of each two blocks that conflict, and blocks not understood."""
+        del constraints
+        raise TreadleError(f"{self.name} has no blocks that constraints could be about")
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""

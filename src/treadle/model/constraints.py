@@ -188,6 +188,12 @@ class Constraints:
             )
         return [self._number(*block) for block in names[name]]
 
+    def check_names(self) -> None:
+        """Refuse what is declared of blocks that there are not."""
+        for declared in self.declared:
+            self._numbers_of(declared.first)
+            self._numbers_of(declared.second)
+
     def _number(self, function: Function, origin: Origin) -> int:
         return self._numbers.setdefault((function, origin), len(self._numbers))
 
@@ -244,8 +250,8 @@ class Constraints:
             for text in found.result.constraints:
                 sources = [source_of(block.function) for block in (first, second)]
                 holds = None if text == "True" else compiled(text, *sources)
-                numbers = [self._number(*block[1:]) for block in (first, second)]
-                self._add_pair(*numbers, Declared(first.name, second.name, holds, found.basis))
+                one, other = [self._number(*block[1:]) for block in (first, second)]
+                self._add_pair(one, other, Declared(first.name, second.name, holds, found.basis))
 
     # Numbers of blocks
 

@@ -18,7 +18,7 @@ import contextlib
 import inspect
 import types
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
 from treadle.analyses.decisive_reads import (
@@ -30,12 +30,14 @@ from treadle.analyses.decisive_reads import (
     open_steps,
 )
 from treadle.core import program as programs
+from treadle.core.constraints import Constrained, Untranslated
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraint, Constraints, Independent
 from treadle.model.detail import DetailedRun
+from treadle.model.listing import listed
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, check_name, is_plain, state_class
@@ -324,6 +326,11 @@ class Program(programs.Program):
             f"{why.block} is dependent on all that it conflicts with: line {why.line}, {why.reason}"
             for why in self.constraints.synthesis.untranslated()
         ]
+
+    def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
+        """Yield what is known of each two blocks that conflict, and blocks not understood."""
+        self.constraints.choose(constraints)
+        return listed(self.constraints)
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""

@@ -18,6 +18,7 @@ from treadle.analyses.decisive_reads import Origin, definition_of
 from treadle.analyses.known import is_pure
 from treadle.analyses.value_kinds import Source, ValueKinds
 from treadle.analyses.write_sets import Block, Place
+from treadle.core.constraints import Untranslated
 from treadle.model.alike import alike
 from treadle.model.operations import closed_over, named
 from treadle.smt.values import Tag, in_order, tag_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from treadle.model.constraints import Constraints, Function, Locals
     from treadle.model.program import Program
     from treadle.smt.code import Code, Shared
-    from treadle.smt.synthesis import Synthesised, Untranslated
+    from treadle.smt.synthesis import Synthesised
 
 
 class Named(NamedTuple):
@@ -131,8 +132,6 @@ class Synthesis:
 
     def _not_understood(self) -> list[Untranslated]:
         """Return the functions whose blocks are not even known."""
-        from treadle.smt.synthesis import Untranslated
-
         return [
             Untranslated(getattr(function, "__name__", repr(function)), *why)
             for function in self._constraints.functions()

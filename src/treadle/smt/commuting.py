@@ -72,7 +72,7 @@ class Pair:
         blocks = {side: self._execution(side, path, store) for side in order}
         if not all(block.is_enabled() for block in blocks.values()):
             return None
-        outcomes = {}
+        outcomes: dict[str, Outcome] = {}
         for side, block in blocks.items():
             if outcomes and not block.is_enabled():
                 return None

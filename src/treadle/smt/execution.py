@@ -139,7 +139,7 @@ class Execution(Expressions):
         match statement:
             case ast.Assign(targets, value):
                 for target in targets[1:]:
-                    self.refuse(target, "an assignment to several names at once")
+                    raise self.refused(target, "an assignment to several names at once")
                 self._assign(targets[0], value)
             case ast.AnnAssign(target, _, value):
                 if value is not None:
@@ -156,17 +156,17 @@ class Execution(Expressions):
             case ast.Pass():
                 pass
             case _:
-                self.refuse(
+                raise self.refused(
                     statement, f"the statement {type(statement).__name__} is not translated"
                 )
 
     def _raise(self, error: ast.expr) -> None:
         name, args = (error.func, error.args) if isinstance(error, ast.Call) else (error, [])
         if not isinstance(name, ast.Name) or (isinstance(error, ast.Call) and error.keywords):
-            self.refuse(error, f"raise {ast.unparse(error)}")
+            raise self.refused(error, f"raise {ast.unparse(error)}")
         meaning = self.meaning(name.id, error)
         if not (isinstance(meaning, type) and issubclass(meaning, Exception)):
-            self.refuse(error, f"raise {ast.unparse(error)}")
+            raise self.refused(error, f"raise {ast.unparse(error)}")
         details: list[Value | str] = []
         for arg in args:
             details += self.described(arg)
@@ -178,7 +178,7 @@ class Execution(Expressions):
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
             argument = value.args[0] if len(value.args) == 1 else None
             if value.func.attr == "join" and not isinstance(argument, ast.Name | ast.Constant):
-                self.refuse(node, "a join of something that is no name")
+                raise self.refused(node, "a join of something that is no name")
         return (node.lineno, node.col_offset)
 
     # Assignments
@@ -186,7 +186,9 @@ class Execution(Expressions):
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple):
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
-                self.refuse(target, "an assignment to several names of something that is no tuple")
+                raise self.refused(
+                    target, "an assignment to several names of something that is no tuple"
+                )
             found = [self.value(element) for element in value.elts]
             for name, element in zip(target.elts, found, strict=True):
                 self._store(name, element)
@@ -203,7 +205,7 @@ class Execution(Expressions):
             return
         name = self.shared_name(target)
         if name is None:
-            self.refuse(target, f"an assignment to {ast.unparse(target)}")
+            raise self.refused(target, f"an assignment to {ast.unparse(target)}")
         self.store.scalars[name] = value
 
     def _augment(self, target: ast.expr, op: ast.operator, node: ast.expr) -> None:
@@ -228,7 +230,7 @@ class Execution(Expressions):
             if not self._goes_on(loop, number, has_begun=has_begun):
                 return self._body(loop.orelse, [])
             signal = self._body(loop.body, [])
-        self.refuse(loop, f"a loop that may be gone through more than {MOST_ROUNDS} times")
+        raise self.refused(loop, f"a loop that may be gone through more than {MOST_ROUNDS} times")
 
     def _goes_on(self, loop: ast.While | ast.For, number: int, *, has_begun: bool) -> bool:
         """Tell whether there is another round, and begin it."""
@@ -241,7 +243,7 @@ class Execution(Expressions):
         if found is None:
             return False
         if not isinstance(loop.target, ast.Name):
-            self.refuse(loop, "a loop over something else than one name")
+            raise self.refused(loop, "a loop over something else than one name")
         self.locals[loop.target.id] = found
         return True
 
@@ -261,18 +263,18 @@ class Execution(Expressions):
             and call.func.id not in self.code.local
             and self.meaning(call.func.id, call) is builtins.range
         ):
-            self.refuse(loop, f"a loop over {ast.unparse(call)}")
+            raise self.refused(loop, f"a loop over {ast.unparse(call)}")
         bounds = [self._bound(arg, loop) for arg in call.args]
         try:
             return range(*bounds)
         except (TypeError, ValueError):
-            self.refuse(loop, f"a loop over {ast.unparse(call)}")
+            raise self.refused(loop, f"a loop over {ast.unparse(call)}") from None
 
     def _bound(self, node: ast.expr, loop: ast.For) -> int:
         found = self.value(node)
         number = found.term.value if found.tag == "int" else None
         if number is None:
-            self.refuse(loop, f"a loop whose length is not known: {ast.unparse(loop.iter)}")
+            raise self.refused(loop, f"a loop whose length is not known: {ast.unparse(loop.iter)}")
         assert isinstance(number, int)
         return number
 
@@ -299,13 +301,13 @@ class Execution(Expressions):
         function = node.func
         if isinstance(function, ast.Attribute) and self._is_state(function.value):
             if function.attr != "spawn" or not isinstance(node.args[0], ast.Name):
-                self.refuse(node, f"s.{function.attr}() is not translated")
+                raise self.refused(node, f"s.{function.attr}() is not translated")
             return self._spawn(node, node.args[0].id)
         return super().call(node)
 
     def _spawn(self, node: ast.Call, name: str) -> Value:
         if name in self.code.local:
-            self.refuse(node, f"{name} may be any function")
+            raise self.refused(node, f"{name} may be any function")
         given = [self.value(arg) for arg in node.args[1:]]
         keywords = {str(word.arg): word.value for word in node.keywords}
         given += [self.value(keywords[word]) for word in sorted(keywords)]

@@ -11,7 +11,7 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from treadle.smt.code import Code, NotTranslatedError
 from treadle.smt.paths import Path
@@ -61,22 +61,22 @@ class Expressions:
                 return self.value(body if self.holds(test) else orelse)
             case ast.Call():
                 return self.call(node)
-        self.refuse(node, f"{type(node).__name__} is not translated")
+        raise self.refused(node, f"{type(node).__name__} is not translated")
 
     def holds(self, node: ast.expr) -> bool:
         """Tell whether an expression is true."""
         return self._is_true(self.value(node), node)
 
-    def refuse(self, node: ast.AST, reason: str) -> NoReturn:
-        """Say that something is not understood."""
-        raise NotTranslatedError(getattr(node, "lineno", 0), reason)
+    def refused(self, node: ast.AST, reason: str) -> NotTranslatedError:
+        """Return that something is not understood, to be raised."""
+        return NotTranslatedError(getattr(node, "lineno", 0), reason)
 
     # Names
 
     def _constant(self, value: object, node: ast.AST) -> Value:
         found = Value.constant(value)
         if found is None:
-            self.refuse(node, f"a {type(value).__name__} is not translated")
+            raise self.refused(node, f"a {type(value).__name__} is not translated")
         return found
 
     def _name(self, name: str, node: ast.AST) -> Value:
@@ -97,7 +97,7 @@ class Expressions:
         try:
             return self.code.meaning(name)
         except KeyError:
-            self.refuse(node, f"{name} is not known when the code is read")
+            raise self.refused(node, f"{name} is not known when the code is read") from None
 
     def _shared(self, node: ast.Attribute | ast.Subscript) -> Value:
         name = self.shared_name(node)
@@ -108,7 +108,7 @@ class Expressions:
             return self.store.element(array, self.place(array, node))
         found = self._member(node)
         if found is None:
-            self.refuse(node, f"{ast.unparse(node)} is not translated")
+            raise self.refused(node, f"{ast.unparse(node)} is not translated")
         return found
 
     def _member(self, node: ast.Attribute) -> Value | None:
@@ -125,7 +125,7 @@ class Expressions:
             return None
         known = self.store.shared.get(node.attr)
         if known is None or known.length is not None:
-            self.refuse(node, f"s.{node.attr} is no scalar")
+            raise self.refused(node, f"s.{node.attr} is no scalar")
         return node.attr
 
     def array_name(self, node: ast.Subscript) -> str:
@@ -135,13 +135,13 @@ class Expressions:
             known = self.store.shared.get(owner.attr)
             if known is not None and known.length is not None:
                 return owner.attr
-        self.refuse(node, f"{ast.unparse(owner)} is no shared array")
+        raise self.refused(node, f"{ast.unparse(owner)} is no shared array")
 
     def place(self, array: str, node: ast.Subscript) -> Poly:
         """Return which element of an array is meant."""
         index = self.value(node.slice)
         if index.tag not in ("int", "bool"):
-            self.refuse(node, f"an index that is no whole number: {ast.unparse(node.slice)}")
+            raise self.refused(node, f"an index that is no whole number: {ast.unparse(node.slice)}")
         return self.store.place(array, self._number(index))
 
     def _is_state(self, node: ast.expr) -> bool:
@@ -161,7 +161,7 @@ class Expressions:
         for value in values:
             if value.tag not in ("int", "bool", "none"):
                 what = "something that is only moved" if value.tag == "opaque" else value.tag
-                self.refuse(node, f"{sign} of {what}: only whole numbers are computed with")
+                raise self.refused(node, f"{sign} of {what}: only whole numbers are computed with")
         if any(value.tag == "none" for value in values):
             raise RaisesError("TypeError", sign, *(value.tag for value in values))
         return [self._number(value) for value in values]
@@ -172,12 +172,12 @@ class Expressions:
             sign, compute = _ARITHMETIC[type(op)]
             return Value.number(compute(*self._numbers(sign, node, left, right)))
         if not isinstance(op, ast.FloorDiv | ast.Mod):
-            self.refuse(node, f"the operator {type(op).__name__} is not translated")
+            raise self.refused(node, f"the operator {type(op).__name__} is not translated")
         sign = "//" if isinstance(op, ast.FloorDiv) else "%"
         dividend, divisor = self._numbers(sign, node, left, right)
         number = divisor.value
         if number is None or number < 0:
-            self.refuse(node, f"{sign} by something else than a positive constant")
+            raise self.refused(node, f"{sign} by something else than a positive constant")
         if number == 0:
             raise RaisesError("ZeroDivisionError", sign)
         return Value.number(_quotient(sign, dividend, number))
@@ -186,7 +186,7 @@ class Expressions:
         if isinstance(op, ast.Not):
             return Value.truth(not self._is_true(value, node))
         if isinstance(op, ast.Invert):
-            self.refuse(node, "the operator ~ is not translated")
+            raise self.refused(node, "the operator ~ is not translated")
         [number] = self._numbers("-", node, value)
         return Value.number(-number if isinstance(op, ast.USub) else number)
 
@@ -205,7 +205,7 @@ class Expressions:
             case "str" | "bytes":
                 empty = Value(value.tag, Constant(value.tag, _EMPTY[value.tag]))
                 return not same(self.path, value, empty)
-        self.refuse(node, "whether something that is only moved is true")
+        raise self.refused(node, "whether something that is only moved is true")
 
     def _logical(self, is_and: bool, values: list[ast.expr]) -> Value:
         """Return `a and b`, `a or b`: the operand that decides, and no more are evaluated."""
@@ -221,7 +221,7 @@ class Expressions:
         for op, operand in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
                 if len(node.ops) > 1:
-                    self.refuse(node, "`in` in a chain of comparisons")
+                    raise self.refused(node, "`in` in a chain of comparisons")
                 return self._is_in(left, operand) == isinstance(op, ast.In)
             right = self.value(operand)
             if not self._compared(op, left, right, node):
@@ -231,7 +231,7 @@ class Expressions:
 
     def _is_in(self, left: Value, operand: ast.expr) -> bool:
         if not isinstance(operand, ast.Tuple | ast.List | ast.Set):
-            self.refuse(operand, f"in {ast.unparse(operand)}")
+            raise self.refused(operand, f"in {ast.unparse(operand)}")
         items = [self.value(item) for item in operand.elts]
         return any(self._equal(left, item, operand) for item in items)
 
@@ -252,17 +252,17 @@ class Expressions:
                 return same(self.path, left, right)
             return self.path.decide(is_zero(self._number(left) - self._number(right)))
         if {left.tag, right.tag} & {"opaque", "result"}:
-            self.refuse(node, "something is compared that is only moved")
+            raise self.refused(node, "something is compared that is only moved")
         return same(self.path, left, right)
 
     def _identical(self, left: Value, right: Value, node: ast.AST) -> bool:
         kinds = {left.tag, right.tag}
         if kinds & {"opaque", "result"} and (kinds & {"result"} or "none" not in kinds):
-            self.refuse(node, "something is compared that is only moved")
+            raise self.refused(node, "something is compared that is only moved")
         if len(kinds) == 2:
             return False
         if not kinds <= {"none", "bool", "enum"}:
-            self.refuse(node, f"whether one {left.tag} is another is up to the interpreter")
+            raise self.refused(node, f"whether one {left.tag} is another is up to the interpreter")
         return same(self.path, left, right)
 
     # Calls
@@ -270,10 +270,10 @@ class Expressions:
     def call(self, node: ast.Call) -> Value:
         """Return what a function makes of its arguments."""
         if not isinstance(node.func, ast.Name) or node.func.id in self.code.local:
-            self.refuse(node, f"the call of {ast.unparse(node.func)} is not translated")
+            raise self.refused(node, f"the call of {ast.unparse(node.func)} is not translated")
         function = self.meaning(node.func.id, node)
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            self.refuse(node, "a call with keywords or a star")
+            raise self.refused(node, "a call with keywords or a star")
         if function is builtins.len and len(node.args) == 1:
             return self._length(node.args[0])
         given = [self.value(arg) for arg in node.args]
@@ -288,14 +288,14 @@ class Expressions:
             return Value.number(self._number(given[0]))
         if callable(function) and self.code.is_pure(function) and not isinstance(function, type):
             return self._uninterpreted(node.func.id, given, node)
-        self.refuse(node, f"{node.func.id}() is not known to be pure")
+        raise self.refused(node, f"{node.func.id}() is not known to be pure")
 
     def _length(self, node: ast.expr) -> Value:
         if isinstance(node, ast.Attribute) and self._is_state(node.value):
             known = self.store.shared.get(node.attr)
             if known is not None and known.length is not None:
                 return Value.number(known.length)
-        self.refuse(node, f"the length of {ast.unparse(node)}")
+        raise self.refused(node, f"the length of {ast.unparse(node)}")
 
     def _extreme(self, sign: str, given: list[Value], node: ast.AST) -> Value:
         """Return the smallest or largest, the first of those that are equal."""
@@ -310,7 +310,9 @@ class Expressions:
     def _uninterpreted(self, name: str, given: list[Value], node: ast.AST) -> Value:
         """Return what a pure function makes of its arguments: the same of the same."""
         if any(value.tag not in ("int", *COMPARED) for value in given):
-            self.refuse(node, f"{name}() is given something else than whole numbers and texts")
+            raise self.refused(
+                node, f"{name}() is given something else than whole numbers and texts"
+            )
         texts = [value.term.text() if value.tag == "int" else value.term.text for value in given]
         terms = [value.term for value in given]
         var = Var(f"{name}({', '.join(texts)})", "result", "call", (name, *terms))

@@ -99,7 +99,7 @@ class Encoder:
                 other = self._var(right) if isinstance(right, Var) else self._constant(right)
                 return self._var(left) == other
             case IsA(holder, tag):
-                return self._made(holder, f"kind of {_name(holder)}", "int") == TAGS.index(tag)  # type: ignore[arg-type]
+                return self._made(holder, f"kind of {_name(holder)}", "int") == TAGS.index(tag)
 
     def _poly(self, poly: Poly) -> Any:
         found = z3.IntVal(0, self._context)

@@ -35,7 +35,7 @@ def read(path: Path, holder: Var, kinds: tuple[Tag, ...]) -> Value:
 
 
 def _of_kind(holder: Var, tag: Tag, known: tuple[tuple[Atom, bool], ...]) -> Value:
-    if tag in ("none", "opaque"):
+    if tag == "none" or tag == "opaque":
         return Value.of(holder, tag)
     sort: Sort = tag
     needs = (*holder.needs, *known)

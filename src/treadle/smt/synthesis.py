@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from treadle.core.constraints import Untranslated
 from treadle.smt.code import Code, NotTranslatedError, Shared
 from treadle.smt.commuting import SIDES, Pair, Relied
 from treadle.smt.cubes import Cubes
@@ -33,15 +34,6 @@ class Synthesised:
     locals: Mapping[str, frozenset[str]] | None = None
     """Local names that have to, by side."""
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Untranslated:
-    """A block that is not understood: nothing is said of it, so it is dependent."""
-
-    block: str
-    line: int
-    reason: str
 
 
 def untranslated(code: Code, shared: Mapping[str, Shared]) -> Untranslated | None:

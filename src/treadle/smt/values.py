@@ -20,8 +20,12 @@ TAGS: tuple[Tag, ...] = get_args(Tag)
 COMPARED: frozenset[Tag] = frozenset({"str", "bytes", "enum", "result"})
 """What is moved and compared, and nothing else; code does not compare results."""
 
-_BY_TYPE: dict[type, Tag] = {int: "int", bool: "bool", type(None): "none", str: "str"} | {
-    bytes: "bytes"
+_BY_TYPE: dict[type, Tag] = {
+    int: "int",
+    bool: "bool",
+    type(None): "none",
+    str: "str",
+    bytes: "bytes",
 }
 
 
@@ -38,9 +42,10 @@ def tag_of(value: object) -> Tag:
 
 def _is_plain_enum(kind: type) -> bool:
     """Tell whether the members of an enumeration are equal only to themselves, and true."""
-    changed = {"__bool__", "__len__"} & set(dir(kind)) - set(dir(enum.EnumMeta))
-    is_object_equal = kind.__eq__ in (object.__eq__, enum.Enum.__eq__)
-    return is_object_equal and not changed
+    has_own = any(hasattr(kind, name) for name in ("__bool__", "__len__"))
+    return not has_own and "__eq__" not in {
+        name for base in kind.__mro__[:-1] for name in vars(base)
+    }
 
 
 def in_order(kinds: Iterable[Tag]) -> tuple[Tag, ...]:
