@@ -20,6 +20,8 @@ from treadle.smt.solver import Encoder
 from treadle.smt.terms import Atom, Cube, closure_of, in_python, is_known, shared_by
 
 MOST_CUBES = 64
+_MOST_QUESTIONS = 1500
+"""So many questions are put to the solver; what was found till then is right, but not all."""
 _ENUMERATED = 6
 """Up to so many conditions all prime cubes are enumerated."""
 
@@ -41,6 +43,7 @@ class Cubes:
         self._right = encoder.solver()
         self._right.add(encoder.one_of(self._good))
         self._plain = encoder.solver()
+        self._questions = 0
         self.found: list[Cube] = []
 
     def look(self) -> bool:
@@ -77,7 +80,7 @@ class Cubes:
     def _cover(self) -> bool:
         """Add cubes until all paths on which the blocks commute are covered; tell whether."""
         is_covered = True
-        while len(self.found) < MOST_CUBES:
+        while len(self.found) < MOST_CUBES and self._questions < _MOST_QUESTIONS:
             answer = self._right.check(*self._encoder.literals(()))
             if answer != z3.sat:
                 return is_covered and bool(answer == z3.unsat)
@@ -105,14 +108,21 @@ class Cubes:
 
     def _smallest(self, literals: list[Literal]) -> Cube | None:
         """Return a prime cube among conditions, None if they do not exclude all other paths."""
+        kept = self._core(literals)
+        if kept is None:
+            return None
+        for literal in sorted(kept, key=_cost, reverse=True):
+            core = self._core([other for other in kept if other != literal])
+            if core is not None:
+                kept = core
+        return tuple(kept)
+
+    def _core(self, literals: list[Literal]) -> list[Literal] | None:
+        """Return which conditions exclude all other paths; None if all together do not."""
         if not self._excludes_wrong(literals):
             return None
-        kept = list(literals)
-        for literal in sorted(literals, key=_cost, reverse=True):
-            fewer = [other for other in kept if other != literal]
-            if self._excludes_wrong(fewer):
-                kept = fewer
-        return tuple(kept)
+        needed = {term.get_id() for term in self._wrong.unsat_core()}
+        return [one for one in literals if self._encoder.literal(one).get_id() in needed]
 
     def _add(self, cube: Cube) -> bool:
         """Take a cube, with what it needs to be evaluated; not if that contradicts it."""
@@ -132,6 +142,7 @@ class Cubes:
         return tuple(sorted(cube, key=lambda literal: self._atoms.index(literal[0])))
 
     def _excludes_wrong(self, cube: Iterable[Literal]) -> bool:
+        self._questions += 1
         return bool(self._wrong.check(*self._encoder.literals(cube)) == z3.unsat)
 
     def _is_possible(self, cube: Iterable[Literal]) -> bool:

@@ -57,7 +57,8 @@ class Path:
 
     def _answer(self, atom: Atom) -> bool:
         if self._met == len(self._wanted):
-            holds, fails = self._is_possible(atom, True), self._is_possible(atom, False)
+            holds = self._is_possible(atom, True)
+            fails = not holds or self._is_possible(atom, False)  # one of them is
             self._wanted.append((holds, not (holds and fails)))
         answer, is_only = self._wanted[self._met]
         self._met += 1

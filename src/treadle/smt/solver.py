@@ -28,6 +28,8 @@ from treadle.smt.values import TAGS
 
 TIMEOUT = 3000
 """Milliseconds that one question may take; then there is no answer."""
+EFFORT = 2_000_000
+"""The same in the solver's own steps, so that answers do not depend on how busy a machine is."""
 
 
 class Encoder:
@@ -40,6 +42,7 @@ class Encoder:
         for name in ("str", "bytes", "enum", "result"):
             self._sorts[name] = z3.DeclareSort(name, self._context)
         self._atoms: dict[Atom, Any] = {}
+        self._negated: dict[Atom, Any] = {}
         self._vars: dict[Var, Any] = {}
         self._constants: dict[Constant, Any] = {}
 
@@ -47,6 +50,7 @@ class Encoder:
         """Return an empty solver; constants that are met later are told to it by `distinct`."""
         solver = z3.SimpleSolver(ctx=self._context)
         solver.set("timeout", TIMEOUT)
+        solver.set("rlimit", EFFORT)
         return solver
 
     def literals(self, cube: Iterable[tuple[Atom, bool]]) -> list[Any]:
@@ -71,7 +75,10 @@ class Encoder:
         return self.atom(literal[0]) if literal[1] else self._not(literal[0])
 
     def _not(self, atom: Atom) -> Any:
-        return z3.Not(self.atom(atom), self._context)
+        found = self._negated.get(atom)
+        if found is None:
+            found = self._negated[atom] = z3.Not(self.atom(atom), self._context)
+        return found
 
     def _distinct(self) -> list[Any]:
         """Return that constants differ: one statement for each sort."""

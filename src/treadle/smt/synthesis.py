@@ -18,7 +18,7 @@ from treadle.smt.terms import in_python
 
 MOST_PATHS = 64
 """Paths that one block may have."""
-_MOST_OF_BOTH = 1024
+_MOST_OF_BOTH = 512
 
 
 @dataclass(frozen=True, slots=True)
