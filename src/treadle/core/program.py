@@ -331,8 +331,10 @@ class Program(ABC):
 
     # Independence constraints
 
-    def choose_constraints(self, constraints: str) -> None:  # noqa: B027 - most have none
-        """Choose which constraints are used: `declared`, `synthesised` or `none`."""
+    def choose_constraints(  # noqa: B027 - most have none
+        self, constraints: str, uniformity: str
+    ) -> None:
+        """Choose which constraints are used, and how it is known that they go on to hold."""
 
     @property
     def has_constraints(self) -> bool:

@@ -44,11 +44,12 @@ class Search:
         learn: bool = True,
         refined: bool = True,
         constraints: str = "declared",
+        uniformity: str = "static",
         listener: Listener | None = None,
     ) -> None:
         self.program = program
         if algorithm.without_constraints is not None:
-            program.choose_constraints(constraints)
+            program.choose_constraints(constraints, uniformity)
             if not program.has_constraints:
                 algorithm = algorithm.without_constraints
         program.use_constraints(algorithm.without_constraints is not None)

@@ -83,7 +83,7 @@ class ConstrainedRun(ModelRun):
         key = (self._constraints.number_of(one), self._constraints.number_of(other))
         for directed in self._constraints.pairs().get(key, ()):
             holds, read = self._evaluate(directed, first, second)
-            if holds and self._stays(read, {first, second}):
+            if holds and self._stays(directed, read, (first, second)):
                 if directed.declared.basis is None:
                     self._check(directed, (first, second), read)
                 return True
@@ -123,8 +123,11 @@ class ConstrainedRun(ModelRun):
                 return False
         return True
 
-    def _stays(self, read: Codes, steps: set[int]) -> bool:
-        """Tell whether nobody else can change what a constraint read (`static` uniformity)."""
+    def _stays(self, directed: Directed, read: Codes, steps: tuple[int, int]) -> bool:
+        """Tell whether a constraint goes on to hold, whatever the others do (uniformity).
+
+        Nobody else can change what it read (`static`), or whoever can keeps it true (`keeps`).
+        """
         looked_at = locations_in(read)
         if not looked_at:
             return True
@@ -132,9 +135,24 @@ class ConstrainedRun(ModelRun):
             if process not in steps:
                 standing = self.standing(process)
                 written = None if standing is None else self._constraints.may_write(standing)
-                if written is None or not written.isdisjoint(looked_at):
+                if written is not None and written.isdisjoint(looked_at):
+                    continue
+                if standing is None or not self._keeps(directed, steps, standing, looked_at):
                     return False
         return True
+
+    def _keeps(
+        self, directed: Directed, steps: tuple[int, int], other: Standing, looked_at: frozenset[int]
+    ) -> bool:
+        """Tell whether a process that may write what a constraint read keeps it true."""
+        if not self._constraints.keeps:
+            return False
+        basis = directed.declared.basis
+        if basis is not None and basis.shared:
+            return False  # it relies on more than what it says
+        pair = [standing for standing in map(self.standing, steps) if standing is not None]
+        given = directed.arguments(*map(self._locals, steps))
+        return self._constraints.is_kept(directed, pair, given, other, looked_at)
 
     # The check of what was declared
 

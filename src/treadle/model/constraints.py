@@ -12,7 +12,7 @@ orders are run and compared.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,14 +20,24 @@ from treadle.analyses.decisive_reads import Kind, Origin
 from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code, location_of
+from treadle.model.declared_text import in_python
 from treadle.model.operations import named
-from treadle.model.synthesised import Basis, Named, Synthesis, compiled, source_of
+from treadle.model.synthesised import (
+    Basis,
+    Named,
+    Synthesis,
+    compiled,
+    has_kinds,
+    source_meaning,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
 
 Function = Callable[..., Any]
 Constraint = Callable[[Any, Any, Any], object]
+Given = TypeVar("Given")
 Checked = TypeVar("Checked", bound=Constraint)
 
 _EVERYTHING = None
@@ -48,6 +58,8 @@ class Declared:
     """None: in every state."""
     basis: Basis | None = None
     """What it relies on if a solver found it; nobody has to check it then."""
+    text: str = ""
+    """How Python says it, if a solver found it."""
 
 
 class Directed(NamedTuple):
@@ -56,8 +68,8 @@ class Directed(NamedTuple):
     declared: Declared
     is_swapped: bool
 
-    def arguments(self, first: Locals, second: Locals) -> tuple[Locals, Locals]:
-        """Return the locals of two steps in the order in which they were declared."""
+    def arguments(self, first: Given, second: Given) -> tuple[Given, Given]:
+        """Return what belongs to two steps in the order in which they were declared."""
         return (second, first) if self.is_swapped else (first, second)
 
 
@@ -78,6 +90,8 @@ class Constraints:
         self.declared: list[Declared] = []
         self.mode = "declared"
         """Which constraints are used: `declared`, `synthesised` or `none`."""
+        self.keeps = False
+        """Whether a constraint may stay true because others keep it, not only as none writes."""
         self._processes = 0
         """How many were declared when the mode was chosen."""
         self._synthesis: Synthesis | None = None
@@ -216,8 +230,9 @@ class Constraints:
 
     # What a solver finds
 
-    def choose(self, mode: str) -> None:
-        """Choose which constraints are used from now on."""
+    def choose(self, mode: str, uniformity: str = "static") -> None:
+        """Choose which constraints are used from now on, and how it is known that they stay."""
+        self.keeps = uniformity == "keeps"
         if (mode, len(self._program.declared)) != (self.mode, self._processes):
             self.mode, self._processes = mode, len(self._program.declared)
             self._pairs = self._synthesis = None
@@ -251,7 +266,9 @@ class Constraints:
                 sources = [source_of(block.function) for block in (first, second)]
                 holds = None if text == "True" else compiled(text, *sources)
                 one, other = [self._number(*block[1:]) for block in (first, second)]
-                self._add_pair(one, other, Declared(first.name, second.name, holds, found.basis))
+                self._add_pair(
+                    one, other, Declared(first.name, second.name, holds, found.basis, text)
+                )
 
     # Numbers of blocks
 
@@ -327,6 +344,62 @@ class Constraints:
         """Return all locations of scalars and arrays, by name."""
         wanted = set(names)
         return [location for location, (name, _) in self._program.cells.items() if name in wanted]
+
+    # What others keep true
+
+    def is_kept(
+        self, directed: Directed, pair: Sequence[Standing], steps: Sequence[Locals],
+        other: Standing, looked_at: frozenset[int],
+    ) -> bool:  # fmt: skip
+        """Tell whether a process keeps a constraint true, whatever it still does."""
+        named_pair = [self._named(standing) for standing in directed.arguments(*pair)]
+        holds, text = directed.declared.holds, directed.declared.text
+        if not isinstance(holds, types.FunctionType):
+            return False
+        condition = self.synthesis.condition(
+            text or in_python(holds), source_meaning(holds), named_pair
+        )
+        for block in self._still_run_by(other, set()):
+            if block is None:
+                return False
+            if not self._may_touch(block, other, looked_at):
+                continue
+            kept = self.synthesis.keeps(condition, block)
+            fits = all(
+                has_kinds(
+                    given, {name: condition.kinds[side].get(name, ("int",)) for name in names}
+                )
+                for (side, names), given in zip(kept.locals.items(), steps, strict=True)
+            )
+            if not (kept.always and fits):
+                return False
+        return True
+
+    def _named(self, standing: Standing) -> Named:
+        return Named(self.name_of(standing), standing.function, standing.origin)
+
+    def _still_run_by(self, standing: Standing, seen: set[Function]) -> Iterator[Named | None]:
+        """Yield the blocks that a process may still run, and those of all that it may create."""
+        blocks = self.blocks(standing.function)
+        if blocks is None:
+            yield None
+            return
+        origins = {id(block): origin for origin, block in blocks.by_origin.items()}
+        for block in blocks.onwards(standing.origin):
+            yield Named("", standing.function, origins[id(block)])
+            for child in self._children(standing.function, block):
+                if child is None:
+                    yield None
+                elif child not in seen:
+                    seen.add(child)
+                    yield from self._still_run_by(Standing(child, (), None), seen)
+
+    def _may_touch(self, block: Named, standing: Standing, looked_at: frozenset[int]) -> bool:
+        blocks = self.blocks(block.function)
+        assert blocks is not None
+        args = standing.args if block.function is standing.function else None
+        written = self._locations(blocks.by_origin[block.origin].writes, blocks, args)
+        return not written.isdisjoint(looked_at)
 
     def _children(self, function: Function, block: Block) -> Iterator[Function | None]:
         for name in block.spawns:

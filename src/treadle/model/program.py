@@ -287,9 +287,9 @@ class Program(programs.Program):
         """Return scalars and arrays by name, with their initial values."""
         return self._plain
 
-    def choose_constraints(self, constraints: str) -> None:
-        """Choose which constraints are used: `declared`, `synthesised` or `none`."""
-        self.constraints.choose(constraints)
+    def choose_constraints(self, constraints: str, uniformity: str) -> None:
+        """Choose which constraints are used, and how it is known that they go on to hold."""
+        self.constraints.choose(constraints, uniformity)
 
     @property
     def has_constraints(self) -> bool:

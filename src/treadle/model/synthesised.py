@@ -9,7 +9,7 @@ local names, it is looked at before a constraint is relied on.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from treadle.model.constraints import Constraints, Function, Locals
     from treadle.model.program import Program
     from treadle.smt.code import Code, Shared
+    from treadle.smt.keeping import Condition, Kept
     from treadle.smt.synthesis import Synthesised
+
+
+Meaning = Callable[[str], object]
 
 
 class Named(NamedTuple):
@@ -49,11 +53,15 @@ class Basis:
 
     def fits(self, first: Locals, second: Locals) -> bool:
         """Tell whether local names hold values of these kinds."""
-        return all(
-            hasattr(given, name) and tag_of(getattr(given, name)) in kinds
-            for given, names in ((first, self.first), (second, self.second))
-            for name, kinds in names.items()
-        )
+        return has_kinds(first, self.first) and has_kinds(second, self.second)
+
+
+def has_kinds(given: Locals, names: Mapping[str, Collection[Tag]]) -> bool:
+    """Tell whether local names hold values of certain kinds."""
+    return all(
+        hasattr(given, name) and tag_of(getattr(given, name)) in kinds
+        for name, kinds in names.items()
+    )
 
 
 class Found(NamedTuple):
@@ -71,7 +79,8 @@ class Synthesis:
     def __init__(self, program: Program, constraints: Constraints) -> None:
         from treadle.smt import require_solver
 
-        require_solver('constraints="synthesised"')
+        require_solver("what reads the source of blocks")
+        self._kept: dict[Hashable, Kept] = {}
         self._program = program
         self._constraints = constraints
         self._functions = [f for f in constraints.functions() if constraints.blocks(f) is not None]
@@ -113,6 +122,37 @@ class Synthesis:
             blocks.live,
             is_pure,
         )
+
+    def code_elsewhere(self, block: Named) -> Code:
+        """Return a block of any process: of its local names only what is certain is known."""
+        return replace(
+            self.code(block),
+            kinds={
+                name: in_order(kinds)
+                for name in self._sources[block.function].local
+                if (kinds := self._kinds.locals.get((block.function, name), frozenset()))
+                and "opaque" not in kinds
+            },
+        )
+
+    def keeps(self, condition: Condition, block: Named) -> Kept:
+        """Tell whether a block keeps a constraint true."""
+        from treadle.smt.keeping import keeps
+
+        key = (condition.text, str(condition.kinds), block)
+        if key not in self._kept:
+            self._kept[key] = keeps(condition, self.code_elsewhere(block), self.shared)
+        return self._kept[key]
+
+    def condition(self, text: str, meaning: Meaning, pair: Sequence[Named]) -> Condition:
+        """Return a constraint of two blocks, as other blocks may keep it true."""
+        from treadle.smt.keeping import Condition
+
+        kinds = {
+            side: self.code(block).kinds
+            for side, block in zip(("first", "second"), pair, strict=True)
+        }
+        return Condition(text, meaning, kinds, is_pure)
 
     def _local_kinds(self, function: Function, name: str) -> tuple[Tag, ...]:
         found = self._kinds.locals.get((function, name), frozenset())
@@ -229,6 +269,13 @@ def _callable(value: object) -> object:
 def source_of(function: Any) -> Source:
     """Return a function as it is read."""
     definition, _ = definition_of(function)
+    inner, meaning = function.__code__, source_meaning(function)
+    local = frozenset(inner.co_varnames) | frozenset(inner.co_cellvars)
+    return Source(definition, local, meaning, partial(named, function))
+
+
+def source_meaning(function: Any) -> Meaning:
+    """Return what names that are not local mean in a function."""
     inner = function.__code__
     closed = dict(zip(inner.co_freevars, closed_over(function) or (), strict=False))
 
@@ -238,8 +285,7 @@ def source_of(function: Any) -> Source:
         found = function.__globals__
         return found[name] if name in found else vars(builtins)[name]
 
-    local = frozenset(inner.co_varnames) | frozenset(inner.co_cellvars)
-    return Source(definition, local, meaning, partial(named, function))
+    return meaning
 
 
 def _conflict(one: Block, other: Block) -> bool:

@@ -78,7 +78,8 @@ class SearchOptions(TypedDict, total=False):
             OneOf(UNIFORMITY),
             "static",
             "How the constrained algorithms know that a constraint goes on to hold: nobody else "
-            "may write what it reads ('static'); 'keeps' is not built yet.",
+            "may write what it reads ('static'), or a solver sees that others keep it true "
+            "('keeps').",
         ),
     ]
 

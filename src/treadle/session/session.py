@@ -154,6 +154,7 @@ class Session:
             learn=settings.learn,
             refined=settings.refined,
             constraints=settings.constraints,
+            uniformity=settings.uniformity,
             listener=listener,
         )
 

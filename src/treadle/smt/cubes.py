@@ -24,6 +24,8 @@ _MOST_QUESTIONS = 1500
 """So many questions are put to the solver; what was found till then is right, but not all."""
 _ENUMERATED = 6
 """Up to so many conditions all prime cubes are enumerated."""
+_COMPARED = 24
+"""Up to so many cubes are compared with each other."""
 
 Literal = tuple[Atom, bool]
 
@@ -56,6 +58,7 @@ class Cubes:
         if len(self._atoms) <= _ENUMERATED:
             self._enumerate()
         is_exact = self._cover()
+        self._leave_out_special()
         self.found.sort(key=lambda cube: (len(_shared(cube)), len(cube), in_python(cube)))
         return is_exact and self._is_sure
 
@@ -135,6 +138,22 @@ class Cubes:
         self.found.append(tuple(complete))
         self._right.add(self._encoder.none_of(tuple(complete)))
         return True
+
+    def _leave_out_special(self) -> None:
+        """Leave out cubes that are special cases of another one that reads no more."""
+        if len(self.found) > _COMPARED:
+            return
+        for cube in sorted(self.found, key=len, reverse=True):
+            if any(
+                other is not cube
+                and _shared(other) <= _shared(cube)
+                and self._implies_all(cube, other)
+                for other in self.found
+            ):
+                self.found = [one for one in self.found if one is not cube]
+
+    def _implies_all(self, cube: Cube, other: Cube) -> bool:
+        return all(self._implies(cube, literal) for literal in other)
 
     # Questions
 
