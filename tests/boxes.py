@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from treadle.core.constraints import Constrained, Untranslated
+from treadle.core.listed import Constrained, Untranslated
 from treadle.model import Program
 
 _numbers = itertools.count()
@@ -54,7 +54,10 @@ class PlainState:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.__dict__.update(
-            {name: list(value) if isinstance(value, list) else value for name, value in values.items()}
+            {
+                name: list(value) if isinstance(value, list) else value
+                for name, value in values.items()
+            }
         )
         self.__dict__["created"] = {}
         self.__dict__["running"] = ""
@@ -198,7 +201,11 @@ class Pair:
                     ("first", "second"), (self.first, self.second), args, strict=True
                 )
             }
-            holds = [text for text, code in zip(found.constraints, texts, strict=True) if eval(code, names, scope)]
+            holds = [
+                text
+                for text, code in zip(found.constraints, texts, strict=True)
+                if eval(code, names, scope)
+            ]
             assert expected or not holds, ("wrong", values, args, holds)
             assert holds or not expected or not found.exact, ("missed", values, args, found)
         return found, commuting

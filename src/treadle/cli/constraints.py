@@ -12,7 +12,7 @@ from rich.console import Console
 from treadle.cli.loading import find
 from treadle.cli.options import json_option, settings_for, target_argument
 from treadle.cli.status import VERIFIED
-from treadle.core.constraints import Constrained, Untranslated
+from treadle.core.listed import Constrained, Untranslated
 from treadle.report.colour import print_words
 from treadle.smt import require_solver
 

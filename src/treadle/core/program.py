@@ -24,9 +24,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from treadle.core.constraints import Constrained, Untranslated
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Vocabulary
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.records import FrameRecord, StepRecord, Wait
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from treadle.core.constraints import Constrained, Untranslated
+from treadle.core.listed import Constrained, Untranslated
 from treadle.model.constraints import Constraints, Declared
 from treadle.model.declared_text import in_python
 

@@ -30,9 +30,9 @@ from treadle.analyses.decisive_reads import (
     open_steps,
 )
 from treadle.core import program as programs
-from treadle.core.constraints import Constrained, Untranslated
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraint, Constraints, Independent

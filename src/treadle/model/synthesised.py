@@ -18,7 +18,7 @@ from treadle.analyses.decisive_reads import Origin, definition_of
 from treadle.analyses.known import is_pure
 from treadle.analyses.value_kinds import Source, ValueKinds
 from treadle.analyses.write_sets import Block, Place
-from treadle.core.constraints import Untranslated
+from treadle.core.listed import Untranslated
 from treadle.model.alike import alike
 from treadle.model.operations import closed_over, named
 from treadle.smt.values import Tag, in_order, tag_of

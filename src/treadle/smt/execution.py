@@ -201,7 +201,7 @@ class Execution(Expressions):
             return
         if isinstance(target, ast.Subscript):
             array = self.array_name(target)
-            self.store.put(array, self.place(array, target), value)
+            self.store.put(array, self.place(array, target, "write"), value)
             return
         name = self.shared_name(target)
         if name is None:

@@ -137,12 +137,12 @@ class Expressions:
                 return owner.attr
         raise self.refused(node, f"{ast.unparse(owner)} is no shared array")
 
-    def place(self, array: str, node: ast.Subscript) -> Poly:
-        """Return which element of an array is meant."""
+    def place(self, array: str, node: ast.Subscript, use: str = "read") -> Poly:
+        """Return which element of an array is meant, to read it or to write it."""
         index = self.value(node.slice)
         if index.tag not in ("int", "bool"):
             raise self.refused(node, f"an index that is no whole number: {ast.unparse(node.slice)}")
-        return self.store.place(array, self._number(index))
+        return self.store.place(array, self._number(index), use)
 
     def _is_state(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id == self.code.state

@@ -128,8 +128,11 @@ class Store:
         bounds = at_least_zero(index), at_least_zero((-index).plus(length - 1))
         return tuple(bound for bound in bounds if not isinstance(bound, bool))
 
-    def place(self, name: str, index: Poly) -> Poly:
-        """Return which element an index means: a negative one counts from the end."""
+    def place(self, name: str, index: Poly, use: str) -> Poly:
+        """Return which element an index means: a negative one counts from the end.
+
+        Python says something else if there is none where it reads than where it writes (`use`).
+        """
         length = self.shared[name].length
         assert length is not None
         if self.path.decide(at_least_zero(index)):
@@ -139,7 +142,7 @@ class Store:
             found = index.plus(length)
             is_there = self.path.decide(at_least_zero(found))
         if not is_there:
-            raise RaisesError("IndexError")
+            raise RaisesError("IndexError", use)
         return found
 
     def put(self, name: str, index: Poly, value: Value) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from treadle.core.constraints import Untranslated
+from treadle.core.listed import Untranslated
 from treadle.smt.code import Code, NotTranslatedError, Shared
 from treadle.smt.commuting import SIDES, Pair, Relied
 from treadle.smt.cubes import Cubes
