@@ -22,6 +22,16 @@ from treadle.model import Program
 _numbers = itertools.count()
 
 
+def child(_: Any, one: Any = 0, other: Any = 0) -> Iterator[Any]:
+    """A process that does nothing."""
+    yield
+    del one, other
+
+
+CHILDREN = dict.fromkeys(("child", "confirm", "insert", "res"), child)
+"""What blocks may create."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of code between two yields: what it is given, and its text."""
@@ -43,7 +53,7 @@ class Block:
         source = f"def {name}({parameters}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
         file = f"<block {next(_numbers)}>"
         linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
-        namespace = dict(self.names)
+        namespace = {**CHILDREN, **self.names}
         exec(compile(source, file, "exec"), namespace)
         found: Callable[..., Any] = namespace[name]
         return found
@@ -89,7 +99,7 @@ def kinds(value: Any) -> Any:
 def _later(function: Callable[..., Any], after: str) -> set[str]:
     """Return the local names that the second block looks at."""
     used = {node.id for node in ast.walk(ast.parse(after)) if isinstance(node, ast.Name)}
-    return used & set(function.__code__.co_varnames)
+    return used & set(function.__code__.co_varnames) - {"s"}
 
 
 class _Process:
@@ -206,7 +216,7 @@ class Pair:
                 for text, code in zip(found.constraints, texts, strict=True)
                 if eval(code, names, scope)
             ]
-            assert expected or not holds, ("wrong", values, args, holds)
+            assert expected or not holds, ("wrong", values, args, found.constraints)
             assert holds or not expected or not found.exact, ("missed", values, args, found)
         return found, commuting
 

@@ -98,6 +98,8 @@ class Synthesis:
         from treadle.smt.code import Shared
 
         found = self._kinds.shared[name]
+        if found == {"none"}:  # nobody says what else it is for; a number, as a rule
+            found |= {"int"}
         kinds = in_order(found - {"opaque"}) or ("opaque",)
         kind, value = self._program.plain_values()[name]
         length = len(value) if kind == "array" else None

@@ -131,7 +131,8 @@ class Cubes:
         """Take a cube, with what it needs to be evaluated; not if that contradicts it."""
         complete = list(cube)
         for need in _needs(cube):
-            if need not in complete and not self._implies(complete, need):
+            plain = [literal for literal in complete if not _needs([literal])]
+            if need not in complete and not self._implies(plain, need):
                 complete.append(need)
         if not self._is_possible(complete):
             return False

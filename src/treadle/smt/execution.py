@@ -308,6 +308,7 @@ class Execution(Expressions):
     def _spawn(self, node: ast.Call, name: str) -> Value:
         if name in self.code.local:
             raise self.refused(node, f"{name} may be any function")
+        self.meaning(name, node)
         given = [self.value(arg) for arg in node.args[1:]]
         keywords = {str(word.arg): word.value for word in node.keywords}
         given += [self.value(keywords[word]) for word in sorted(keywords)]

@@ -42,10 +42,8 @@ def tag_of(value: object) -> Tag:
 
 def _is_plain_enum(kind: type) -> bool:
     """Tell whether the members of an enumeration are equal only to themselves, and true."""
-    has_own = any(hasattr(kind, name) for name in ("__bool__", "__len__"))
-    return not has_own and "__eq__" not in {
-        name for base in kind.__mro__[:-1] for name in vars(base)
-    }
+    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    return own.isdisjoint({"__eq__", "__bool__", "__len__"})
 
 
 def in_order(kinds: Iterable[Tag]) -> tuple[Tag, ...]:
