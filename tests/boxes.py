@@ -2,8 +2,8 @@
 
 Nothing of Treadle is asked: a block is a generator function that is run on a plain object. Both
 orders are run from a state, and all is compared that a constraint has to see to: shared values,
-local names that are used later, where both go on, exceptions, created processes, and whether each
-block can run at all, at first and after the other.
+local names that are used later, where both go on, exceptions, what both create together, and
+whether each block can run at all, at first and after the other.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _numbers = itertools.count()
 
 
 def child(_: Any, one: Any = 0, other: Any = 0) -> Iterator[Any]:
-    """A process that does nothing."""
+    """A process that does nothing to speak of."""
     yield
-    del one, other
+    one = other
 
 
 CHILDREN = dict.fromkeys(("child", "confirm", "insert", "res"), child)
@@ -184,7 +184,8 @@ class Pair:
                 return False
             processes[order[1]].step()
             rest = {name: process.rest() for name, process in processes.items()}
-            ends.append((kinds(s.values()), rest, kinds(s.created)))
+            created = sorted(repr(made) for several in s.created.values() for made in several)
+            ends.append((kinds(s.values()), rest, created))
         return bool(ends[0] == ends[1])
 
     def states(self, box: Mapping[str, Sequence[Any]]) -> Iterator[tuple[dict[str, Any], Any]]:

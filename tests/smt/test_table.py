@@ -56,7 +56,12 @@ SCALARS = [
     (DOWN, UP, {"sem": 1}, {"s.sem > 0"}),
     (DOWN, DOWN, {"sem": 1}, {"s.sem > 1"}),
     (UP, UP, {"sem": 1}, {"True"}),
-    (REGISTER, REGISTER, {"free": 1}, {"s.free > 1", "s.free <= 0"}),
+    (
+        REGISTER,
+        REGISTER,
+        {"free": 1},
+        {"s.free > 1", "s.free <= 0", "first.user == second.user"},
+    ),
 ]
 WIDE: dict[str, Any] = {
     **BOX, "x": (*SMALL, 4, 5), "b1": (False, True), "count": (-1, 0, 1, 2, 3, 4),
@@ -137,13 +142,17 @@ def test_inserting_into_a_cell_that_may_be_empty() -> None:
     found, _ = Pair(insert, insert, {"val": None}).check({"val": (None, 0, 1, 2)})
     assert found.exact
     assert set(found.constraints) == {
+        "first.cell == second.cell",
         "s.val is not None and first.value >= s.val",
         "s.val is not None and second.value >= s.val",
     }
+    same_cell = Block(insert.text.replace("cell + 1", "1"), {"value": (0, 1, 2)})
+    found, _ = Pair(same_cell, same_cell, {"val": None}).check({"val": (None, 0, 1, 2)})
+    assert (found.constraints, found.exact) == (("True",), True)
 
 
 def test_reports_of_two_parts_create_by_their_order() -> None:
-    """Which of them reports depends on who is second: straight, there is no constraint."""
+    """Which of them reports depends on who is second: only together they create the same."""
     res = Block(
         """
         if s.nr > 0:
@@ -157,7 +166,46 @@ def test_reports_of_two_parts_create_by_their_order() -> None:
         {"v": (0, 1, 2)},
     )
     found, commuting = Pair(res, res, {"nr": 1, "r": 0}).check({"nr": (0, 1, 2), "r": (0, 1)})
-    assert (found.constraints, found.exact, commuting) == ((), True, 0)
+    assert (set(found.constraints), found.exact) == ({"s.nr > 0", "first.v == second.v"}, True)
+    assert commuting
+
+
+def test_two_reports_that_are_merged_by_a_pure_function() -> None:
+    res = Block(
+        """
+        if s.nr > 0:
+            s.nr = 0
+            s.r = v
+        else:
+            s.spawn(res, merge(s.r, v))
+            s.r = 0
+            s.nr = 1
+        """,
+        {"v": (0, 1, 2)},
+        names={"merge": merge},
+    )
+    found, _ = Pair(res, res, {"nr": 1, "r": 0}).check({"nr": (0, 1, 2), "r": (0, 1)})
+    assert set(found.constraints) == {
+        "first.v == second.v",
+        "s.nr > 0 and merge(first.v, second.v) == merge(second.v, first.v)",
+    }
+    assert found.exact
+
+
+def test_who_remembers_what_was_created_sees_which_it_is() -> None:
+    res = Block(
+        """
+        h = 0
+        if s.nr > 0:
+            s.nr = 0
+        else:
+            h = s.spawn(res, 0)
+            s.nr = 1
+        """,
+        after="yield\ns.nr += h != 0",
+    )
+    found = Pair(res, res, {"nr": 1}).listed()
+    assert found.constraints == ()
 
 
 @pure

@@ -10,6 +10,8 @@ from typing import Any, Unpack, overload
 
 from treadle.actors import control
 from treadle.actors.accesses import AccessLevel, EntryLevel
+from treadle.actors.constrained_run import ConstrainedRun
+from treadle.actors.constraints import Constraints
 from treadle.actors.detail import DetailedRun
 from treadle.actors.fibers import Fibers
 from treadle.actors.fields import FieldLevel
@@ -25,10 +27,12 @@ from treadle.actors.swapped import remark_on
 from treadle.actors.watchdog import Watchdog
 from treadle.actors.world import MUTABLE, TESTED, TESTING
 from treadle.core import program as core
+from treadle.core.constraints import Constraint, Declarations, Declared, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.failure import Failure
 from treadle.core.options import declared_in, find_option
+from treadle.core.program import FindingError
 
 OPTIONS = declared_in(ActorOptions)
 LEVELS: dict[str, Callable[[Program], ActorLevel]] = {
@@ -69,7 +73,7 @@ class Program(core.Program):
     ) -> None:
         if not callable(main):
             raise TreadleError(f"a program needs a main function, and was given {main!r}")
-        self._set_up(main, args, {}, options, Properties())
+        self._set_up(main, args, {}, options, Properties(), [])
 
     def _set_up(
         self,
@@ -78,6 +82,7 @@ class Program(core.Program):
         kwargs: dict[str, Any],
         options: Mapping[str, Any],
         properties: Properties,
+        declared: list[Declared],
     ) -> None:
         self.main = main
         self.args = args
@@ -118,6 +123,8 @@ class Program(core.Program):
             Mode.WRITE,
         )
         self.level = LEVELS[self._option("dependency")](self)
+        self.constraints = Constraints(self, declared)
+        self._uses_constraints = False
         functools.update_wrapper(self, main)
 
     def _option(self, name: str) -> Any:
@@ -126,14 +133,16 @@ class Program(core.Program):
     def __call__(self, *args: Any, **kwargs: Any) -> Program:
         """Return the program with arguments for its main function."""
         made = Program.__new__(Program)
-        made._set_up(self.main, args, kwargs, self._options, self.properties)
+        declared = self.constraints.declared
+        made._set_up(self.main, args, kwargs, self._options, self.properties, declared)
         return made
 
     def with_options(self, options: Mapping[str, Any]) -> Program:
         """Return the program with other options."""
         made = Program.__new__(Program)
         changed = {**self._options, **options}
-        made._set_up(self.main, self.args, self.kwargs, changed, self.properties)
+        declared = self.constraints.declared
+        made._set_up(self.main, self.args, self.kwargs, changed, self.properties, declared)
         return made
 
     @property
@@ -161,11 +170,54 @@ class Program(core.Program):
         self.properties.finals.append(check)
         return check
 
+    def independent(self, first: str, second: str, holds: Constraint | None = None) -> Independent:
+        """Say that two methods are independent: in every state, or where a function says so.
+
+        A method is named `method`, or `Class.method` if several classes have it; one that waits has
+        several blocks, `method:1`, `method:2`, ... As a decorator it takes a function of the actor,
+        which it may only read, and of the parameters and local names of the two tasks. For the
+        algorithms `optimal-constrained` and `constrained`.
+
+        >>> from treadle.actors import Actor, program
+        >>> import treadle
+        >>> class Account(Actor):
+        ...     def __init__(self):
+        ...         self.balance = 0
+        ...     async def deposit(self, amount):
+        ...         self.balance += amount
+        >>> @program
+        ... def deposits(n):
+        ...     account = Account()
+        ...     for i in range(n):
+        ...         account.deposit.send(i)
+        >>> treadle.explore(deposits(4)).executions
+        24
+        >>> _ = deposits.independent("deposit", "deposit")
+        >>> treadle.explore(deposits(4), "optimal-constrained").executions
+        1
+        """
+        return Independent(self.constraints, first, second, holds)
+
     # Running
 
     def start(self, *, detail: bool = False) -> ActorRun:
         """Begin an execution; with `detail`, each step is also recorded in words."""
-        return DetailedRun(self) if detail else ActorRun(self)
+        if detail:
+            return DetailedRun(self)
+        return ConstrainedRun(self) if self._uses_constraints else ActorRun(self)
+
+    @property
+    def declarations(self) -> Declarations:
+        """What was declared of methods that are independent by what they do."""
+        return self.constraints
+
+    def use_constraints(self, wanted: bool) -> None:
+        """Let steps of such methods say which one they are, or not, from now on."""
+        self._uses_constraints = wanted and self.has_constraints
+
+    def finding_in(self, processes: Sequence[int]) -> FindingError | None:
+        """Return a constraint that does not hold of the last two steps of a schedule, if any."""
+        return finding_in(lambda: ConstrainedRun(self), processes) if self.has_constraints else None
 
     @contextmanager
     def controlled(self) -> Iterator[None]:

@@ -79,7 +79,7 @@ class Properties:
         given = returned if isinstance(returned, tuple) else (returned,)
         if not inspect.signature(check).parameters:
             given = ()
-        with _looking(looks_at):
+        with looking(looks_at):
             try:
                 check(*given)
             except (TreadleError, TreadleBug):
@@ -106,7 +106,7 @@ def watched_in(knowledge: Iterable[str]) -> dict[int, set[Field]]:
 
 
 @contextmanager
-def _looking(looks_at: Callable[[str, str, str], None]) -> Iterator[None]:
+def looking(looks_at: Callable[[str, str, str], None]) -> Iterator[None]:
     """Let fields of all actors be read, and nothing be written."""
 
     def look(actor: Actor, name: str) -> Any:

@@ -19,7 +19,7 @@ from treadle.actors.actor import CLOSED, body_of
 from treadle.actors.chains import Arrow, chain_through
 from treadle.actors.messages import copied
 from treadle.actors.standing import chain_in_words, frames_of, wait_of, waits_in_words, where
-from treadle.actors.state import effect, fingerprint, seen_now, value_at
+from treadle.actors.state import effect, fingerprint, newborn, seen_now, value_at
 from treadle.actors.task import Group, Task, Waiting
 from treadle.actors.watchdog import EndlessStep
 from treadle.actors.world import Abort, TooManyTasks, World, set_attribute
@@ -322,6 +322,10 @@ class ActorRun(World, Run):
     def effect(self, processes: Sequence[int], locations: Sequence[int]) -> object:
         """Return a comparable value of where tasks stand and of what is at locations."""
         return effect(self, processes, locations)
+
+    def newborn(self, process: int) -> object:
+        """Return a comparable value of a task that has not begun, but its name."""
+        return newborn(self.everybody[process])
 
     def values(self, locations: Sequence[int]) -> list[object]:
         """Return for each location a comparable value of what is there."""

@@ -147,5 +147,12 @@ def _continuation(task: Task) -> object:
     return "waits", given, task.target and task.target.name, task.waiting, tuple(task.seen)
 
 
+def newborn(task: Task) -> object:
+    """Return what a task that has not begun will do, and on which actor."""
+    assert task.waiting is Waiting.NEW, "it has begun"
+    given = freeze((task.actor, task.args, task.kwargs))
+    return task.key, given, task.predecessor and task.predecessor.name
+
+
 def _error(error: BaseException) -> str:
     return without_addresses(error_in_words(error))

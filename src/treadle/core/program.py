@@ -11,7 +11,7 @@ is right, if not the fastest or the richest:
 - `foresee` is for the eager algorithms, which learn by running where nothing is foreseen;
 - `fingerprint`, `watched_step`, `effect` and `values` are for the context-sensitive ones, which
   take nothing for equal that cannot be compared;
-- `has_constraints`, `may_commute` and `Run.are_independent` are for constrained ones: without them
+- `declarations`, `Run.are_independent` and `Run.together` are for constrained ones: without them
   steps are independent if their accesses are;
 - `knowledge`, `know` and `Restart` are for programs that learn what a step is while they run.
 """
@@ -22,12 +22,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Vocabulary
 from treadle.core.listed import Constrained, Untranslated
 from treadle.core.records import FrameRecord, StepRecord, Wait
+
+if TYPE_CHECKING:
+    from treadle.core.constraints import Declarations, Together
 
 
 @dataclass(slots=True)
@@ -273,6 +276,10 @@ class Run(ABC):
         del first, second
         return False
 
+    def together(self, first: int, second: int) -> Together:
+        """Return what two steps create that commute here by a constraint; check that they do."""
+        raise NotImplementedError
+
     def values(self, locations: Sequence[int]) -> list[object]:
         """Return for each location a comparable value of what is there.
 
@@ -331,15 +338,20 @@ class Program(ABC):
 
     # Independence constraints
 
-    def choose_constraints(  # noqa: B027 - most have none
-        self, constraints: str, uniformity: str
-    ) -> None:
+    def choose_constraints(self, constraints: str, uniformity: str) -> None:
         """Choose which constraints are used, and how it is known that they go on to hold."""
+        if self.declarations is not None:
+            self.declarations.choose(constraints, uniformity)
+
+    @property
+    def declarations(self) -> Declarations | None:
+        """What was declared of blocks of code that are independent by what they do, if anything."""
+        return None
 
     @property
     def has_constraints(self) -> bool:
         """Whether some blocks of code may be independent although their accesses conflict."""
-        return False
+        return self.declarations is not None and self.declarations.are_there
 
     def use_constraints(self, wanted: bool) -> None:  # noqa: B027 - most have none
         """Let steps of such blocks say which one they are (`Mode.BLOCK`), or not, from now on.
@@ -359,8 +371,7 @@ class Program(ABC):
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""
-        del first, second
-        return False
+        return self.declarations is not None and self.declarations.may_commute(first, second)
 
     # What it learns
 

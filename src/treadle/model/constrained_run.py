@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
-from treadle.core.errors import TreadleError
-from treadle.core.events import Codes, Mode, code, mode_of
+from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
+from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.fingerprint import freeze
-from treadle.core.program import FindingError, Run
+from treadle.core.program import Run
 from treadle.core.words import brief
 from treadle.model.alike import alike
-from treadle.model.constraints import Directed, Locals, Standing, locations_in
+from treadle.model.constraints import Standing
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
 from treadle.model.synthesised import Basis
@@ -29,13 +29,13 @@ _KEPT = frozenset({Mode.AWAIT, Mode.WATCH, Mode.NEED, Mode.SPAWN, Mode.JOIN})
 """What a step says of itself beyond what its block accesses."""
 
 
-class ConstrainedRun(ModelRun):
+class ConstrainedRun(ModelRun, ConstrainedSteps):
     """An execution of a program that has constraints."""
 
     def __init__(self, program: Program) -> None:
-        self._constraints = program.constraints
+        self.declarations = self._constraints = program.constraints
         self._codes = {number: (function, args) for number, function, args in program.declared}
-        self._taken: list[int] = []
+        self.taken: list[int] = []
         super().__init__(program)
 
     def step(self, process: int) -> Codes:
@@ -43,7 +43,7 @@ class ConstrainedRun(ModelRun):
         standing = self.standing(process)
         number = -1 if standing is None else self._constraints.number_of(standing)
         taken = super().step(process)
-        self._taken.append(process)
+        self.taken.append(process)
         if standing is None or number < 0:
             return taken
         kept = [access for access in taken if mode_of(access) in _KEPT]
@@ -66,53 +66,50 @@ class ConstrainedRun(ModelRun):
         offset = generator.gi_frame.f_lasti
         return Standing(function, args, blocks.after[offset]) if offset in blocks.after else None
 
-    def _locals(self, process: int) -> Locals:
+    def locals_of(self, process: int) -> Locals:
+        """Return the local names of a process."""
         generator = self._generator(process)
         frame = generator and generator.gi_frame
         return Locals(**frame.f_locals) if frame else Locals()
 
+    def block_of(self, process: int) -> int:
+        """Return the number of the block that a process runs next; -1: no constraint has it."""
+        standing = self.standing(process)
+        return -1 if standing is None else self._constraints.number_of(standing)
+
+    def block_name(self, process: int) -> str:
+        """Return what the block is called that a process runs next."""
+        standing = self.standing(process)
+        assert standing is not None
+        return self._constraints.name_of(standing)
+
+    def process_name(self, process: int) -> str:
+        """Return the name of a process."""
+        return self.name_of(process)
+
     # The question
 
-    def are_independent(self, first: int, second: int) -> bool:
-        """Tell whether the next steps of two processes commute here, and whatever others do."""
-        if not (self.is_enabled(first) and self.is_enabled(second)):
-            return False
-        one, other = self.standing(first), self.standing(second)
-        if one is None or other is None:
-            return False
-        key = (self._constraints.number_of(one), self._constraints.number_of(other))
-        for directed in self._constraints.pairs().get(key, ()):
-            holds, read = self._evaluate(directed, first, second)
-            if holds and self._stays(directed, read, (first, second)):
-                if directed.declared.basis is None:
-                    self._check(directed, (first, second), read)
-                return True
-        return False
-
-    def _evaluate(self, directed: Directed, first: int, second: int) -> tuple[bool, Codes]:
-        """Tell whether a constraint holds, and what it read."""
+    def evaluated(self, directed: Directed, first: int, second: int) -> tuple[bool, frozenset[int]]:
+        """Tell whether a constraint holds of the next steps of two processes, and what it read."""
         holds, basis = directed.declared.holds, directed.declared.basis
-        steps = directed.arguments(self._locals(first), self._locals(second))
+        steps = directed.arguments(self.locals_of(first), self.locals_of(second))
         relied_on: Codes = ()
         if basis is not None:
             if not (basis.fits(*steps) and self._has_kinds(basis)):
-                return False, ()
+                return False, frozenset()
             locations = self._constraints.locations(basis.shared)
             relied_on = tuple(code(location, Mode.READ) for location in locations)
         if holds is None:
-            return True, relied_on
+            return True, frozenset(map(location_of, relied_on))
         before = len(self._log)
         value = self.as_process(NOBODY, holds, self._state, *steps)
         read = (*self._log[before:], *relied_on)
         del self._log[before:]
         if basis is not None and isinstance(value, Raised):
-            return False, ()  # a pure function did
-        names = f"{directed.declared.first} and {directed.declared.second}"
-        if any(mode_of(access) is not Mode.READ for access in read):
-            raise TreadleError(f"the constraint of {names} must only read shared state")
+            return False, frozenset()  # a pure function did
         if isinstance(value, Raised):
-            raise TreadleError(f"the constraint of {names} raised {value.error!r}")
-        return bool(value), read
+            raise raised(directed.declared, value.error)
+        return self.judged(directed, value, read)
 
     def _has_kinds(self, basis: Basis) -> bool:
         """Tell whether shared names hold values of the kinds that a constraint was found for."""
@@ -123,66 +120,54 @@ class ConstrainedRun(ModelRun):
                 return False
         return True
 
-    def _stays(self, directed: Directed, read: Codes, steps: tuple[int, int]) -> bool:
+    def stays(self, directed: Directed, read: frozenset[int], steps: tuple[int, int]) -> bool:
         """Tell whether a constraint goes on to hold, whatever the others do (uniformity).
 
         Nobody else can change what it read (`static`), or whoever can keeps it true (`keeps`).
         """
-        looked_at = locations_in(read)
-        if not looked_at:
+        if super().stays(directed, read, steps):
             return True
-        for process in self._alive:
-            if process not in steps:
-                standing = self.standing(process)
-                written = None if standing is None else self._constraints.may_write(standing)
-                if written is not None and written.isdisjoint(looked_at):
-                    continue
-                if standing is None or not self._keeps(directed, steps, standing, looked_at):
-                    return False
-        return True
-
-    def _keeps(
-        self, directed: Directed, steps: tuple[int, int], other: Standing, looked_at: frozenset[int]
-    ) -> bool:
-        """Tell whether a process that may write what a constraint read keeps it true."""
-        if not self._constraints.keeps:
-            return False
         basis = directed.declared.basis
-        if basis is not None and basis.shared:
+        if not self._constraints.keeps or (basis is not None and basis.shared):
             return False  # it relies on more than what it says
         pair = [standing for standing in map(self.standing, steps) if standing is not None]
-        given = directed.arguments(*map(self._locals, steps))
-        return self._constraints.is_kept(directed, pair, given, other, looked_at)
+        one, other = map(self.locals_of, steps)
+        return all(
+            standing is not None
+            and self._constraints.is_kept(
+                directed, pair, directed.arguments(one, other), standing, read
+            )
+            for standing in map(self.standing, [p for p in self._alive if p not in steps])
+        )
+
+    def may_be_written(self, locations: frozenset[int], others_than: set[int]) -> bool:
+        """Tell whether somebody else can change what a constraint read (`static` uniformity)."""
+        for process in self._alive:
+            if process not in others_than:
+                standing = self.standing(process)
+                written = None if standing is None else self._constraints.may_write(standing)
+                if written is None or not written.isdisjoint(locations):
+                    return True
+        return False
 
     # The check of what was declared
 
-    def _check(self, directed: Directed, pair: tuple[int, int], read: Codes) -> None:
-        """Run both orders of two steps that are said to commute, once for given values."""
-        values = alike(tuple(self.program.values_at(self._state, sorted(locations_in(read)))))
-        steps = [alike(tuple(sorted(vars(self._locals(p)).items(), key=str))) for p in pair]
-        blocks = tuple((s.function, s.origin) for s in map(self.standing, pair) if s is not None)
-        key: Hashable = (directed.declared, blocks, str(values), str(steps))
-        if key in self._constraints.checked:
-            return
-        self._constraints.checked.add(key)
-        usual, other = self._after(pair), self._after(pair[::-1])
-        if usual != other:
-            self._refuse(pair, usual, other)
+    def situation(self, first: int, second: int) -> Hashable:
+        """Return all that the next steps of two processes may look at, by value."""
+        places: set[int] = set()
+        steps = []
+        for process in (first, second):
+            standing = self.standing(process)
+            assert standing is not None
+            places = places.union(*self._constraints.accessed(standing))
+            known = sorted(vars(self.locals_of(process)).items())
+            steps.append((standing.function, standing.origin, str(alike(tuple(known)))))
+        values = self.program.values_at(self._state, sorted(places))
+        return *steps, tuple(sorted(places)), str(alike(tuple(values)))
 
-    def _after(self, order: Sequence[int]) -> dict[str, object]:
-        """Return what two steps lead to from here, in an order, by what it is."""
-        run = ConstrainedRun(self.program)
-        for process in self._taken:
-            run.step(process)
-        found: dict[str, object] = {}
-        for process in order:
-            if not run.is_enabled(process):
-                found[f"whether {self.name_of(process)} is enabled"] = False
-                break
-            run.step(process)
-        found.update(run.compared(sorted(order)))
-        run.drop()
-        return found
+    def begun_again(self) -> ConstrainedRun:
+        """Return another run that has just begun."""
+        return ConstrainedRun(self.program)
 
     def compared(self, processes: Sequence[int]) -> dict[str, object]:
         """Return what tells this state from others that two processes may have led to."""
@@ -195,9 +180,6 @@ class ConstrainedRun(ModelRun):
         found["failures"] = sorted(
             (self.name_of(crash.process), repr(crash.exception)) for crash in self.crashes
         )
-        found["processes that were created"] = sorted(
-            (self.name_of(child), repr(self._spawned_code[child])) for child in self._spawned
-        )
         return found
 
     def _goes_on(self, process: int) -> object:
@@ -208,20 +190,11 @@ class ConstrainedRun(ModelRun):
         blocks = self._constraints.blocks(standing.function)
         assert blocks is not None
         live = blocks.live(standing.origin)
-        kept = vars(self._locals(process)).items()
+        kept = vars(self.locals_of(process)).items()
         return standing.origin, {name: freeze(value) for name, value in kept if name in live}
 
-    def _refuse(
-        self, pair: tuple[int, int], usual: dict[str, object], other: dict[str, object]
-    ) -> None:
-        """Report a constraint that is wrong here."""
-        names = [self._constraints.name_of(s) for s in map(self.standing, pair) if s is not None]
+    def state_in_words(self, process: int) -> str:
+        """Say what the shared values are."""
+        del process
         shared = self.program.shared_values(self._state)
-        state = ", ".join(f"{name} = {brief(value)}" for name, value in shared.items())
-        differs = next(what for what in {**usual, **other} if usual.get(what) != other.get(what))
-        raise FindingError(
-            "constraint",
-            f"{names[0]} and {names[1]} are declared independent, but where {state} they are not: "
-            f"{differs} differs when {self.name_of(pair[1])} comes before {self.name_of(pair[0])}",
-            [*self._taken, *pair],
-        )
+        return ", ".join(f"{name} = {brief(value)}" for name, value in shared.items())

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Kind, Origin
 from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
+from treadle.core.constraints import Declarations, Declared, Directed, Locals
 from treadle.core.errors import TreadleError
-from treadle.core.events import Mode, code, location_of
+from treadle.core.events import Mode, code
 from treadle.model.declared_text import in_python
 from treadle.model.operations import named
 from treadle.model.synthesised import (
-    Basis,
     Named,
     Synthesis,
     compiled,
@@ -36,41 +35,9 @@ if TYPE_CHECKING:
     from treadle.model.program import Program
 
 Function = Callable[..., Any]
-Constraint = Callable[[Any, Any, Any], object]
-Given = TypeVar("Given")
-Checked = TypeVar("Checked", bound=Constraint)
 
 _EVERYTHING = None
 """Stands for all locations."""
-
-
-class Locals(types.SimpleNamespace):
-    """The local names of a step, as a constraint sees them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A constraint as it was declared, or found: two blocks, and where they are independent."""
-
-    first: str
-    second: str
-    holds: Constraint | None
-    """None: in every state."""
-    basis: Basis | None = None
-    """What it relies on if a solver found it; nobody has to check it then."""
-    text: str = ""
-    """How Python says it, if a solver found it."""
-
-
-class Directed(NamedTuple):
-    """A constraint for two blocks in an order."""
-
-    declared: Declared
-    is_swapped: bool
-
-    def arguments(self, first: Given, second: Given) -> tuple[Given, Given]:
-        """Return what belongs to two steps in the order in which they were declared."""
-        return (second, first) if self.is_swapped else (first, second)
 
 
 class Standing(NamedTuple):
@@ -81,39 +48,19 @@ class Standing(NamedTuple):
     origin: Origin
 
 
-class Constraints:
+class Constraints(Declarations):
     """What was declared of a program, and what its source says."""
 
     def __init__(self, program: Program, kinds: dict[str, Kind]) -> None:
+        super().__init__()
         self._program = program
         self._kinds = kinds
-        self.declared: list[Declared] = []
-        self.mode = "declared"
-        """Which constraints are used: `declared`, `synthesised` or `none`."""
-        self.keeps = False
-        """Whether a constraint may stay true because others keep it, not only as none writes."""
         self._processes = 0
         """How many were declared when the mode was chosen."""
         self._synthesis: Synthesis | None = None
         self._blocks: dict[Function, Blocks | Reason] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
-        self._pairs: dict[tuple[int, int], list[Directed]] | None = None
         self._writes: dict[Hashable, frozenset[int] | None] = {}
-        self.checked: set[Hashable] = set()
-        """Constraints with the values that they were checked with."""
-
-    def declare(self, declared: Declared) -> None:
-        """Take note of a constraint."""
-        self.declared.append(declared)
-        self._pairs = None
-
-    def replace(self, old: Declared, new: Declared) -> None:
-        """Take a constraint in place of one that was declared before."""
-        self.declared[self._position(old)] = new
-        self._pairs = None
-
-    def _position(self, declared: Declared) -> int:
-        return next(i for i, other in enumerate(self.declared) if other is declared)
 
     # Blocks
 
@@ -182,7 +129,7 @@ class Constraints:
                     found.setdefault(name, []).append((function, origin))
         return found
 
-    def _numbers_of(self, name: str) -> list[int]:
+    def numbers_of(self, name: str) -> list[int]:
         """Return the numbers of the blocks that have a name."""
         names = self.names()
         if name not in names:
@@ -205,37 +152,21 @@ class Constraints:
     def check_names(self) -> None:
         """Refuse what is declared of blocks that there are not."""
         for declared in self.declared:
-            self._numbers_of(declared.first)
-            self._numbers_of(declared.second)
+            self.numbers_of(declared.first)
+            self.numbers_of(declared.second)
 
     def _number(self, function: Function, origin: Origin) -> int:
         return self._numbers.setdefault((function, origin), len(self._numbers))
-
-    def pairs(self) -> dict[tuple[int, int], list[Directed]]:
-        """Return the constraints of each two blocks, by number."""
-        if self._pairs is None:
-            self._pairs = {}
-            for declared in self.declared:
-                for first in self._numbers_of(declared.first):
-                    for second in self._numbers_of(declared.second):
-                        self._add_pair(first, second, declared)
-            if self.mode == "synthesised":
-                self._synthesise()
-        return self._pairs
-
-    def _add_pair(self, first: int, second: int, declared: Declared) -> None:
-        assert self._pairs is not None
-        for key, swapped in (((first, second), False), ((second, first), True)):
-            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
 
     # What a solver finds
 
     def choose(self, mode: str, uniformity: str = "static") -> None:
         """Choose which constraints are used from now on, and how it is known that they stay."""
-        self.keeps = uniformity == "keeps"
-        if (mode, len(self._program.declared)) != (self.mode, self._processes):
-            self.mode, self._processes = mode, len(self._program.declared)
-            self._pairs = self._synthesis = None
+        super().choose(mode, uniformity)
+        if len(self._program.declared) != self._processes:
+            self._processes = len(self._program.declared)
+            self._synthesis = None
+            self.forget_pairs()
 
     @property
     def synthesis(self) -> Synthesis:
@@ -258,7 +189,7 @@ class Constraints:
             if frozenset((first[1:], second[1:])) not in known
         ]
 
-    def _synthesise(self) -> None:
+    def find_more(self) -> None:
         """Add what a solver finds to what is declared."""
         for first, second in self.undeclared():
             found = self.synthesis.of(first, second)
@@ -266,7 +197,7 @@ class Constraints:
                 sources = [source_of(block.function) for block in (first, second)]
                 holds = None if text == "True" else compiled(text, *sources)
                 one, other = [self._number(*block[1:]) for block in (first, second)]
-                self._add_pair(
+                self.add_pair(
                     one, other, Declared(first.name, second.name, holds, found.basis, text)
                 )
 
@@ -286,16 +217,20 @@ class Constraints:
 
     def static_codes(self, standing: Standing, number: int) -> list[int]:
         """Return what a block may access in any state."""
+        read, written = self.accessed(standing)
+        return [
+            code(number, Mode.BLOCK),
+            *(code(location, Mode.READ) for location in sorted(read - written)),
+            *(code(location, Mode.WRITE) for location in sorted(written)),
+        ]
+
+    def accessed(self, standing: Standing) -> tuple[set[int], set[int]]:
+        """Return the locations that a block may read, and those that it may write."""
         blocks = self.blocks(standing.function)
         assert blocks is not None
         block = blocks.by_origin[standing.origin]
-        written = self._locations(block.writes, blocks, standing.args)
-        read = self._locations(block.reads, blocks, standing.args) - written
-        return [
-            code(number, Mode.BLOCK),
-            *(code(location, Mode.READ) for location in sorted(read)),
-            *(code(location, Mode.WRITE) for location in sorted(written)),
-        ]
+        read = self._locations(block.reads, blocks, standing.args)
+        return read, self._locations(block.writes, blocks, standing.args)
 
     def _locations(
         self, places: set[Place], blocks: Blocks, args: tuple[Any, ...] | None
@@ -406,35 +341,9 @@ class Constraints:
             yield named(function, name)
 
 
-class Independent:
-    """What `program.independent(first, second)` returns: a declaration, or a decorator.
-
-    Nothing more has to be said for two blocks that are independent in every state. A function that
-    it decorates says where they are; then they are independent only there.
-    """
-
-    def __init__(
-        self, constraints: Constraints, first: str, second: str, holds: Constraint | None
-    ) -> None:
-        self._constraints = constraints
-        self._everywhere = Declared(first, second, holds)
-        constraints.declare(self._everywhere)
-
-    def __call__(self, holds: Checked) -> Checked:
-        """Take a function that says where the blocks are independent."""
-        first, second = self._everywhere.first, self._everywhere.second
-        self._constraints.replace(self._everywhere, Declared(first, second, holds))
-        return holds
-
-
 def _hashable(args: tuple[Any, ...]) -> Hashable:
     try:
         hash(args)
     except TypeError:
         return repr(args)
     return args
-
-
-def locations_in(reads: tuple[int, ...]) -> frozenset[int]:
-    """Return the locations of access codes."""
-    return frozenset(map(location_of, reads))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treadle.core.constraints import Declared
 from treadle.core.listed import Constrained, Untranslated
-from treadle.model.constraints import Constraints, Declared
+from treadle.model.constraints import Constraints
 from treadle.model.declared_text import in_python
 
 

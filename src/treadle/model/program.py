@@ -30,12 +30,13 @@ from treadle.analyses.decisive_reads import (
     open_steps,
 )
 from treadle.core import program as programs
+from treadle.core.constraints import Constraint, Declarations, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
-from treadle.model.constraints import Constraint, Constraints, Independent
+from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
 from treadle.model.listing import listed
 from treadle.model.operations import closed_over, names_in
@@ -287,16 +288,10 @@ class Program(programs.Program):
         """Return scalars and arrays by name, with their initial values."""
         return self._plain
 
-    def choose_constraints(self, constraints: str, uniformity: str) -> None:
-        """Choose which constraints are used, and how it is known that they go on to hold."""
-        self.constraints.choose(constraints, uniformity)
-
     @property
-    def has_constraints(self) -> bool:
-        """Whether some blocks may be independent although their accesses conflict."""
-        if self.constraints.mode == "synthesised":
-            return bool(self.constraints.pairs())
-        return self.constraints.mode == "declared" and bool(self.constraints.declared)
+    def declarations(self) -> Declarations:
+        """What was declared of blocks that are independent although their accesses conflict."""
+        return self.constraints
 
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such blocks say which one they are, or not, from now on."""
@@ -304,19 +299,9 @@ class Program(programs.Program):
 
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
         """Return a constraint that does not hold of the last two steps of a schedule, if any."""
-        if not self.constraints.declared or len(processes) < 2:
+        if not self.constraints.declared:
             return None
-        run = ConstrainedRun(self)
-        for process in processes[:-2]:
-            run.step(process)
-        self.constraints.checked.clear()
-        try:
-            run.are_independent(*processes[-2:])
-        except FindingError as error:
-            return error
-        finally:
-            run.drop()
-        return None
+        return finding_in(lambda: ConstrainedRun(self), processes)
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Say which blocks no constraint was found for, since they are not understood."""
@@ -331,10 +316,6 @@ class Program(programs.Program):
         """Yield what is known of each two blocks that conflict, and blocks not understood."""
         self.constraints.choose(constraints)
         return listed(self.constraints)
-
-    def may_commute(self, first: int, second: int) -> bool:
-        """Tell whether there is a constraint for two blocks, by number."""
-        return (first, second) in self.constraints.pairs()
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

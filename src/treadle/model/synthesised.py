@@ -24,7 +24,8 @@ from treadle.model.operations import closed_over, named
 from treadle.smt.values import Tag, in_order, tag_of
 
 if TYPE_CHECKING:
-    from treadle.model.constraints import Constraints, Function, Locals
+    from treadle.core.constraints import Locals
+    from treadle.model.constraints import Constraints, Function
     from treadle.model.program import Program
     from treadle.smt.code import Code, Shared
     from treadle.smt.keeping import Condition, Kept
@@ -208,7 +209,7 @@ class Synthesis:
         from treadle.smt.cache import synthesised
 
         codes = self.code(first), self.code(second)
-        result = synthesised(*codes, self.shared)
+        result = synthesised(*codes, self.shared, crossing=True)
         return Found(first, second, result, self._basis(codes, result))
 
     def _basis(self, codes: tuple[Code, Code], result: Synthesised) -> Basis:

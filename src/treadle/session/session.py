@@ -113,6 +113,8 @@ class Session:
                 f"early_stop is for exhaustive or sleep: {name} finds other executions from the "
                 f"steps that would be left out; deadlocks are seen early anyway"
             )
+        if self.program.declarations is not None:
+            self.program.declarations.distrusted.clear()
         while True:
             try:
                 result = self._search(strategy, name, listener).explore()

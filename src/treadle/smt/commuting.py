@@ -20,6 +20,9 @@ from treadle.smt.values import Value
 
 SIDES = ("first", "second")
 
+Ended = tuple[Store, dict[str, Outcome]]
+"""What an order of two blocks leaves behind, and what each of them did."""
+
 
 @dataclass(slots=True)
 class Relied:
@@ -62,11 +65,11 @@ class Pair:
         for side in SIDES:
             if not self._alike(path, side, usual[1][side], other[1][side]):
                 return False
-        if not self._create_the_same(path, usual[1], other[1]):
+        if not self._create_the_same(path, usual, other):
             return False
         return usual[0].same_as(other[0])
 
-    def _run(self, path: Path, order: Sequence[str]) -> tuple[Store, dict[str, Outcome]] | None:
+    def _run(self, path: Path, order: Sequence[str]) -> Ended | None:
         """Run both blocks in an order; None if one is not enabled, now or when its turn comes."""
         store = Store(path, self._shared, self.relied.shared)
         blocks = {side: self._execution(side, path, store) for side in order}
@@ -107,14 +110,13 @@ class Pair:
 
     # Created processes
 
-    def _create_the_same(
-        self, path: Path, one: Mapping[str, Outcome], other: Mapping[str, Outcome]
-    ) -> bool:
+    def _create_the_same(self, path: Path, usual: Ended, swapped: Ended) -> bool:
         """Tell whether both orders create the same: each block, or, crossing, both together."""
-        if not self._is_crossing:
-            return all(
-                _same_processes(path, one[side].created, other[side].created) for side in SIDES
-            )
+        one, other = usual[1], swapped[1]
+        if all(_same_processes(path, one[side].created, other[side].created) for side in SIDES):
+            return True
+        if not self._is_crossing or _keeps_a_handle(usual) or _keeps_a_handle(swapped):
+            return False
         together = [made for side in SIDES for made in one[side].created]
         others = [made for side in SIDES for made in other[side].created]
         if sorted(str(function) for function, _ in together) != sorted(
@@ -137,6 +139,14 @@ def _same_processes(path: Path, one: Created, other: Created) -> bool:
         for (_, args), (_, others) in zip(one, other, strict=True)
         for mine, its in zip(args, others, strict=True)
     )
+
+
+def _keeps_a_handle(ended: Ended) -> bool:
+    """Tell whether something remembers a process that was created: which one it is, is seen."""
+    store, outcomes = ended
+    kept = [*store.scalars.values(), *(value for own in store.arrays.values() for _, value in own)]
+    kept += [value for outcome in outcomes.values() for value in outcome.locals.values()]
+    return any(value in outcome.handles for outcome in outcomes.values() for value in kept)
 
 
 def _same_details(path: Path, one: Sequence[Value | str], other: Sequence[Value | str]) -> bool:

@@ -48,6 +48,8 @@ class Outcome:
     """How often each iterator was asked for its next value."""
     created: list[tuple[Hashable, tuple[Value, ...]]] = field(default_factory=list)
     """Processes: their functions with how they are named, and their arguments."""
+    handles: list[Value] = field(default_factory=list)
+    """What stands for them in this block."""
 
 
 class Execution(Expressions):
@@ -313,4 +315,6 @@ class Execution(Expressions):
         keywords = {str(word.arg): word.value for word in node.keywords}
         given += [self.value(keywords[word]) for word in sorted(keywords)]
         self._outcome.created.append(((name, tuple(sorted(keywords))), tuple(given)))
-        return Value.opaque(("process", self.side, len(self._outcome.created)))
+        handle = Value.opaque(("process", self.side, len(self._outcome.created)))
+        self._outcome.handles.append(handle)
+        return handle

@@ -61,7 +61,7 @@ def synthesise(
     first: Code, second: Code, shared: Mapping[str, Shared], *, crossing: bool = False
 ) -> Synthesised:
     """Find where two blocks commute; both have to be understood."""
-    start = time.perf_counter()
+    start = time.process_time()
     pair = Pair((first, second), shared, crossing=crossing)
     encoder = Encoder()
     try:
@@ -69,9 +69,9 @@ def synthesise(
         cubes = Cubes(encoder, leaves)
         is_exact = cubes.look()
     except (NotTranslatedError, TooManyPathsError):
-        return Synthesised((), False, seconds=time.perf_counter() - start)
+        return Synthesised((), False, seconds=time.process_time() - start)
     texts = tuple(dict.fromkeys(map(in_python, cubes.found)))
-    return _with(pair.relied, Synthesised(texts, is_exact, seconds=time.perf_counter() - start))
+    return _with(pair.relied, Synthesised(texts, is_exact, seconds=time.process_time() - start))
 
 
 def _with(relied: Relied, found: Synthesised) -> Synthesised:

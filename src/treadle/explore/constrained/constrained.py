@@ -13,8 +13,9 @@ from typing import ClassVar
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
+from treadle.core.program import Run
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
-from treadle.explore.constrained.optimal_constrained import conditional, still_asleep
+from treadle.explore.constrained.optimal_constrained import conditional, still_asleep, trusting
 from treadle.explore.context.context import Context
 from treadle.explore.context.dontdo import forbidden, inherited
 from treadle.explore.strategy import Algorithm
@@ -31,6 +32,11 @@ class Constrained(Context):
         super().prepare()
         self.trace = conditional(self.search.trace)
         self.trace.uniform = Uniform(self.search.program)
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Reverse the races that the new part of the execution, or a forbidden step, closes."""
+        with trusting(self.trace):
+            super().analyse(run, outcome)
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Pass on to `E.p` what is asleep or forbidden at `E` (lines 16 and 17)."""

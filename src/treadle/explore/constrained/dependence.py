@@ -15,55 +15,115 @@ run, in which steps concurrent with both have been taken, and misses final state
 (docs/soundness.md).
 
 The events of a point, in the order of the trace, are a legal execution, so a run of them tells.
+
+Two steps that commute may create processes *together*: who creates which depends on their order
+(`crossing`). What the second creates only because the first came before has both in its base.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treadle.core.constraints import Pair, Together, spawned
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint, Vocabulary
-from treadle.core.happens_before import Race, Trace, bits, conflicting
-from treadle.core.program import Program
+from treadle.core.happens_before import NONE, Race, Trace, bits, conflicting
+from treadle.core.program import Program, Restart, Run
 from treadle.core.steps import Step
+from treadle.explore.constrained.crossing import Crossing
 
 _KEPT = 100_000
+_Order = tuple[int, ...]
+"""Who takes steps, one after the other."""
 
 
 class Uniform:
     """Answers of `U`: whether two steps commute after a point, whatever others do."""
 
     def __init__(self, program: Program) -> None:
-        self._program = program
-        self._known: dict[tuple[tuple[int, ...], int, int], bool] = {}
+        self.program = program
+        self._known: dict[tuple[_Order, int, int], bool] = {}
+        self._created: dict[tuple[_Order, int, int], Together] = {}
+        self._children_of: dict[tuple[_Order, int], list[tuple[int, object]]] = {}
+        self.crossed: set[Pair] = set()
+        """Blocks whose steps were seen to create processes together."""
         self.asked = 0
         """How many pairs were asked about."""
         self.runs = 0
 
     def holds(self, point: Sequence[Step], first: Step, second: Step) -> bool:
         """Tell whether two steps, both next after the steps of a point, are independent there."""
-        if not self._program.may_commute(first[1].block, second[1].block):
+        if not self.program.may_commute(first[1].block, second[1].block):
             return False
         self.asked += 1
         p, q = sorted((first[0], second[0]))
         key = (tuple([process for process, _ in point]), p, q)
         found = self._known.get(key)
         if found is None:
+            run = self._run(key[0])
+            found = run.are_independent(p, q)
+            run.drop()
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            found = self._known[key] = self._ask(point, p, q)
+            self._known[key] = found
         return found
 
-    def _ask(self, point: Sequence[Step], p: int, q: int) -> bool:
+    def together(self, meeting: Sequence[Step], first: Step, second: Step) -> Together:
+        """Return what two independent steps create that meet after some others.
+
+        What was declared of them is checked there: it has to hold wherever they can meet.
+        """
+        p, q = first[0], second[0]
+        key = (tuple([process for process, _ in meeting]), p, q)
+        found = self._created.get(key)
+        if found is None:
+            run = self._run(key[0])
+            found = run.together(p, q)
+            run.drop()
+            if len(self._created) >= _KEPT:
+                self._created.clear()
+            self._created[key] = found
+        if found.is_crossing:
+            self.crossed.add((first[1].block, second[1].block))
+        return found
+
+    def differing(self, usual: Sequence[Step], other: Sequence[Step], *, n: Step) -> list[int]:
+        """Return the children of a step, by position, that it creates only after certain steps."""
+        here, there = self._children(usual, n), self._children(other, n)
+        found = [i for i, child in enumerate(here) if i >= len(there) or child != there[i]]
+        if found:
+            self.crossed.add((n[1].block, n[1].block))
+        return found
+
+    def _children(self, steps: Sequence[Step], n: Step) -> list[tuple[int, object]]:
+        """Return what a step creates after some others: who, and what that will do."""
+        key = (tuple([process for process, _ in steps]), n[0])
+        if key not in self._children_of:
+            run = self._run(key[0])
+            made = [(child, run.newborn(child)) for child in spawned(run.step(n[0]))]
+            run.drop()
+            if len(self._children_of) >= _KEPT:
+                self._children_of.clear()
+            self._children_of[key] = made
+        return self._children_of[key]
+
+    def _run(self, processes: _Order) -> Run:
+        """Run some steps, which are a legal execution."""
         self.runs += 1
-        run = self._program.start()
-        for process, _ in point:
+        run = self.program.start()
+        for process in processes:
             if not run.is_enabled(process):
+                run.drop()
+                self.distrust()
                 raise TreadleBug("the point of a race is no execution")
             run.step(process)
-        found = run.are_independent(p, q)
-        run.drop()
-        return found
+        return run
+
+    def distrust(self) -> None:
+        """Begin anew, with what was seen to create processes together being dependent."""
+        if self.crossed and self.program.declarations is not None:
+            self.program.declarations.distrust(self.crossed)
+            raise Restart
 
 
 class ConditionalTrace(Trace):
@@ -77,6 +137,8 @@ class ConditionalTrace(Trace):
         """What happens before each event whatever it accesses."""
         self.direct: list[int] = []
         """For each event the mask of those that are dependent with it, outside of its base."""
+        self.crossings: list[list[Crossing]] = []
+        """For each event the earlier ones with which it creates processes together."""
 
     # D
 
@@ -97,8 +159,7 @@ class ConditionalTrace(Trace):
         if first.block < 0 or not self.program.may_commute(first.block, n[1].block):
             return False
         point = self._closed(self.base[e] | base | self.direct[e] & direct)
-        steps = [(self.processes[f], self.footprints[f]) for f in bits(point)]
-        return self.uniform.holds(steps, (self.processes[e], first), n)
+        return self.uniform.holds(self._steps(bits(point)), (self.processes[e], first), n)
 
     def _closed(self, mask: int) -> int:
         """Return some events with all that happens before them."""
@@ -112,7 +173,7 @@ class ConditionalTrace(Trace):
     @property
     def program(self) -> Program:
         """The program whose constraints are asked."""
-        return self.uniform._program
+        return self.uniform.program
 
     # Building the order
 
@@ -126,6 +187,8 @@ class ConditionalTrace(Trace):
             direct = self.direct_of(process, footprint, base, -1)
             races = self._races(index, direct)
             self._note(index, base, direct)
+            if footprint.block >= 0:
+                self._meet(index)
             if footprint.guarded:
                 self._judge(races, index, base)
             else:
@@ -146,6 +209,7 @@ class ConditionalTrace(Trace):
         process, footprint, bit = self.processes[index], self.footprints[index], 1 << index
         self.base.append(base)
         self.direct.append(direct)
+        self.crossings.append([])
         self.before.append(self._closed(base | direct) | bit)
         self.previous.append(self.latest[process])
         self.latest[process] = index
@@ -155,10 +219,49 @@ class ConditionalTrace(Trace):
         for child in footprint.spawns:
             self.created.setdefault(child, index)
 
+    # Processes that two steps create together
+
+    def _meet(self, n: int) -> None:
+        """Find out what an event and those that it is independent of by a constraint create."""
+        second = self._step(n)
+        touching = conflicting(second[1], self.touched) & (1 << n) - 1
+        for e in bits(touching & ~self.before[n]):
+            first = self._step(e)
+            around = self._closed(
+                self.base[e] | self.base[n] | touching | conflicting(first[1], self.touched)
+            )
+            before = [f for f in bits(around) if f < n]
+            apart = [f for f in before if not self.before[f] >> e & 1]
+            found = self.uniform.together(self._steps(apart), first, second)
+            if second[1].spawns and len(before) > len(apart) + 1:  # more than `e` came before
+                more = self.uniform.differing(self._steps(before), self._steps(apart), n=second)
+                found = Together(found.of_first, tuple(sorted({*found.of_second, *more})))
+            if found.is_crossing:
+                self.crossings[n].append(Crossing.of(e, first[1], second[1], found))
+
+    def _steps(self, events: Sequence[int]) -> list[Step]:
+        return [self._step(event) for event in events]
+
+    def _step(self, event: int) -> Step:
+        return self.processes[event], self.footprints[event]
+
+    def past_of(self, process: int, last: int, footprint: Footprint) -> int:
+        """Return what happens before a step whatever it accesses, `last` being its process's last.
+
+        Of a process that two steps created together, both do.
+        """
+        base = super().past_of(process, last, footprint)
+        creation = self.created.get(process, NONE)
+        if last < 0 <= creation:
+            for crossing in self.crossings[creation]:
+                if process in crossing.of_second:
+                    base |= self.before[crossing.first]
+        return base
+
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
         super().truncate(length)
-        del self.base[length:], self.direct[length:]
+        del self.base[length:], self.direct[length:], self.crossings[length:]
 
     def push_imagined(self, process: int, footprint: Footprint, past: int, within: int) -> int:
         """Add an event that did not happen in this trace, as if after the events of `within`."""

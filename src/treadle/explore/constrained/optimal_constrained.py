@@ -8,18 +8,24 @@ explored twice, and no execution is begun in vain. The thesis leaves this to fut
 Questions about a planned sequence are put to `order`, a trace of its own that holds the sequence
 behind its prefix; whole sequences are planned, not short leaves. A program without constraints is
 explored by `optimal`.
+
+A planned sequence names processes as the execution called them that it was found in. Where steps
+create processes together (`crossing`) another order calls them otherwise: as soon as such an order
+is planned, the search begins anew, and takes those steps for dependent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import ClassVar
 
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep, Trace, bits, lowest
-from treadle.core.program import Run
+from treadle.core.program import CannotStepError, Run
 from treadle.core.steps import Step
+from treadle.explore.constrained.crossing import is_misleading
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.explore.invariants import wrong_lengths
 from treadle.explore.reversals import reversals
@@ -46,12 +52,14 @@ class OptimalConstrained(Optimal):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse each race `(e, e')` of the execution that has just ended (lines 2 to 7)."""
         del outcome
-        for race in reversals(self.search, run, since=0):
-            for last in race.lasts:
-                self._explore_reversed(race.e, race.w | 1 << last, last)
+        with trusting(self.trace):
+            for race in reversals(self.search, run, since=0):
+                for last in race.lasts:
+                    self._explore_reversed(race.e, race.w | 1 << last, last)
 
     def _explore_reversed(self, e: int, v: int, last: int) -> None:
         """Explore `v = notdep(e, E).e'` after `E' = pre(E, e)`, unless that was done (line 6)."""
+        self._refuse_halves(e, v)
         w = self._steps([*bits(v & ~(1 << last)), last])
         prefix = self._steps(range(e))
         self.order.hold([*prefix, *w])
@@ -61,6 +69,28 @@ class OptimalConstrained(Optimal):
                     self.search.on_left_out(e, process, ASLEEP)
                 return
         self._insert_behind(e, prefix, w)
+
+    def _refuse_halves(self, e: int, v: int) -> None:
+        """Refuse a sequence that has only the second of two steps that create together.
+
+        It would create something else, or nothing.
+        """
+        for event in bits(v):
+            for crossing in self.trace.crossings[event]:
+                if crossing.first >= e and not v >> crossing.first & 1:
+                    self.trace.uniform.distrust()
+
+    def _refuse_swapped(self, way: list[Step], w: list[Step]) -> None:
+        """Refuse to take a step before others with which it creates: their children's names change.
+
+        It is the last of the way, and the others are what is left of a sequence.
+        """
+        if self.trace.uniform.crossed:
+            self.order.hold([*way, *w])
+            taken = len(way) - 1
+            later = self.order.crossings[len(way) :]
+            if any(crossing.first == taken for found in later for crossing in found):
+                self.trace.uniform.distrust()
 
     def _steps(self, events: Sequence[int]) -> list[Step]:
         return [(self.trace.processes[event], self.trace.footprints[event]) for event in events]
@@ -98,6 +128,7 @@ class OptimalConstrained(Optimal):
                     break
                 way.append(_taken_off(w, step))
                 w = _without(w, step[0])
+                self._refuse_swapped(way, w)
                 length += 1
             if length:
                 return branch, length, w
@@ -116,6 +147,7 @@ class OptimalConstrained(Optimal):
                 if sleep:
                     sleep = still_asleep(trace, sleep)
         if sleep:
+            trace.uniform.distrust()
             raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
         return True
 
@@ -149,6 +181,18 @@ class Sequenced(ConditionalTrace):
             first = lowest(own)
             return self.before[first] >> start == 1 << first - start
         return not self.next_direct(process, step) >> start
+
+
+@contextmanager
+def trusting(trace: ConditionalTrace) -> Iterator[None]:
+    """Begin anew if an execution shows that steps which create together should be dependent."""
+    try:
+        yield
+    except CannotStepError:  # a step that was recorded after both cannot be taken after one
+        trace.uniform.distrust()
+        raise
+    if is_misleading(trace):
+        trace.uniform.distrust()
 
 
 def conditional(trace: Trace) -> ConditionalTrace:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from treadle.core.constraints import are_same
 from treadle.core.events import Codes, Footprint, Mode, location_of, mode_of
 from treadle.core.program import Run
 from treadle.core.steps import Step
@@ -330,20 +331,6 @@ class _Taken:
 
     def codes_of(self, events: Iterable[int]) -> list[Codes]:
         return [self.codes[event] for event in events]
-
-
-def are_same(some: Sequence[object], others: Sequence[object]) -> bool:
-    """Tell whether the values are the same, in whatever order.
-
-    >>> are_same([1, 2, 2], [2, 1, 2]), are_same([1, 2], [1, 2, 2]), are_same([1, 1], [1, 2])
-    (True, False, False)
-    """
-    left = list(others)
-    for value in some:
-        if value not in left:
-            return False
-        left.remove(value)
-    return not left
 
 
 def _written(steps: Iterable[Codes]) -> set[int]:
