@@ -25,7 +25,7 @@ _numbers = itertools.count()
 def child(_: Any, one: Any = 0, other: Any = 0) -> Iterator[Any]:
     """A process that does nothing to speak of."""
     yield
-    one = other
+    assert one == one + 0 * other
 
 
 CHILDREN = dict.fromkeys(("child", "confirm", "insert", "res"), child)

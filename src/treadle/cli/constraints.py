@@ -15,6 +15,7 @@ from treadle.cli.status import VERIFIED
 from treadle.core.listed import Constrained, Untranslated
 from treadle.report.colour import print_words
 from treadle.smt import require_solver
+from treadle.smt.place import keep_in
 
 
 @click.command(short_help="Print where steps of a program commute.")
@@ -47,7 +48,9 @@ def constraints(target: str, constraints: str, as_json: bool) -> int:
     found = find(target)
     if constraints == "synthesised":
         require_solver("`treadle constraints` without --constraints declared")
-    with found.opened(settings_for(found, None, {})) as session:
+    settings = settings_for(found, None, {})
+    keep_in(settings.database)
+    with found.opened(settings) as session:
         listed = session.program.list_constraints(constraints)
         if as_json:
             for entry in listed:

@@ -17,6 +17,7 @@ from treadle.report.registry import REPORTS
 from treadle.session.memory import Memory
 from treadle.session.options import everything, exploring, front_end_options
 from treadle.session.settings import Settings, for_command_line
+from treadle.smt.place import keep_in
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -164,6 +165,7 @@ def memory_of(found: Found, settings: Settings, *, no_database: bool) -> Memory 
     directory = settings.database
     if no_database or directory is None:
         return None
+    keep_in(directory)
     path = found.path.resolve()
     base = Path(directory).resolve().parent
     file = path.relative_to(base) if path.is_relative_to(base) else path

@@ -9,13 +9,14 @@ local names, it is looked at before a constraint is relied on.
 from __future__ import annotations
 
 import builtins
+import enum
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Origin, definition_of
-from treadle.analyses.known import is_pure
+from treadle.analyses.known import is_named_pure
 from treadle.analyses.value_kinds import Source, ValueKinds
 from treadle.analyses.write_sets import Block, Place
 from treadle.core.listed import Untranslated
@@ -123,7 +124,7 @@ class Synthesis:
             {name: self._local_kinds(block.function, name) for name in source.local},
             source.meaning,
             blocks.live,
-            is_pure,
+            is_named_pure,
         )
 
     def code_elsewhere(self, block: Named) -> Code:
@@ -155,7 +156,7 @@ class Synthesis:
             side: self.code(block).kinds
             for side, block in zip(("first", "second"), pair, strict=True)
         }
-        return Condition(text, meaning, kinds, is_pure)
+        return Condition(text, meaning, kinds, is_named_pure)
 
     def _local_kinds(self, function: Function, name: str) -> tuple[Tag, ...]:
         found = self._kinds.locals.get((function, name), frozenset())
@@ -246,9 +247,13 @@ def compiled(text: str, *sources: Source) -> Any:
     for name in {*body.co_names, *_inner_names(body)} - {"s", "first", "second"}:
         for source in sources:
             try:
-                namespace[name] = _callable(source.meaning(name))
+                meaning = source.meaning(name)
             except KeyError:
                 continue
+            if is_named_pure(meaning):
+                namespace[name] = _callable(meaning)
+            elif isinstance(meaning, type) and issubclass(meaning, enum.Enum):
+                namespace[name] = meaning
     return eval(body, namespace)
 
 
@@ -258,10 +263,8 @@ def _inner_names(body: Any) -> set[str]:
     }
 
 
-def _callable(value: object) -> object:
-    """Return a pure function as one whose results are compared by kind; else what it is."""
-    if not callable(value) or isinstance(value, type):
-        return value
+def _callable(value: Any) -> Callable[..., Result]:
+    """Return a pure function as one whose results are compared by kind."""
 
     def called(*args: Any) -> Result:
         return Result(value(*(arg.value if isinstance(arg, Result) else arg for arg in args)))

@@ -15,16 +15,15 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from treadle.core.version import __version__
 from treadle.smt.code import Code, Shared
+from treadle.smt.place import directory
 from treadle.smt.synthesis import Synthesised, synthesise
 
 _FORMAT = 1
 _known: dict[str, Synthesised] = {}
-_directory: Path | None = None
 
 _COMPARISONS = (
     ast.Expression, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Call, ast.Attribute,
@@ -32,12 +31,6 @@ _COMPARISONS = (
     ast.expr_context,
 )  # fmt: skip
 """What a constraint consists of."""
-
-
-def keep_in(directory: str | os.PathLike[str] | None) -> None:
-    """Keep what is found in a directory from now on, beside failing schedules; None: nowhere."""
-    global _directory
-    _directory = None if directory is None else Path(directory) / "constraints"
 
 
 def synthesised(
@@ -75,10 +68,11 @@ def _code_key(code: Code) -> list[object]:
 
 
 def _load(key: str) -> Synthesised | None:
-    if _directory is None:
+    place = directory()
+    if place is None:
         return None
     try:
-        entry: dict[str, Any] = json.loads((_directory / f"{key}.json").read_text("utf-8"))
+        entry: dict[str, Any] = json.loads((place / f"{key}.json").read_text("utf-8"))
         if not all(map(_is_harmless, entry["constraints"])):
             return None
         return Synthesised(
@@ -94,20 +88,21 @@ def _load(key: str) -> Synthesised | None:
 
 def _save(key: str, found: Synthesised) -> None:
     """Keep what was found, if that is possible; nothing depends on it."""
-    if _directory is None:
+    place = directory()
+    if place is None:
         return
     entry = asdict(found) | {
         "relied_on": sorted(found.relied_on),
         "locals": {side: sorted(names) for side, names in (found.locals or {}).items()},
     }
     with contextlib.suppress(OSError):
-        _directory.mkdir(parents=True, exist_ok=True)
-        ignored = _directory.parent / ".gitignore"
+        place.mkdir(parents=True, exist_ok=True)
+        ignored = place.parent / ".gitignore"
         if not ignored.exists():
             ignored.write_text("*\n", "utf-8")
-        written = _directory / f"{key}.{os.getpid()}"
+        written = place / f"{key}.{os.getpid()}"
         written.write_text(json.dumps(entry), "utf-8")
-        written.replace(_directory / f"{key}.json")
+        written.replace(place / f"{key}.json")
 
 
 def _is_harmless(text: str) -> bool:
@@ -118,7 +113,7 @@ def _is_harmless(text: str) -> bool:
         return False
     return all(
         isinstance(node, _COMPARISONS)
-        and not (isinstance(node, ast.Attribute) and node.attr.startswith("_"))
+        and not getattr(node, "attr", getattr(node, "id", "")).startswith("_")
         and not (isinstance(node, ast.Call) and not isinstance(node.func, ast.Name))
         for node in nodes
     )

@@ -28,7 +28,7 @@ from treadle.smt.store import RaisesError, Store, UnsureError, truth
 from treadle.smt.terms import Poly, Var
 from treadle.smt.values import Value
 
-MOST_ROUNDS = 64
+MOST_ROUNDS = 32
 """So many times a loop is gone through."""
 
 Way: TypeAlias = list[tuple[int, str]]
