@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from boxes import Block, Pair
-from treadle.analyses.known import pure
+from treadle.model import pure
 
 SMALL = (-2, -1, 0, 1, 2)
 KEYS = (-3, -1, 0, 1, 2)
