@@ -42,6 +42,8 @@ STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
+CROSSING = ("tests/test_crossing.py", "tests/test_cav18.py")
+OF_ACTORS = ("tests/actors/test_constraints.py",)
 ENTRIES = tuple(
     f"tests/networks/test_{topic}.py"
     for topic in ("topologies", "barriers", "os_ken", "properties")
@@ -325,11 +327,34 @@ MUTANTS = [
            "point = (1 << e) - 1"),
     Mutant("only shared values are compared (as printed)", "model/constrained_run.py",
            'found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)', "pass"),
-    Mutant("a guard is no part of a constraint (as printed)", "model/constrained_run.py",
+    Mutant("a guard is no part of a constraint (as printed)", "core/constraints.py",
            "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
            "            return False\n", ""),
-    Mutant("others may write what a constraint reads", "model/constrained_run.py",
-           "if holds and self._stays(read, {first, second}):", "if holds:"),
+    Mutant("others may write what a constraint reads", "core/constraints.py",
+           "if holds and not (read and self.may_be_written(read, {first, second})):", "if holds:"),
+    Mutant("nobody looks behind forbidden steps (as printed)", "explore/context/context.py",
+           "        for process, footprint in self._stopped.items():\n"
+           "            self._look_behind(process, footprint, run)\n", ""),
+    Mutant("all children are joint", "core/constraints.py",
+           "        if position >= len(there) or child != there[position]\n", "", CROSSING),
+    Mutant("no child is joint", "explore/constrained/dependence.py",
+           "                    base |= self.before[crossing.first]\n",
+           "                    pass\n", CROSSING),
+    Mutant("a child's creator is taken for certain", "explore/constrained/optimal_constrained.py",
+           "    if is_misleading(trace):\n", "    if is_misleading(trace) and False:\n", CROSSING),
+    Mutant("what is planned is noted as it was seen before", "explore/constrained/dependence.py",
+           "        self.truncate(index)\n        self.append(process, codes)\n",
+           "        self.footprints[index] = self.vocabulary.footprint(codes)\n", CROSSING),
+    Mutant("constraints are checked at the point only", "explore/constrained/dependence.py",
+           "            if footprint.block >= 0:\n                self._meet(index)\n", "", CROSSING),
+    Mutant("created processes are not compared", "core/constraints.py",
+           '        facts["what they create"] = Unordered(born)\n', "", CROSSING),
+    Mutant("tasks cannot tell each other of actors", "actors/heap.py",
+           "    todo: list[Any] = [value for task in tasks for value in _held_by(task)]\n",
+           "    todo: list[Any] = [task.actor for task in tasks]\n", OF_ACTORS),
+    Mutant("an invariant looks only behind both steps", "actors/constrained_run.py",
+           "        if any(group == name for found", "        if False and any(group == name for found",
+           OF_ACTORS),
     # Networks: what rules of a table depend on
     Mutant("another value for a key commutes with the first", "model/rules.py",
            "            self._link(changed, others, self.mode)\n", "", RULES),

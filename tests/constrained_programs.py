@@ -16,8 +16,8 @@ from treadle.model import Program
 Values = tuple[int, ...]
 
 
-def constrained(processes: Sequence[Process]) -> Program:
-    """Return the model with all constraints."""
+def constrained(processes: Sequence[Process], *, crossing: bool = False) -> Program:
+    """Return the model with all constraints; `crossing`: whoever creates a process."""
     program = build(processes)
     blocks = [(p, k) for p, process in enumerate(processes) for k in range(len(process))]
     for (p, k), (q, m) in itertools.combinations(blocks, 2):
@@ -25,7 +25,7 @@ def constrained(processes: Sequence[Process]) -> Program:
             names = block_name(processes[p], p, k), block_name(processes[q], q, m)
             for size in range(len(NAMES) + 1):
                 for looked_at in itertools.combinations(range(len(NAMES)), size):
-                    holds = _constraint(processes[p][k:], processes[q][m:], looked_at)
+                    holds = _constraint(processes[p][k:], processes[q][m:], looked_at, crossing)
                     if holds is not None:
                         program.independent(*names)(holds)
     return program
@@ -39,12 +39,12 @@ def block_name(process: Process, number: int, block: int) -> str:
 
 
 def _constraint(
-    one: Sequence[Block], other: Sequence[Block], looked_at: tuple[int, ...]
+    one: Sequence[Block], other: Sequence[Block], looked_at: tuple[int, ...], crossing: bool
 ) -> Callable[..., bool] | None:
     """Return where two blocks commute whatever is not looked at; None if that is nowhere."""
     known = {
         (seen, kept): all(
-            commute(one, other, values, kept)
+            commute(one, other, values, kept, crossing=crossing)
             for values in itertools.product((0, 1), repeat=len(NAMES))
             if tuple(values[i] for i in looked_at) == seen
         )
@@ -62,7 +62,12 @@ def _constraint(
 
 
 def commute(
-    one: Sequence[Block], other: Sequence[Block], values: Values, kept: tuple[int, int]
+    one: Sequence[Block],
+    other: Sequence[Block],
+    values: Values,
+    kept: tuple[int, int],
+    *,
+    crossing: bool = False,
 ) -> bool:
     """Tell whether the first blocks of two processes commute in a state, guards included."""
     left = (("a", _frozen(one), kept[0]), ("b", _frozen(other), kept[1]))
@@ -78,7 +83,22 @@ def commute(
             ]
         ends.append(states)
     first = _enabled(State(values, left))
+    if crossing:
+        ends = [[_whoever_created(state) for state in states] for states in ends]
     return first == {"a", "b"} and bool(ends[0]) and ends[0] == ends[1]
+
+
+def _whoever_created(state: State) -> State:
+    """Return a state in which the names of created processes do not say who created them."""
+    left = [
+        (name if "." not in name else "child", blocks, kept) for name, blocks, kept in state.left
+    ]
+    return State(state.values, tuple(sorted(left, key=repr)), anonymous(state.failed))
+
+
+def anonymous(names: frozenset[str]) -> frozenset[str]:
+    """Return names of processes, those of created ones without who created them."""
+    return frozenset(name if "." not in name else "child" for name in names)
 
 
 def _lengths(state: State) -> dict[str, float]:

@@ -42,7 +42,7 @@ def deposits(n: int, **options: Any) -> Program:
     def main() -> None:
         account = Account()
         for i in range(n):
-            account.deposit.send(i + 1)
+            account.deposit.send(i + 1)  # type: ignore[attr-defined]
 
     made = Program(main, **options)
     made.independent("deposit", "deposit")
@@ -158,7 +158,7 @@ class Waiting(Actor):
     async def strange(self) -> None:
         exec("self.x = 1")
 
-    async def local(self) -> None:
+    async def keep(self) -> None:
         seen = self.x
         await pause()
         self.x = seen
@@ -200,7 +200,7 @@ def test_a_method_that_waits_has_several_blocks(algorithm: str) -> None:
     [
         ("once", r"several classes have 'once': say which one, Waiting.once, Other.once"),
         ("twice", r"'twice' has several blocks: say which one, twice:1, twice:2"),
-        ("nobody", r"no block is called 'nobody': there are keeps:1, keeps:2, late:1"),
+        ("nobody", r"no block is called 'nobody': there are keep:1, keep:2, keeps:1"),
         ("keeps:1", r"'keeps:1' cannot be independent by a constraint: line \d+: it waits and"),
         ("strange", r"'strange' cannot be independent by a constraint: line \d+: "),
     ],
@@ -269,9 +269,9 @@ def test_a_bound_that_is_too_weak_by_one(algorithm: str) -> None:
 
 @by_both
 def test_a_local_that_differs(algorithm: str) -> None:
-    test = waiting(("local",), ("twice", 1))
-    test.independent("local:1", "twice:1")
-    assert "how local of Waiting1 goes on differs" in failing(test, algorithm).message
+    test = waiting(("keep",), ("twice", 1))
+    test.independent("keep:1", "twice:1")
+    assert "how keep of Waiting1 goes on differs" in failing(test, algorithm).message
 
 
 @by_both
@@ -367,7 +367,7 @@ def test_a_constraint_that_changes_a_list_or_raises() -> None:
 def test_parameters_decide(algorithm: str) -> None:
     class Table(Actor):
         def __init__(self) -> None:
-            self.cells = (0, 0, 0)
+            self.cells: tuple[int, ...] = (0, 0, 0)
 
         async def put(self, key: int, value: int = 1) -> None:
             cells = list(self.cells)
@@ -458,4 +458,4 @@ def test_references_travel() -> None:
         seen = ends.setdefault(algorithm, set())
         test.finally_(lambda cell, seen=seen: seen.add(cell.x))
         assert treadle.explore(test, algorithm).ok
-    assert ends == {key: {0, 1, 2} for key in ends}
+    assert ends == {name: {0, 1, 2} for name in ends}

@@ -67,6 +67,7 @@ class Program(core.Program):
 
     front_end = "actors"
     counts_states = True
+    compares_newborn = True
 
     def __init__(
         self, main: Callable[..., Any], /, *args: Any, **options: Unpack[ActorOptions]

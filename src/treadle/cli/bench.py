@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 
 from treadle.cli.status import FAILED, INCOMPLETE, VERIFIED
-from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
+from treadle.explore.constrained.states import check_recovery
 from treadle.explore.registry import ALGORITHMS
 from treadle.papers import PAPERS
 from treadle.papers.check import COMPARING_STATES, deviation
@@ -71,6 +71,13 @@ _REMARK_WIDTH = 100
     "states.",
 )
 @click.option(
+    "--states",
+    default="",
+    metavar="recompute|store|cache:K",
+    help="How the constrained algorithms get back to a state in which a constraint is asked; says "
+    "how many steps were run again for that, and how many states were kept.  [default: recompute]",
+)
+@click.option(
     "--all",
     "on_demand",
     is_flag=True,
@@ -88,6 +95,7 @@ def bench(
     row_timeout: float,
     learn: bool,
     refined: bool,
+    states: str,
     on_demand: bool,
     as_json: bool,
 ) -> None:
@@ -104,11 +112,23 @@ def bench(
 
     Exit status: 0 all as it must be, 1 a count deviates, 2 usage error, 3 a row was stopped.
     """
-    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined)
+    if states:
+        check_recovery(states)
+    session = _Session(PAPERS[paper], algorithms, schedule, row_timeout, learn, refined, states)
     tables = session.paper.select(programs, sizes, on_demand=on_demand)
-    session.say_what_is_left_out(tables)
     cells = list(session.print_json(tables) if as_json else session.print_tables(tables))
     context.exit(_status(cells))
+
+
+def _recovered(cells: Sequence[MeasuredRow]) -> Iterator[str]:
+    """Yield what it took to get back to states, of rows of which that was measured."""
+    for cell in cells:
+        found = cell.measured
+        if found.steps_rerun is not None:
+            yield (
+                f"{cell.row.name} under {found.algorithm}: {found.steps_rerun:,} steps re-run, "
+                f"{found.states_kept:,} states kept, {seconds(found.seconds)}"
+            )
 
 
 def _status(cells: Sequence[MeasuredRow]) -> int:
@@ -127,27 +147,10 @@ class _Session:
     row_timeout: float
     learn: bool
     refined: bool
+    states: str = ""
     history: History = field(default_factory=lambda: History(default_path()))
     known: dict[Task, Measurement] = field(default_factory=dict)
     """What was measured already: some rows are in several tables."""
-
-    def say_what_is_left_out(self, tables: Sequence[PaperTable]) -> None:
-        """Name the programs that algorithms are not measured on; refuse if nothing is left."""
-        rows = [(table, row) for table in tables for row in table.rows]
-        left_out = {
-            (row.benchmark.name, algorithm): row.benchmark.lacks[algorithm]
-            for _, row in rows
-            for algorithm in self.algorithms
-            if algorithm in row.benchmark.lacks
-        }
-        notes = [
-            f"{program} is not measured under {algorithm}: {reason}"
-            for (program, algorithm), reason in left_out.items()
-        ]
-        if not any(self._algorithms_of(table, row) for table, row in rows):
-            raise TreadleError(notes[0])
-        for note in notes:
-            click.echo(note, err=True)
 
     def print_json(self, tables: Sequence[PaperTable]) -> Iterator[MeasuredRow]:
         """Measure all rows; print each as a line of JSON as soon as it is there."""
@@ -169,7 +172,7 @@ class _Session:
         for table, measured in self._measured(tables):
             cells = list(measured)
             console.print("", (build_lines if table.has_lines else build)(table, cells))
-            for note in notes(cells):
+            for note in (*notes(cells), *_recovered(cells)):
                 console.print(note, soft_wrap=True)
             yield from cells
         for remark in self.paper.remarks:
@@ -190,8 +193,7 @@ class _Session:
 
     def _algorithms_of(self, table: PaperTable, row: Row) -> list[str]:
         if self.algorithms:
-            wanted = dict.fromkeys(self.algorithms)
-            return [name for name in wanted if name not in row.benchmark.lacks]
+            return list(dict.fromkeys(self.algorithms))
         return [name for name in table.algorithms if name not in row.unfinished]
 
     def _exceptions(self) -> str:
@@ -213,6 +215,7 @@ class _Session:
             self.row_timeout,
             self.learn,
             refined=name == algorithm and (self.refined or not compares_states),
+            states=self.states,
         )
         last = self.history.last(task)
         measured = self.known.get(task)

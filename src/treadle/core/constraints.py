@@ -89,6 +89,8 @@ class Declarations(ABC):
         """Whether a constraint may stay true because others keep it, not only as none writes."""
         self.checked: dict[Hashable, Together] = {}
         """What was found out about two blocks where all that they look at has certain values."""
+        self.recovery = "recompute"
+        """How runs get back to a state in which a constraint is asked (`explore.constrained`)."""
         self.distrusted: set[Pair] = set()
         """Blocks that are taken for dependent whatever was declared."""
         self._pairs: dict[Pair, list[Directed]] = {}

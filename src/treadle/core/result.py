@@ -42,6 +42,8 @@ class Result:
     unsatisfiable: int = 0
     """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
+    steps_rerun: int = 0
+    states_kept: int = 0
     """Most steps that the wakeup trees held at once."""
     seconds: float = 0.0
     """Wall time of the search."""

@@ -46,6 +46,8 @@ class Task:
     """Whether the eager algorithms learn from unsatisfiable constraint systems."""
     refined: bool = True
     """Whether the context-sensitive algorithms compare only what a race can change."""
+    states: str = ""
+    """How the constrained algorithms get back to a state, if that is to be measured."""
 
     @property
     def label(self) -> str:
@@ -82,6 +84,10 @@ class Measurement:
     guided_states: int | None = None
     """The same of an exploration that a deadlock cycle guides, pruned leaves included."""
     pruned: int | None = None
+    steps_rerun: int | None = None
+    """Steps that were taken again to get to states in which constraints were asked."""
+    states_kept: int | None = None
+    """Most such states that were kept at once."""
 
     @property
     def explored(self) -> int:
@@ -94,6 +100,8 @@ class Measurement:
         del known["nodes"], known["failures"]
         if self.states is None:
             del known["states"], known["guided_states"], known["pruned"]
+        if self.steps_rerun is None:
+            del known["steps_rerun"], known["states_kept"]
         return json.dumps(known)
 
 
@@ -110,7 +118,10 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         }
     )
     ALGORITHMS[task.algorithm]  # loading it is not to be measured
-    with opened(benchmark.make(task.n), settings) as session:
+    program = benchmark.make(task.n)
+    if task.states and program.declarations is not None:
+        program.declarations.recovery = task.states
+    with opened(program, settings) as session:
         started = time.process_time()
         result = session.explore()
         seconds = time.process_time() - started
@@ -129,7 +140,9 @@ def explore_in_process(benchmark: Benchmark, task: Task) -> Measurement:
         dependency_checks=result.dependency_checks,
         race_checks=result.race_checks,
         unsatisfiable=result.unsatisfiable,
-        states=result.states,
+        steps_rerun=result.steps_rerun if task.states else None,
+        states_kept=result.states_kept if task.states else None,
+        states=None if benchmark.counts_new_steps else result.states,
     )
 
 

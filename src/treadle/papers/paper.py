@@ -35,8 +35,6 @@ class Benchmark:
     """Whether the program has failures: deadlocks that the paper is about."""
     interleavings: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """The exact numbers of interleavings and of states of their tree, by parameter."""
-    lacks: Mapping[str, str] = field(default_factory=dict)
-    """Algorithms whose counts would not be what they are meant to show, and why."""
     counts_new_steps: bool = False
     """Whether its events are steps that were executed for the first time, not repeated."""
 

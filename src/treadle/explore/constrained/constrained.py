@@ -14,6 +14,7 @@ from typing import ClassVar
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Trace
 from treadle.core.program import Run
+from treadle.core.result import Result
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.explore.constrained.optimal_constrained import conditional, still_asleep, trusting
 from treadle.explore.context.context import Context
@@ -35,8 +36,20 @@ class Constrained(Context):
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution, or a forbidden step, closes."""
+        self.trace.uniform.states.depth = len(self.trace)
         with trusting(self.trace):
             super().analyse(run, outcome)
+
+    def backtrack(self) -> int:
+        """Find the deepest state with a process left to explore that is not forbidden there."""
+        depth = super().backtrack()
+        self.trace.uniform.states.leave(depth)
+        return depth
+
+    def report(self, result: Result) -> None:
+        """Say what it took to get to the states that were asked about."""
+        super().report(result)
+        self.trace.uniform.report(result)
 
     def executed(self, process: int, footprint: Footprint) -> None:
         """Pass on to `E.p` what is asleep or forbidden at `E` (lines 16 and 17)."""

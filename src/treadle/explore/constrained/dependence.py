@@ -29,12 +29,12 @@ from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint, Vocabulary
 from treadle.core.happens_before import NONE, Race, Trace, bits, conflicting
 from treadle.core.program import Program, Restart, Run
+from treadle.core.result import Result
 from treadle.core.steps import Step
 from treadle.explore.constrained.crossing import Crossing
+from treadle.explore.constrained.states import RECOMPUTE, NoExecutionError, Order, States
 
 _KEPT = 100_000
-_Order = tuple[int, ...]
-"""Who takes steps, one after the other."""
 
 
 class Uniform:
@@ -42,11 +42,13 @@ class Uniform:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._known: dict[tuple[_Order, int, int], bool] = {}
-        self._created: dict[tuple[_Order, int, int], Together] = {}
-        self._children_of: dict[tuple[_Order, int], list[tuple[int, object]]] = {}
+        self._known: dict[tuple[Order, int, int], bool] = {}
+        self._created: dict[tuple[Order, int, int], Together] = {}
+        self._children_of: dict[tuple[Order, int], list[tuple[int, object]]] = {}
         self.crossed: set[Pair] = set()
         """Blocks whose steps were seen to create processes together."""
+        declarations = program.declarations
+        self.states = States(program, declarations.recovery if declarations else RECOMPUTE)
         self.asked = 0
         """How many pairs were asked about."""
         self.runs = 0
@@ -62,7 +64,7 @@ class Uniform:
         if found is None:
             run = self._run(key[0])
             found = run.are_independent(p, q)
-            run.drop()
+            self.states.keep(key[0], run)
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[key] = found
@@ -79,7 +81,7 @@ class Uniform:
         if found is None:
             run = self._run(key[0])
             found = run.together(p, q)
-            run.drop()
+            self.states.keep(key[0], run)
             if len(self._created) >= _KEPT:
                 self._created.clear()
             self._created[key] = found
@@ -101,29 +103,33 @@ class Uniform:
         if key not in self._children_of:
             run = self._run(key[0])
             made = [(child, run.newborn(child)) for child in spawned(run.step(n[0]))]
-            run.drop()
+            self.states.keep((*key[0], n[0]), run)
             if len(self._children_of) >= _KEPT:
                 self._children_of.clear()
             self._children_of[key] = made
         return self._children_of[key]
 
-    def _run(self, processes: _Order) -> Run:
+    def _run(self, processes: Order) -> Run:
         """Run some steps, which are a legal execution."""
         self.runs += 1
-        run = self.program.start()
-        for process in processes:
-            if not run.is_enabled(process):
-                run.drop()
-                self.distrust()
-                raise TreadleBug("the point of a race is no execution")
-            run.step(process)
-        return run
+        try:
+            return self.states.at(processes)
+        except NoExecutionError:
+            self.distrust()
+            raise TreadleBug("the point of a race is no execution") from None
 
     def distrust(self) -> None:
         """Begin anew, with what was seen to create processes together being dependent."""
         if self.crossed and self.program.declarations is not None:
             self.program.declarations.distrust(self.crossed)
+            self.states.close()
             raise Restart
+
+    def report(self, result: Result) -> None:
+        """Say what it took to get to the states that were asked about."""
+        result.steps_rerun = self.states.rerun
+        result.states_kept = self.states.most
+        self.states.close()
 
 
 class ConditionalTrace(Trace):
@@ -257,6 +263,15 @@ class ConditionalTrace(Trace):
                 if process in crossing.of_second:
                     base |= self.before[crossing.first]
         return base
+
+    def happened_otherwise(self, index: int) -> bool:
+        """Take over what the last event did; it may have been analysed as it was foretold."""
+        process, codes, foretold = self.processes[index], self.codes[index], self.footprints[index]
+        if self.vocabulary.footprint(codes).own != foretold.own or codes == foretold.codes:
+            return False
+        self.truncate(index)
+        self.append(process, codes)
+        return True
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""

@@ -24,6 +24,7 @@ from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep, Trace, bits, lowest
 from treadle.core.program import CannotStepError, Run
+from treadle.core.result import Result
 from treadle.core.steps import Step
 from treadle.explore.constrained.crossing import is_misleading
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
@@ -52,6 +53,7 @@ class OptimalConstrained(Optimal):
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse each race `(e, e')` of the execution that has just ended (lines 2 to 7)."""
         del outcome
+        self.trace.uniform.states.depth = len(self.trace)
         with trusting(self.trace):
             for race in reversals(self.search, run, since=0):
                 for last in race.lasts:
@@ -150,6 +152,17 @@ class OptimalConstrained(Optimal):
             trace.uniform.distrust()
             raise TreadleBug("optimal-DPOR left its wakeup tree with a non-empty sleep set")
         return True
+
+    def backtrack(self) -> int:
+        """Return the length of the longest prefix with something left to explore, or -1."""
+        depth = super().backtrack()
+        self.trace.uniform.states.leave(depth)
+        return depth
+
+    def report(self, result: Result) -> None:
+        """Say how large the wakeup trees were, and what it took to get to states."""
+        super().report(result)
+        self.trace.uniform.report(result)
 
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with sleep sets and wakeup trees."""
