@@ -40,6 +40,7 @@ def other():
 @pytest.fixture
 def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cache, "_known", {})
     file = tmp_path / "bank.py"
     file.write_text(BANK)
     return file

@@ -14,10 +14,11 @@ import pytest
 import constrained_models as models
 import treadle
 from conditional_programs import Process, Shape, build, draw, final_states, reached
+from treadle.actors import Actor
+from treadle.actors import program as actor_program
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.model import Program
-from treadle.papers import cav18
 
 BOTH = ("constrained", "optimal-constrained")
 UNIFORMITY = ("static", "keeps")
@@ -62,15 +63,29 @@ def test_as_few_as_with_what_the_papers_declare(
 @pytest.mark.parametrize("algorithm", BOTH)
 @pytest.mark.parametrize("n", [3, 4])
 def test_workers_that_add_are_one_execution(n: int, algorithm: str) -> None:
-    assert counts(without_declarations(cav18.pi(n)), algorithm) == (1, 0)
-    plain = treadle.explore(without_declarations(cav18.pi(n)), "optimal")
+    assert counts(without_declarations(models.adders(n)), algorithm) == (1, 0)
+    plain = treadle.explore(without_declarations(models.adders(n)), "optimal")
     assert plain.executions == math.factorial(n)
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_buffers_of_the_paper(n: int) -> None:
-    for algorithm in BOTH:
-        assert counts(without_declarations(cav18.bb(n)), algorithm) == (2**n, 0)
+def test_actors_have_to_be_declared() -> None:
+    with pytest.raises(treadle.TreadleError, match="is for models: declare those of actors"):
+        treadle.explore(deposits(2), "constrained", **FOUND)
+
+
+class Account(Actor):
+    def __init__(self) -> None:
+        self.balance = 0
+
+    async def deposit(self, amount: int) -> None:
+        self.balance += amount
+
+
+@actor_program
+def deposits(n: int) -> None:
+    account = Account()
+    for i in range(n):
+        account.deposit.send(i)
 
 
 def test_what_is_declared_is_kept_and_checked() -> None:
