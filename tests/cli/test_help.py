@@ -8,7 +8,7 @@ import treadle
 from treadle import cli
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["replay"], ["compare"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["replay"], ["compare"], ["constraints"]])
 def test_help_has_examples(call, command):
     status, out, _ = call(*command, "--help")
     assert status == 0
@@ -35,5 +35,5 @@ def test_version(call):
 
 def test_all_commands_are_there():
     assert sorted(cli.cli.commands) == [
-        "abs", "bench", "compare", "completion", "replay", "run",
+        "abs", "bench", "compare", "completion", "constraints", "replay", "run",
     ]  # fmt: skip

@@ -17,7 +17,6 @@ from treadle.report.registry import REPORTS
 from treadle.session.memory import Memory
 from treadle.session.options import everything, exploring, front_end_options
 from treadle.session.settings import Settings, for_command_line
-from treadle.smt.place import keep_in
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -165,6 +164,8 @@ def memory_of(found: Found, settings: Settings, *, no_database: bool) -> Memory 
     directory = settings.database
     if no_database or directory is None:
         return None
+    from treadle.smt.place import keep_in
+
     keep_in(directory)
     path = found.path.resolve()
     base = Path(directory).resolve().parent

@@ -38,7 +38,6 @@ from treadle.session.front_ends import front_end_of
 from treadle.session.memory import Memory
 from treadle.session.options import everything
 from treadle.session.settings import Settings, project_of
-from treadle.smt.place import keep_in
 
 _NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()
@@ -137,6 +136,8 @@ class PytestSession:
             )
         memory = None
         if settings.database:
+            from treadle.smt.place import keep_in
+
             memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
             keep_in(self._config.rootpath / settings.database)
         check = Check(

@@ -33,7 +33,6 @@ from treadle.findings.tokens import Recipe
 from treadle.session.front_ends import front_end_of, made_by_a_function
 from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
-from treadle.smt import require_solver
 
 SAMPLES = 1000
 """Executions of a sampling algorithm that was given no budget."""
@@ -79,6 +78,8 @@ def _refuse_combination(name: str, strategy: type[Algorithm], settings: Settings
 
 def _refuse_without_solver(settings: Settings) -> None:
     """Refuse what takes a solver if there is none."""
+    from treadle.smt import require_solver
+
     if settings.constraints == "synthesised":
         require_solver("constraints='synthesised'")
     if settings.uniformity == "keeps":
