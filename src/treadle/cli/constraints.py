@@ -14,8 +14,6 @@ from treadle.cli.options import json_option, settings_for, target_argument
 from treadle.cli.status import VERIFIED
 from treadle.core.listed import Constrained, Untranslated
 from treadle.report.colour import print_words
-from treadle.smt import require_solver
-from treadle.smt.place import keep_in
 
 
 @click.command(short_help="Print where steps of a program commute.")
@@ -45,6 +43,9 @@ def constraints(target: str, constraints: str, as_json: bool) -> int:
 
     Exit status: 0 if they could be printed, 2 usage or input error.
     """
+    from treadle.smt import require_solver
+    from treadle.smt.place import keep_in
+
     found = find(target)
     if constraints == "synthesised":
         require_solver("`treadle constraints` without --constraints declared")
