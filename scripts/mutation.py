@@ -42,6 +42,7 @@ STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
+CONSTRAINED = ("tests/test_constrained.py",)
 CROSSING = ("tests/test_crossing.py", "tests/test_cav18.py")
 OF_ACTORS = ("tests/actors/test_constraints.py",)
 ENTRIES = tuple(
@@ -329,12 +330,10 @@ MUTANTS = [
            'found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)', "pass"),
     Mutant("a guard is no part of a constraint (as printed)", "core/constraints.py",
            "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
-           "            return False\n", ""),
+           "            return False\n", "", CONSTRAINED),
     Mutant("others may write what a constraint reads", "core/constraints.py",
-           "if holds and not (read and self.may_be_written(read, {first, second})):", "if holds:"),
-    Mutant("nobody looks behind forbidden steps (as printed)", "explore/context/context.py",
-           "        for process, footprint in self._stopped.items():\n"
-           "            self._look_behind(process, footprint, run)\n", ""),
+           "if holds and not (read and self.may_be_written(read, {first, second})):", "if holds:",
+           CONSTRAINED),
     Mutant("all children are joint", "core/constraints.py",
            "        if position >= len(there) or child != there[position]\n", "", CROSSING),
     Mutant("no child is joint", "explore/constrained/dependence.py",

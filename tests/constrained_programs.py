@@ -49,7 +49,7 @@ def _constraint(
             if tuple(values[i] for i in looked_at) == seen
         )
         for seen in itertools.product((0, 1), repeat=len(looked_at))
-        for kept in itertools.product((0, 1), repeat=2)
+        for kept in ((0, 0), (0, 1), (1, 0), (1, 1))
     }
     if not any(known.values()):
         return None

@@ -119,10 +119,8 @@ class Program(core.Program):
         self.vocabulary = Vocabulary()
         self.main_names = TaskNames(self.vocabulary, "main", self.name)
         self.main_group = GroupNames(self.vocabulary, "main")
-        self.writes_shared = code(
-            self.vocabulary.location(("shared", ""), "what actors share"),
-            Mode.WRITE,
-        )
+        shared = self.vocabulary.location(("shared", ""), "what actors share")
+        self.writes_shared = code(shared, Mode.WRITE)
         self.level = LEVELS[self._option("dependency")](self)
         self.constraints = Constraints(self, declared)
         self._uses_constraints = False
