@@ -43,6 +43,7 @@ HOLES = ("tests/threads/test_holes.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
 CONSTRAINED = ("tests/test_constrained.py",)
+GUARDS = (*CONSTRAINED, "-k", "guard")
 CROSSING = ("tests/test_crossing.py", "tests/test_cav18.py")
 OF_ACTORS = ("tests/actors/test_constraints.py",)
 ENTRIES = tuple(
@@ -330,7 +331,7 @@ MUTANTS = [
            'found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)', "pass"),
     Mutant("a guard is no part of a constraint (as printed)", "core/constraints.py",
            "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
-           "            return False\n", "", CONSTRAINED),
+           "            return False\n", "", GUARDS),
     Mutant("others may write what a constraint reads", "core/constraints.py",
            "if holds and not (read and self.may_be_written(read, {first, second})):", "if holds:",
            CONSTRAINED),

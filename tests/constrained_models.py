@@ -156,34 +156,6 @@ def counterexample_b() -> Program:
     return program
 
 
-def bounded_buffer(n: int) -> Program:
-    """BB(n): n puts and n gets, each the next one's parent."""
-    program = Program(f"bb({n})", count=0)
-
-    def put(s: Any, k: int) -> Any:
-        yield
-        if s.count < n:
-            s.count += 1
-        if k:
-            s.spawn(put, k - 1)
-
-    def get(s: Any, k: int) -> Any:
-        yield
-        if s.count > 0:
-            s.count -= 1
-        if k:
-            s.spawn(get, k - 1)
-
-    @program.process
-    def main(s: Any) -> Any:
-        s.spawn(put, n - 1)
-        s.spawn(get, n - 1)
-        yield
-
-    program.independent("put", "get")(lambda s, _first, _second: 0 < s.count < n)
-    return program
-
-
 def registry(n: int) -> Program:
     """Reg(n): n users apply for one of n places."""
     program = Program(f"reg({n})", free=n, confirmed=[0] * n)

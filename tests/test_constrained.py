@@ -19,6 +19,7 @@ from random_programs import compile_process
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.model import Program
+from treadle.papers.cav18 import bb
 
 BOTH = ("constrained", "optimal-constrained")
 by_both = pytest.mark.parametrize("algorithm", BOTH)
@@ -40,9 +41,9 @@ def counts(program: Program, algorithm: str) -> tuple[int, int]:
         (models.two_writers, (5, 4), (4, 0), 4),
         (models.counterexample_a, (), (2, 2), 4),
         (models.counterexample_b, (), (5, 1), 8),
-        (models.bounded_buffer, (2,), (4, 0), 4),
-        (models.bounded_buffer, (3,), (8, 0), 8),
-        (models.bounded_buffer, (4,), (16, 0), 16),
+        (bb, (2,), (4, 0), 4),
+        (bb, (3,), (8, 0), 8),
+        (bb, (4,), (16, 0), 16),
         (models.registry, (2,), (1, 0), 1),
         (models.registry, (3,), (1, 2), 3),
         (models.adders, (5,), (1, 0), 1),
@@ -62,7 +63,7 @@ def test_registry_of_four() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_without_the_constraints_there_are_as_many_as_under_optimal(n: int) -> None:
-    program = models.bounded_buffer(n)
+    program = bb(n)
     orders = math.comb(2 * n, n)
     assert treadle.explore(program, "optimal").executions == orders
     none = treadle.explore(program, "optimal-constrained", constraints="none")

@@ -6,6 +6,8 @@ import random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import treadle
 from conditional_programs import (
@@ -14,11 +16,14 @@ from conditional_programs import (
     Reached,
     Shape,
     _block,
+    _statement,
     draw,
     final_states,
     reached,
 )
 from constrained_programs import anonymous, constrained
+from drawn import Drawn
+from random_programs import Source
 from treadle.core.constraints import Declared, Together, Unordered, are_same
 from treadle.core.program import Restart
 from treadle.explore.choosers import SCHEDULES
@@ -277,13 +282,16 @@ def test_a_planned_step_may_create_something_else(algorithm: str) -> None:
 # Random programs
 
 
-def draw_crossing(rng: random.Random) -> list[Process]:
+def draw_crossing(rng: Source) -> list[Process]:
     """Draw a program in which several processes run one block, which may create others."""
-    block = _block(rng, Shape(branches=True, spawns=True))
-    while "spawn" not in repr(block):
-        block = _block(rng, Shape(branches=True, spawns=True))
+    guard, statements = _block(rng, Shape(branches=True, spawns=True))
+    if "spawn" not in repr(statements):
+        child = _statement(rng, Shape(), 2)
+        statements.append(
+            ("if", "x", "==", 0, [("set", "x", ("constant", 1))], [("spawn", [child])])
+        )
     others = draw(rng, Shape(processes=(1, 1), blocks=2, assertions=True))
-    return [[block] for _ in range(rng.randint(2, 3))] + others
+    return [[(guard, statements)] for _ in range(rng.randint(2, 3))] + others
 
 
 def explored(program: Program, algorithm: str, schedule: str) -> Reached:
@@ -307,7 +315,7 @@ def check(processes: list[Process], algorithm: str, schedule: str) -> None:
 
 @by_both
 def test_random_programs_that_cross(algorithm: str) -> None:
-    for number in range(15):
+    for number in range(10):
         check(draw_crossing(random.Random(number)), algorithm, list(SCHEDULES)[number % 4])
 
 
@@ -316,8 +324,16 @@ BRANCHES = Shape(processes=(2, 3), blocks=4, spawns=True, branches=True, asserti
 
 @by_both
 def test_random_programs_that_create_in_branches(algorithm: str) -> None:
-    for number in (26, 34, 64, 80, 88, 103, 106, 131, *range(10)):
+    for number in (26, 34, 64, 80, 88, 103, 106, 131):
         check(draw(random.Random(number), BRANCHES), algorithm, list(SCHEDULES)[number % 4])
+
+
+@settings(max_examples=6)
+@given(data=st.data(), schedule=st.sampled_from(list(SCHEDULES)))
+def test_programs_that_hypothesis_draws(data: st.DataObject, schedule: str) -> None:
+    processes = draw_crossing(Drawn(data.draw))
+    for algorithm in BOTH:
+        check(processes, algorithm, schedule)
 
 
 @pytest.mark.minutes
