@@ -19,6 +19,7 @@ from treadle.actors import program as actor_program
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.model import Program
+from treadle.papers.cav18 import bb
 
 BOTH = ("constrained", "optimal-constrained")
 UNIFORMITY = ("static", "keeps")
@@ -46,8 +47,8 @@ def counts(program: Program, algorithm: str, **options: Any) -> tuple[int, int]:
         (models.two_writers, (5, 4), (4, 0), 4),
         (models.counterexample_a, (), (2, 2), 4),
         (models.counterexample_b, (), (5, 1), 8),
-        (models.bounded_buffer, (2,), (4, 0), 4),
-        (models.bounded_buffer, (3,), (8, 0), 8),
+        (bb, (2,), (4, 0), 4),
+        (bb, (3,), (8, 0), 8),
         (models.registry, (2,), (1, 0), 1),
         (models.registry, (3,), (1, 2), 3),
         (models.adders, (5,), (1, 0), 1),
