@@ -357,7 +357,8 @@ class _Body:
         return None
 
     def _temporary(self, expression: Expression) -> Hashable:
-        return "value", self._cls, self._name, expression
+        """Return a key by identity: two empty lists of a method look the same, and are not."""
+        return "value", self._cls, self._name, id(expression)
 
     def _joined(
         self, expression: Expression, joined: list[Expression], others: list[Expression]
