@@ -257,7 +257,7 @@ def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
 def _give_tests(
     found: Deadlocks, output: str, directory: Path | None, prefix: str, *, quiet: bool
 ) -> None:
-    """Write test cases into files, or show the first of each cycle; `prefix`: of several targets."""
+    """Write test cases into files, or show the first of each cycle; files have the prefix."""
     cases = {case.name: case for cycle in found.cycles for case in cycle.cases}
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
