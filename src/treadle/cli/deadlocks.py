@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 _FOR_THREADS = {"algorithm": "optimal", "schedule": "stay"}
 """Threads are guided by the order of choices alone, so any algorithm will do."""
 _CORES = os.cpu_count() or 1
-_LIMITS = {
-    each.name: each.default
-    for each in dataclasses.fields(Limits)
-    if not isinstance(each.default, bool)
-}
+_LIMITS = [each.name for each in dataclasses.fields(Limits)]
 
 
 def _read_limits(
@@ -205,12 +201,17 @@ def deadlocks(
         in_contexts = ContextWish(
             contexts, criterion, sensitivity, workers, timeout, output, limits
         )
+    elif write_tests is not None:
+        raise TreadleError(
+            "--write-tests writes the test cases of contexts: give --contexts M, too"
+        )
     statuses = []
     for target in targets:
         outcome, found = _outcome(target, settings, wish, in_contexts, quiet=quiet or as_json)
         _show(outcome, found, as_json=as_json, quiet=quiet)
         if in_contexts is not None:
-            _give_tests(outcome, output, write_tests, quiet=quiet or as_json)
+            prefix = f"{Path(target.partition('::')[0]).stem}_" if len(targets) > 1 else ""
+            _give_tests(outcome, output, write_tests, prefix, quiet=quiet or as_json)
         statuses.append(_status(outcome))
     context.exit(FAILED if FAILED in statuses else max(statuses))
 
@@ -253,14 +254,16 @@ def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:
         return look_in_contexts(found.test, wish, name=str(found), progress=status.update)
 
 
-def _give_tests(found: Deadlocks, output: str, directory: Path | None, *, quiet: bool) -> None:
-    """Write test cases into files, or show the first of each cycle."""
+def _give_tests(
+    found: Deadlocks, output: str, directory: Path | None, prefix: str, *, quiet: bool
+) -> None:
+    """Write test cases into files, or show the first of each cycle; files have the prefix."""
     cases = {case.name: case for cycle in found.cycles for case in cycle.cases}
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
         suffix = "txt" if output == "constraints" else "py"
         for name, case in cases.items():
-            path = directory / f"test_{name}.{suffix}"
+            path = directory / f"test_{prefix}{name}.{suffix}"
             path.write_text(case.shown(output, directory.resolve()), encoding="utf-8")
             if not quiet:
                 click.echo(f"wrote {path}")

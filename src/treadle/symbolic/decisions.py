@@ -8,6 +8,7 @@ halfway, and costs little.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import NoReturn
 
 from treadle.symbolic.code import Code
@@ -253,14 +254,14 @@ class Decisions:
     def same(self, one: Value, other: Value, *, identity: bool) -> Value:
         """Return whether two values are equal, or the same: a boolean, or a condition."""
         one, other = self.known(one), self.known(other)
+        if isinstance(one, Whatever) or isinstance(other, Whatever):
+            return WHATEVER
         if one is None or other is None:
             return self.is_null(other if one is None else one)
         if isinstance(one, Unknown) and one == other:
             return True
         if isinstance(one, Unknown) or isinstance(other, Unknown):
             return self.same(self.resolve(one), self.resolve(other), identity=identity)
-        if isinstance(one, Whatever) or isinstance(other, Whatever):
-            return WHATEVER
         if isinstance(one, Term) or isinstance(other, Term):
             return self._same_terms(one, other)
         if isinstance(one, Box) and isinstance(other, Box) and not identity:
@@ -271,12 +272,16 @@ class Decisions:
             return self._same_parts(one, other)
         if isinstance(one, Data) or isinstance(other, Data):
             return self._same_data(one, other)
-        return bool(one == other)
+        return bool(one == other) and not (identity and type(one) is not type(other))
 
     def _same_data(self, one: Value, other: Value) -> Value:
         kinds = [
             each.constructor if isinstance(each, Data) else type(each) for each in (one, other)
         ]
+        if tuple in kinds:
+            values = [each.parts if isinstance(each, Data) else each for each in (one, other)]
+            if all(issubclass(kind, tuple) for kind in kinds):
+                return self._same_parts(*values)
         if kinds[0] is not kinds[1]:
             return False
         names = one.names if isinstance(one, Data) else other.names
@@ -288,6 +293,8 @@ class Decisions:
 
     def _same_terms(self, one: Value, other: Value) -> Value:
         numbers = [code_of(each) if isinstance(each, str) else each for each in (one, other)]
+        if any(isinstance(each, Number) and not isinstance(each, int) for each in numbers):
+            return WHATEVER
         if not all(isinstance(each, Term | int) for each in numbers):
             return False
         left, right = map(self.solver.expression, numbers)

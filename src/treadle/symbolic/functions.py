@@ -180,10 +180,12 @@ class Functions(Operations):
             return self._sum(self.items(values[0]))
         if callee in (any, all):
             return callee(self.truth(item) for item in self.items(values[0]))
-        if callee in (abs, int) and isinstance(self.resolve(values[0]), Term):
+        if callee in (abs, int) and values and isinstance(self.resolve(values[0]), Term):
             return self._absolute(callee, self.resolve(values[0]))
         if callee is set:
             return self.boxed("set", self.distinct(self.items(values[0]) if values else ()))
+        if callee is enumerate and len(values) == 2:
+            return self._numbered(self.items(values[0]), self.resolve(values[1]))
         if callee in _STRUCTURAL:
             return self._structure(callee, [self.items(value) for value in values])
         return NotImplemented
@@ -194,6 +196,9 @@ class Functions(Operations):
             return made
         items = tuple(made)
         return self.boxed("list", items) if callee is list else items
+
+    def _numbered(self, items: tuple[Value, ...], start: Value) -> Value:
+        return tuple((self.operation("+", (start, at)), item) for at, item in enumerate(items))
 
     def _python(self, function: Callable[..., Any], given: Sequence[Any]) -> Any:
         try:
@@ -208,7 +213,7 @@ class Functions(Operations):
         if isinstance(value, Data):
             return issubclass(value.constructor, kind)
         if isinstance(value, Term):
-            return issubclass(bool if value.is_boolean else int, kind)
+            return issubclass(str if value.is_text else bool if value.is_boolean else int, kind)
         if isinstance(value, Box):
             return issubclass({"list": list, "dict": dict, "set": set}[value.kind], kind)
         return WHATEVER if isinstance(value, Whatever) else isinstance(value, kind)
@@ -235,6 +240,8 @@ class Functions(Operations):
         return total
 
     def _absolute(self, callee: Any, value: Term) -> Value:
+        if value.is_text:
+            self.ends(f"{callee.__name__} of a text is not followed")
         number = self.solver.expression(value)
         if callee is int:
             return self.solver.made(number)
@@ -283,7 +290,7 @@ class Functions(Operations):
         unboxed = [self._unboxed(each) for each in given]
         if not is_plain(value) or not all(map(is_plain, unboxed)):
             return WHATEVER
-        return self._boxed_result(self.computed(getattr(value, name), unboxed))
+        return self._boxed_result(self.computed(self.computed(getattr, (value, name)), unboxed))
 
     def _of_dictionary(self, name: str, box: Box, given: list[Value]) -> Value:
         pairs = self.state.boxes[box.name]

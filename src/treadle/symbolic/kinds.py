@@ -42,7 +42,8 @@ from treadle.analyses.ir import (
 from treadle.analyses.known import function_of
 from treadle.symbolic.code import INITIALISER, Code
 
-_ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "**", "neg", "pos", "<", "<=", ">", ">="})
+_ORDER = frozenset({"<", "<=", ">", ">="})
+_ARITHMETIC = frozenset({"+", "-", "*", "//", "%", "**", "neg", "pos"}) | _ORDER
 _EQUALITY = frozenset({"==", "!=", "is", "is not"})
 _OF_DICTIONARIES = frozenset({".get", ".keys", ".values", ".items"})
 _OF_CONTAINERS = frozenset({"nonempty", "head", "tail"})
@@ -89,14 +90,15 @@ class Kinds:
         self._parents: dict[Hashable, Hashable] = {}
         self._variables: dict[Hashable, _Variable] = {}
         bodies = [
+            _Body(self, cls, initialiser, INITIALISER)
+            for cls in code.classes
+            if (initialiser := code.initialiser(cls)) is not None
+        ]
+        bodies += [
             _Body(self, cls, code.method(cls, name), name)
             for cls in code.classes
             for name in code.methods(cls)
         ]
-        for cls in code.classes:
-            initialiser = code.initialiser(cls)
-            if initialiser is not None:
-                bodies.append(_Body(self, cls, initialiser, INITIALISER))
         for _ in range(_ROUNDS):
             for body in bodies:
                 body.infer()
@@ -355,7 +357,8 @@ class _Body:
         return None
 
     def _temporary(self, expression: Expression) -> Hashable:
-        return "value", self._cls, self._name, expression
+        """Return a key by identity: two empty lists of a method look the same, and are not."""
+        return "value", self._cls, self._name, id(expression)
 
     def _joined(
         self, expression: Expression, joined: list[Expression], others: list[Expression]
@@ -416,15 +419,17 @@ class _Body:
     ) -> Hashable | None:
         """Of numbers; `+` may also be of containers or texts, if an operand is."""
         known = [key for key in keys if key is not None]
-        if operator in ("+", "*"):
+        if operator in ("+", "*", *_ORDER):
             kinds = set[str]().union(*(self._variable(key).used_as for key in known))
             kinds |= {type(each.value).__name__ for each in operands if isinstance(each, Constant)}
             if kinds & {"list", "tuple", "str"}:
+                if operator in _ORDER:
+                    self._compared(operands, keys)
                 return self._joined(expression, list(operands), []) if operator == "+" else None
         for key in known:
             if not self._variable(key).used_as & {"list", "tuple", "str"}:
                 self._variable(key).used_as.add("int")
-        if operator in ("<", "<=", ">", ">="):
+        if operator in _ORDER:
             return None
         result = self._temporary(expression)
         self._variable(result).used_as.add("int")

@@ -36,8 +36,16 @@ def limits_of(given: Mapping[str, float]) -> Limits:
     for name, value in given.items():
         if name not in known:
             raise TreadleError(f"unknown limit {name!r}: choose one of {', '.join(known)}")
-        if value < (0 if name in ("length", "fresh", "nulls") else 1e-9):
+        if not _can_be(name, value):
             raise TreadleError(f"the limit {name} cannot be {value:g}")
     kinds = {name: {"float": float, "bool": bool}.get(str(each.type), int)
              for name, each in known.items()}  # fmt: skip
     return Limits(**{name: kinds[name](value) for name, value in given.items()})  # type: ignore[arg-type]
+
+
+def _can_be(name: str, value: float) -> bool:
+    if name == "seconds":
+        return value > 0
+    if name == "nulls":
+        return value in (0, 1)
+    return value >= (0 if name in ("length", "fresh") else 1) and float(value).is_integer()

@@ -14,7 +14,9 @@ from treadle.symbolic.values import (
     WHATEVER,
     Box,
     Data,
+    Future,
     Reference,
+    Rest,
     Term,
     Unknown,
     Value,
@@ -85,7 +87,10 @@ class Operations(Decisions):
     def _of_terms(self, name: str, values: list[Value]) -> Value:
         if any(isinstance(value, str) or getattr(value, "is_text", False) for value in values):
             return WHATEVER
-        if not all(isinstance(value, Term | int) for value in values):
+        others = [value for value in values if not isinstance(value, Term | int)]
+        if others:
+            if _is_number_with(name, others[0]):
+                return WHATEVER
             raise Raised("TypeError")
         self.state.seen |= {str(value) for value in values if isinstance(value, Term)}
         numbers = list(map(self.solver.expression, values))
@@ -121,6 +126,10 @@ class Operations(Decisions):
         if isinstance(value, Box):
             items = self.state.boxes[value.name]
             return tuple(key for key, _ in items) if value.kind == "dict" else items
+        if isinstance(value, Rest):
+            return self.state.boxes[value.box.name][value.first :]
+        if isinstance(value, Data) and issubclass(value.constructor, tuple):
+            return value.parts
         if isinstance(value, tuple | str | range | frozenset):
             return tuple(value)
         if isinstance(value, Whatever | Term):
@@ -133,15 +142,23 @@ class Operations(Decisions):
         one, other = values
         if plain == "+" and isinstance(one, tuple) and isinstance(other, tuple):
             return (*one, *other)
-        if plain == "+" and isinstance(one, Box) and isinstance(other, Box | tuple):
-            items = (*self.items(one), *self.items(other))
-            if name == "+=":
-                self.state.boxes[one.name] = items
-                return one
-            return self.boxed("list", items)
-        if plain == "*" and isinstance(one, Box) and isinstance(other, int):
-            return self.boxed("list", self.items(one) * other)
+        if isinstance(one, Box) and name == f"{plain}=":
+            return self._in_place(one, name, other)
+        if isinstance(one, Box) and one.kind == "list":
+            if plain == "+":
+                if not (isinstance(other, Box) and other.kind == "list"):
+                    raise Raised("TypeError")
+                return self.boxed("list", (*self.items(one), *self.items(other)))
+            if plain == "*" and isinstance(other, int):
+                return self.boxed("list", self.items(one) * other)
         return self.computed(_PLAIN[plain], values)
+
+    def _in_place(self, box: Box, name: str, other: Value) -> Box:
+        """Change a container by an operator: whoever else has it sees that, too."""
+        if box.kind != "list" or name != "+=":
+            self.ends(f"{name} of a {box.kind} is not followed")
+        self.state.boxes[box.name] = (*self.items(box), *self.items(other))
+        return box
 
     def _contains(self, item: Value, whole: Value) -> Value:
         whole = self.resolve(whole)
@@ -153,8 +170,14 @@ class Operations(Decisions):
 
     def _first_or_rest(self, name: str, value: Value) -> Value:
         """Iteration: what is left of a container, after the first item."""
-        items = self.items(value)
-        return items[0] if name == "head" else items[1:]
+        value = self.resolve(value)
+        if name == "head":
+            return self.items(value)[0]
+        if isinstance(value, Rest):
+            return Rest(value.box, value.first + 1)
+        if isinstance(value, Box) and value.kind == "list":
+            return Rest(value, 1)
+        return self.items(value)[1:]
 
     def item(self, whole: Value, index: Value) -> Value:
         """Return an item of a container, or a slice."""
@@ -163,8 +186,12 @@ class Operations(Decisions):
             return WHATEVER
         if isinstance(whole, Box) and whole.kind == "dict":
             return self.entry(whole, index)
+        if isinstance(whole, Data) and issubclass(whole.constructor, tuple):
+            whole = whole.parts
         if not isinstance(whole, Box | tuple):
             return self.computed(operator.getitem, (whole, index))
+        if isinstance(whole, Box) and whole.kind == "set":
+            raise Raised("TypeError")
         items = self.items(whole)
         if isinstance(index, Term):
             index = self._position(index, len(items))
@@ -227,3 +254,10 @@ class Operations(Decisions):
             raise Raised("AttributeError")
         self.state.seen |= {f"{actor}.{name}"}
         return self.symbol(f"{actor}.{name}", self.kinds.of_field(found.cls, name))
+
+
+def _is_number_with(name: str, other: Value) -> bool:
+    """Tell whether an operator may take a number beside a value that is none of the engine's."""
+    if isinstance(other, Box | tuple):
+        return name == "*"
+    return not (other is None or isinstance(other, Reference | Future))

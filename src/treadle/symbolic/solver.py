@@ -125,7 +125,8 @@ class Solver:
             return None
         if model is False:
             return {}
-        return {str(each): _plain(self._z3, model[each]) for each in model.decls()}
+        symbols = [each for each in model.decls() if each.arity() == 0]  # not z3's own `div0`
+        return {str(each): _plain(self._z3, model[each]) for each in symbols}
 
 
 def _plain(z3: Any, value: Any) -> int | bool:

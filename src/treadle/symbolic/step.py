@@ -80,9 +80,9 @@ class Machine:
             try:
                 if self._step(state.copy(), name, tried).holds():
                     return True
-            except (Impossible, PathEnds):
+            except Impossible:
                 pass
-            except Raised:
+            except (PathEnds, Raised):  # its step will tell
                 return True
             choices = tried.next()
         return False
@@ -207,7 +207,7 @@ class Step(Updates):
             case Return(value):
                 self._return(self.evaluate(value))
             case Raise():
-                raise Raised(str(instruction.value))
+                raise Raised(str(instruction.value).partition("(")[0])
             case New():
                 self._new(frame, instruction)
             case Send(target, receiver, method, arguments, keywords):
@@ -328,6 +328,7 @@ class Step(Updates):
             group = self._current_group()
         else:
             arguments = [self._copied(value) for value in arguments]
+            keywords = {each: self._copied(value) for each, value in keywords.items()}
         self.state.actors[name] = Actor(new.type, group, {}, initial=False)
         function = function_of(new.type, "__init__")
         if function is None:

@@ -91,10 +91,20 @@ class Updates(Functions):
                     self.set_entry(box, key, value)
                     return value
             case "update", [other]:
-                for key in self.items(other):
-                    self.set_entry(box, key, self.item(other, key))
+                for key, value in self._pairs(other):
+                    self.set_entry(box, key, value)
                 return None
         return self._unknown(operation)
+
+    def _pairs(self, other: Value) -> list[tuple[Value, Value]]:
+        """Return the entries of a dictionary, or of a container with pairs."""
+        other = self.resolve(other)
+        if isinstance(other, Box) and other.kind == "dict":
+            return list(self.state.boxes[other.name])
+        pairs = [self.items(each) for each in self.items(other)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise Raised("ValueError")
+        return [(pair[0], pair[1]) for pair in pairs]
 
     def _pop(self, box: Box, key: Value) -> Value:
         pairs = self.state.boxes[box.name]

@@ -58,6 +58,14 @@ class Box:
     """`list`, `dict` or `set`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What an iteration has still to go through of a list: as long as the list is by then."""
+
+    box: Box
+    first: int
+
+
 class Whatever:
     """A value that the engine does not follow; a decision about it ends the path."""
 
@@ -118,7 +126,7 @@ class Term:
         return str(self.expression)
 
 
-SYMBOLIC = (Term, Unknown, Whatever, Data, Box)
+SYMBOLIC = (Term, Unknown, Whatever, Data, Box, Rest)
 """What the program's own functions must not be given."""
 
 
