@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from treadle.analyses.lock_order.points_to import PointsTo
 from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
 from treadle.analyses.lock_order.sources import Function, Place
-from treadle.analyses.lock_order.values import Site
+from treadle.analyses.lock_order.values import Kind, Site
 from treadle.analyses.lock_order.walk import (
     SELF,
     Calls,
@@ -87,6 +87,8 @@ class _Order:
         self.edges: list[Edge] = []
         self._unknown: dict[tuple[Place, str], set[str]] = {}
         """Calls of something that nobody knows, and what is held there."""
+        self._unknown_locks: dict[Site, set[str]] = {}
+        """What is taken that nobody knows, and what it is held with."""
         self._contexts: dict[str, set[frozenset[Held]]] = {}
         self._waiting: list[tuple[str, frozenset[Held]]] = []
 
@@ -154,6 +156,8 @@ class _Order:
             )  # fmt: skip
 
     def _provide(self, event: Provides, held: frozenset[Held], function: Function) -> None:
+        if event.resource in {Resource(one.site, Aspect.LOCK) for one in held}:
+            return  # given back by a helper of whoever took it
         targets = {(Resource(one.site, Aspect.LOCK), one.place) for one in held} | event.needed
         for target, place in targets:
             self._edge(event.resource, target, event.place, place, function, held)
@@ -171,6 +175,11 @@ class _Order:
     ) -> None:
         gates = {one.site for one in held if one.site.is_single}
         names = (self.in_words(source), self.in_words(target))
+        for one, other in ((source.site, names[1]), (target.site, names[0])):
+            if one.kind is Kind.UNKNOWN:
+                self._unknown_locks.setdefault(one, set()).add(other)
+        if Kind.UNKNOWN in (source.site.kind, target.site.kind):
+            return
         edge = Edge(source, target, names, since, place, function.short_name)
         besides = frozenset(gates - {source.site, target.site})
         self.edges.append(replace(edge, gates=besides, is_same_object=is_same_object))
@@ -182,6 +191,10 @@ class _Order:
             f"{place}: what `{what}(…)` runs is not known, and {' and '.join(sorted(names))} may "
             f"be held there"
             for (place, what), names in self._unknown.items()
+        ] + [
+            f"{site.place}: which lock {self._name(site)} is that is taken here is not known, and "
+            f"{' and '.join(sorted(names))} may be held with it"
+            for site, names in self._unknown_locks.items()
         ]
 
     # Threads
