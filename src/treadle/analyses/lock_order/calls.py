@@ -130,9 +130,7 @@ class CallValues:
                 given.named[keyword.arg] = values
         return given
 
-    def call(
-        self, callee: Value, given: Arguments, node: ast.expr, function: Function
-    ) -> Values:
+    def call(self, callee: Value, given: Arguments, node: ast.expr, function: Function) -> Values:
         """Return what a call of a value may give; bind the arguments to parameters."""
         if isinstance(callee, Outside):
             return self._outside(callee.name, given, node, function)
@@ -194,9 +192,7 @@ class CallValues:
             for which in (REST, KEYWORDS):
                 self._to.add(item_slot(rest_of(target, which)), given.anywhere)
 
-    def _outside(
-        self, name: str, given: Arguments, node: ast.expr, function: Function
-    ) -> Values:
+    def _outside(self, name: str, given: Arguments, node: ast.expr, function: Function) -> Values:
         """Return what a call of something that is not analysed gives."""
         short = name.rpartition(".")[2]
         if name in MAKERS:
@@ -309,9 +305,7 @@ class CallValues:
             self._run(site, given.at(1, "target", "function"), handed, node, function)
         return site
 
-    def _handed_over(
-        self, node: ast.expr, function: Function, args: int, kwargs: int
-    ) -> Arguments:
+    def _handed_over(self, node: ast.expr, function: Function, args: int, kwargs: int) -> Arguments:
         """Return what a thread gives to its function: what a tuple and a dictionary hold."""
         given = Arguments()
         if not isinstance(node, ast.Call):

@@ -64,7 +64,9 @@ def implicit_calls(node: ast.AST) -> Iterator[tuple[ast.expr, tuple[str, ...]]]:
         case ast.Subscript(value=value, ctx=context):
             names = {ast.Load: "__getitem__", ast.Store: "__setitem__", ast.Del: "__delitem__"}
             yield value, (names[type(context)],)
-        case ast.For(iter=iterated) | ast.AsyncFor(iter=iterated) | ast.comprehension(iter=iterated):
+        case (
+            ast.For(iter=iterated) | ast.AsyncFor(iter=iterated) | ast.comprehension(iter=iterated)
+        ):
             yield iterated, _ITERATING
         case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _BUILTINS:
             yield first, _BUILTINS[name]

@@ -90,6 +90,8 @@ class _Order:
         self._unknown_locks: dict[Site, set[str]] = {}
         """What is taken that nobody knows, and what it is held with."""
         self._contexts: dict[str, set[frozenset[Held]]] = {}
+        self._together: dict[str, dict[tuple[Site, Path | None], Held]] = {}
+        """What a function is gone through with if it has too many contexts: each lock once."""
         self._waiting: list[tuple[str, frozenset[Held]]] = []
 
     def follow_calls(self) -> None:
@@ -105,7 +107,13 @@ class _Order:
     def _enter(self, name: str, held: frozenset[Held]) -> None:
         known = self._contexts.setdefault(name, set())
         if len(known) >= _CONTEXTS:
-            held = held.union(*known)
+            together = self._together.setdefault(
+                name, {(h.site, h.path): h for h in held.union(*known)}
+            )
+            if len(known) > _CONTEXTS and all((h.site, h.path) in together for h in held):
+                return
+            together.update({(h.site, h.path): h for h in held})
+            held = frozenset(together.values())
         if held not in known and name in self._walks:
             known.add(held)
             self._waiting.append((name, held))
@@ -118,7 +126,7 @@ class _Order:
                 self._wait(resource, path, held, event.place, function)
             case Provides(resource):
                 self._provide(event, held, function)
-            case Unknown(what) if held:
+            case Unknown(what) if any(one.site.kind is not Kind.UNKNOWN for one in held):
                 names = {self._name(one.site) for one in held}
                 self._unknown.setdefault((event.place, what), set()).update(names)
 

@@ -339,8 +339,12 @@ class Walk:
         """Tell whether nobody knows what is taken: it may be any lock."""
         if any(isinstance(one, Site) for one in values):
             return False
+        if isinstance(node, ast.Call):
+            callees = [one for one in self._values(node.func) if isinstance(one, FunctionValue)]
+            functions = [self._to.sources.functions[one.name] for one in callees]
+            return not values and any(not one.is_decorated(*MANAGERS) for one in functions)
         if not is_known(values):
-            return not isinstance(node, ast.Call)
+            return True
         if values == PLAIN and isinstance(node, ast.Attribute | ast.Subscript):
             return self._values(node.value) == PLAIN  # handed through something of a library
         instances = [one for one in values if isinstance(one, Instance)]
@@ -396,9 +400,7 @@ class Walk:
                     self._call_method(value, name, operand)
 
     def _property(self, node: ast.Attribute) -> None:
-        wanted = (
-            ("setter",) if isinstance(node.ctx, ast.Store) else ("property", "cached_property")
-        )
+        wanted = ("setter",) if isinstance(node.ctx, ast.Store) else ("property", "cached_property")
         on_self = isinstance(node.value, ast.Name) and self._is_self(node.value.id)
         for owner in self._values(node.value):
             if isinstance(owner, Instance):
@@ -451,11 +453,15 @@ class Walk:
                 for _ in range(2):  # with what it kept from its last time
                     self._calls(value.name, node, on_self=False)
             elif isinstance(value, FunctionValue) and not names <= {*MAKERS, *HARMLESS}:
-                what = f"{ast.unparse(node.func)}({self._to.sources.functions[value.name].short_name}"
+                what = (
+                    f"{ast.unparse(node.func)}({self._to.sources.functions[value.name].short_name}"
+                )
                 held = self._flow.held or frozenset()
                 self.events.append(Unknown(what, held, place))
         if names & WAITING_FOR_FUTURES:
-            for future in self._to.expressions.items(self._values(node.args[0]) if node.args else NOTHING):
+            for future in self._to.expressions.items(
+                self._values(node.args[0]) if node.args else NOTHING
+            ):
                 if isinstance(future, Site) and future.kind is Kind.FUTURE:
                     self._wait(future, Aspect.END, place)
 
@@ -485,9 +491,7 @@ class Walk:
 
     # Primitives
 
-    def _primitives(
-        self, owners: Iterable[Value], method: ast.Attribute, node: ast.Call
-    ) -> None:
+    def _primitives(self, owners: Iterable[Value], method: ast.Attribute, node: ast.Call) -> None:
         """Go through a call of a method of things of which it has one."""
         place = place_of(node, self._function)
         name = method.attr
@@ -572,7 +576,10 @@ class Walk:
         names = self._function.parameters[::-1]
         pairs = [
             *zip(names, arguments.defaults[::-1], strict=False),
-            *((one.arg, d) for one, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)),
+            *(
+                (one.arg, d)
+                for one, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            ),
         ]
         return frozenset(
             name
