@@ -314,7 +314,8 @@ def one():
 def take(first, second):
     with first, second: pass
 def test():
-    t = [threading.Thread(target=functools.partial(take, A, B)), threading.Thread(target=functools.partial(take, B, A))]
+    threading.Thread(target=functools.partial(take, A, B)).start()
+    threading.Thread(target=functools.partial(take, B, A)).start()
 """,
     "partial kw": _TWO
     + """

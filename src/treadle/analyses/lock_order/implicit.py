@@ -38,9 +38,13 @@ _BUILTINS = {
     "next": ("__next__",),
     **dict.fromkeys(("iter", "list", "tuple", "set", "sorted", "sum", "any", "all"), _ITERATING),
 }
-HARMLESS = frozenset({"functools.wraps", "functools.partial", "builtins.isinstance",
-                      "builtins.callable", "builtins.getattr", "builtins.hasattr",
-                      "builtins.id", "builtins.repr", "builtins.str", "builtins.property"})  # fmt: skip
+HARMLESS = frozenset(
+    {
+        *("functools.wraps", "functools.partial", "builtins.isinstance", "builtins.callable"),
+        *("builtins.getattr", "builtins.hasattr", "builtins.id", "builtins.repr", "builtins.str"),
+        "builtins.property",
+    }
+)
 """What is given functions and does not call them."""
 WAITING_FOR_FUTURES = frozenset({"concurrent.futures.wait", "concurrent.futures.as_completed"})
 
@@ -56,10 +60,10 @@ def implicit_calls(node: ast.AST) -> Iterator[tuple[ast.expr, tuple[str, ...]]]:
             name = _OPERATORS[type(op)]
             yield target, (f"__i{name}__", f"__{name}__")
         case ast.Compare(left=left, ops=ops, comparators=others):
-            for first, op, second in zip([left, *others], ops, others, strict=False):
-                if type(op) in _COMPARISONS:
-                    yield first, (_COMPARISONS[type(op)],)
-                elif isinstance(op, ast.In | ast.NotIn):
+            for first, how, second in zip([left, *others], ops, others, strict=False):
+                if type(how) in _COMPARISONS:
+                    yield first, (_COMPARISONS[type(how)],)
+                elif isinstance(how, ast.In | ast.NotIn):
                     yield second, ("__contains__",)
         case ast.Subscript(value=value, ctx=context):
             names = {ast.Load: "__getitem__", ast.Store: "__setitem__", ast.Del: "__delitem__"}

@@ -10,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from treadle.analyses.lock_order.points_to import PointsTo
-from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
-from treadle.analyses.lock_order.sources import Function, Place
-from treadle.analyses.lock_order.values import Kind, Site
-from treadle.analyses.lock_order.walk import (
+from treadle.analyses.lock_order.events import (
     SELF,
     Calls,
     Event,
@@ -24,9 +20,12 @@ from treadle.analyses.lock_order.walk import (
     Summary,
     Unknown,
     Waits,
-    Walk,
-    functions_run_by,
 )
+from treadle.analyses.lock_order.points_to import PointsTo
+from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
+from treadle.analyses.lock_order.sources import Function, Place
+from treadle.analyses.lock_order.values import Kind, Site
+from treadle.analyses.lock_order.walk import Walk, functions_run_by
 
 _ROUNDS = 10
 """Of looking what functions leave held: as deep as helpers that take locks call each other."""

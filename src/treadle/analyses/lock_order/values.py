@@ -116,7 +116,7 @@ Value = Site | Instance | ClassValue | FunctionValue | Outside | Known | Contain
 Values = frozenset[Value]
 NOTHING: Values = frozenset()
 PLAIN: Values = frozenset({Outside("a plain value")})
-"""A number, a text, or an object of a library: its parts and what its methods give are such, too."""
+"""A number, a text, or an object of a library: its parts and what its methods give are, too."""
 
 ANY = "*"
 """The name of an attribute whose name is not known."""

@@ -9,18 +9,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from treadle.analyses.lock_order.calls import CALLING_BACK
+from treadle.analyses.lock_order.events import (
+    SELF,
+    Calls,
+    Event,
+    Held,
+    Path,
+    Provides,
+    Summary,
+    Unknown,
+    Waits,
+)
 from treadle.analyses.lock_order.expressions import is_known
 from treadle.analyses.lock_order.implicit import HARMLESS, WAITING_FOR_FUTURES, implicit_calls
+from treadle.analyses.lock_order.limits import endless_parameters, gives_up
 from treadle.analyses.lock_order.points_to import PointsTo
 from treadle.analyses.lock_order.primitives import (
     HANDED_OVER,
     LOCK_LIKE,
     Aspect,
     Resource,
-    positions_of_limits,
     provided_by,
     waited_for_by,
 )
@@ -47,75 +57,6 @@ from treadle.analyses.lock_order.values import (
     target_slot,
 )
 
-Path = tuple[object, ...]
-"""How an object is reached: from which variable, by which attributes."""
-SELF = "self"
-"""The variable that a path begins with if that is the object whose method runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A lock that is held, since when, and how it was reached if that names one object."""
-
-    site: Site
-    path: Path | None
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """It may have to wait here."""
-
-    resource: Resource
-    path: Path | None
-    held: frozenset[Held]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Provides:
-    """It gives something that others may wait for; it had to wait for some things before."""
-
-    resource: Resource
-    held: frozenset[Held]
-    needed: frozenset[tuple[Resource, Place]]
-    """What it took before, and where."""
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """It calls a function that is analysed, too."""
-
-    function: str
-    on_self: bool
-    held: frozenset[Held]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """It calls something, and nobody knows what."""
-
-    what: str
-    held: frozenset[Held]
-    place: Place
-
-
-Event = Waits | Provides | Calls | Unknown
-
-
-@dataclass(slots=True)
-class Summary:
-    """What a caller has to know of a function."""
-
-    leaves: frozenset[Held] = frozenset()
-    """What it may hold when it returns, or yields to a `with`, that it took itself."""
-    gives_back: frozenset[Site] = frozenset()
-    """What it releases without having taken it."""
-    generates: frozenset[Held] = frozenset()
-    """What it holds, as a generator, while somebody has what it yields."""
-
 
 @dataclass(slots=True)
 class _Flow:
@@ -141,6 +82,7 @@ class Walk:
         self._function = function
         self._summaries = summaries
         self._flow = _Flow()
+        self._endless = endless_parameters(function)
         self.events: list[Event] = []
         managers = self._managers_around(function)
         if managers:
@@ -565,27 +507,7 @@ class Walk:
         return given or [site]
 
     def _gives_up(self, node: ast.Call, method: str, kind: Kind) -> bool:
-        return _gives_up(node, method, kind, self._endless)
-
-    @cached_property
-    def _endless(self) -> frozenset[str]:
-        """The parameters that say how long to wait, and are None, or -1, if nobody gives them."""
-        if isinstance(self._function.node, ast.Module):
-            return frozenset()
-        arguments = self._function.node.args
-        names = self._function.parameters[::-1]
-        pairs = [
-            *zip(names, arguments.defaults[::-1], strict=False),
-            *(
-                (one.arg, d)
-                for one, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-            ),
-        ]
-        return frozenset(
-            name
-            for name, default in pairs
-            if default and any(_is_constant(default, one) for one in (None, -1))
-        )
+        return gives_up(node, method, kind, self._endless)
 
     # Names
 
@@ -642,29 +564,3 @@ def _either(ends: list[frozenset[Held] | None]) -> frozenset[Held] | None:
 
 def _by_place(site: Site) -> tuple[str, int, int]:
     return site.place.file, site.place.line, site.column
-
-
-def _gives_up(node: ast.Call, method: str, kind: Kind, endless: frozenset[str]) -> bool:
-    """Tell whether a call that waits gives up after some time, or at once."""
-    named = {one.arg: one.value for one in node.keywords}
-    flag, limit = positions_of_limits(kind, method)
-    flags = (named.get(one) for one in ("blocking", "block", "wait"))
-    blocking = next(filter(None, flags), None) or _at(node.args, flag)
-    if blocking is not None and _is_constant(blocking, False):
-        return True
-    timeout = named.get("timeout") or _at(node.args, limit)
-    if timeout is None or (isinstance(timeout, ast.Name) and timeout.id in endless):
-        return False
-    return not any(_is_constant(timeout, one) for one in (None, -1))
-
-
-def _at(arguments: list[ast.expr], position: int | None) -> ast.expr | None:
-    return None if position is None or position >= len(arguments) else arguments[position]
-
-
-def _is_constant(node: ast.expr, value: object) -> bool:
-    try:
-        found: object = ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return False
-    return type(found) is type(value) and found == value
