@@ -117,7 +117,7 @@ class CallValues:
         for one in node.args:
             values = self._expressions.of(one, function)
             if isinstance(one, ast.Starred):
-                given.anywhere |= self._expressions.items(values)
+                given.anywhere |= _spread(self._expressions.items(values))
             elif given.anywhere:  # how many came before is not known
                 given.anywhere |= values
             else:
@@ -125,7 +125,7 @@ class CallValues:
         for keyword in node.keywords:
             values = self._expressions.of(keyword.value, function)
             if keyword.arg is None:
-                given.anywhere |= self._expressions.items(values)
+                given.anywhere |= _spread(self._expressions.items(values))
             else:
                 given.named[keyword.arg] = values
         return given
@@ -319,7 +319,7 @@ class CallValues:
                 given.positional = [self._expressions.of(part, function) for part in one.elts]
             else:
                 values = self._expressions.of(one, function)
-                given.anywhere |= self._expressions.items(values)
+                given.anywhere |= _spread(self._expressions.items(values))
         return given
 
     def _run(
@@ -388,6 +388,11 @@ class CallValues:
         for site in (future, pool):
             self._run(site, given.at(0), handed, node, function)
         return frozenset({future})
+
+
+def _spread(items: Values) -> Values:
+    """Leave out what would make everything depend on everything: containers, plain values."""
+    return frozenset(one for one in items if not isinstance(one, Container | Outside))
 
 
 def _has_bound(node: ast.Call) -> bool:

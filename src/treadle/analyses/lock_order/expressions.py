@@ -61,7 +61,8 @@ class Expressions:
                 found = self.of(value, function)
                 return found if isinstance(index, ast.Slice) else self.items(found)
             case ast.BinOp(left=left, right=right):
-                return self.of(left, function) | self.of(right, function)
+                both = self.of(left, function) | self.of(right, function)
+                return frozenset(one for one in both if isinstance(one, Container)) or PLAIN
             case ast.Lambda():
                 return frozenset({FunctionValue(self._to.sources.by_node[node].name)})
             case ast.IfExp(body=first, orelse=second):
