@@ -1771,3 +1771,71 @@ def test_what_is_right_is_no_candidate(tmp_path: Path, source: str) -> None:
     order = _analysed(tmp_path, source)
     assert [one.title for one in order.candidates] == []
     assert order.not_understood == []
+
+
+def test_too_many_cycles_are_not_left_out_silently(tmp_path: Path) -> None:
+    names = [f"L{number}" for number in range(9)]
+    source = "".join(f"{name} = threading.Lock()\n" for name in names)
+    for first in names:
+        for second in names:
+            if first != second:
+                source += f"def f{first}{second}():\n    with {first}, {second}:\n        pass\n"
+    order = _analysed(tmp_path, source)
+    assert len(order.candidates) == 1000
+    assert order.not_understood == [
+        "there are more than 1000 cycles of locks: the others are left out"
+    ]
+
+
+def test_an_unknown_lock_is_listed_with_its_place(tmp_path: Path) -> None:
+    order = _analysed(tmp_path, _LISTED["unknown first"])
+    assert order.not_understood == [
+        "program.py:11: which lock `lock` is that is taken here is not known, "
+        "and A may be held with it"
+    ]
+
+
+def test_a_property_with_a_setter_is_still_a_property(tmp_path: Path) -> None:
+    order = _analysed(
+        tmp_path,
+        """
+        class Box:
+            def __init__(self):
+                self._lock = threading.Lock()
+                self.other = threading.Lock()
+
+            @property
+            def lock(self):
+                return self._lock
+
+            @lock.setter
+            def lock(self, value):
+                self._lock = value
+
+            def one(self):
+                with self.lock, self.other:
+                    pass
+
+            def two(self):
+                with self.other, self.lock:
+                    pass
+        """,
+    )
+    (candidate,) = order.candidates
+    assert {edge.names for link in candidate.links for edge in link} == {
+        ("Box._lock", "Box.other"),
+        ("Box.other", "Box._lock"),
+    }
+
+
+def test_either_of_two_locks_is_not_both(tmp_path: Path) -> None:
+    order = _analysed(
+        tmp_path,
+        _TWO
+        + """
+def one(flag):
+    (A if flag else B).acquire()
+"""
+        + _BACK,
+    )
+    assert order.candidates == []
