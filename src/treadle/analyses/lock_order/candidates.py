@@ -8,6 +8,7 @@ lock that all of them must hold at once: such a *gate* lets only one of them in 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from treadle.analyses.lock_order.order import Edge
 from treadle.analyses.lock_order.primitives import Resource
 
 MOST = 1000
-"""Cycles that are listed at most."""
+"""Cycles, and choices of edges for one of them, that are looked at."""
 _LONGEST = 6
 """Threads in a cycle at most: longer ones are rarely real, and there are too many of them."""
 
@@ -39,19 +40,21 @@ class Candidate:
         return len(self.links) == 1 and all(edge.is_same_object for edge in self.links[0])
 
 
-def candidates_among(edges: Sequence[Edge]) -> list[Candidate]:
-    """Return the cycles of edges, shortest first."""
+def candidates_among(edges: Sequence[Edge]) -> tuple[list[Candidate], bool]:
+    """Return the cycles of edges, shortest first, and whether these are all."""
     between: dict[Resource, dict[Resource, list[Edge]]] = defaultdict(lambda: defaultdict(list))
     for edge in edges:
         between[edge.source][edge.target].append(edge)
     numbers = {resource: number for number, resource in enumerate(between)}
     found = []
-    for cycle in itertools.islice(_cycles(between, numbers), MOST):
+    cycles = _cycles(between, numbers)
+    for cycle in itertools.islice(cycles, MOST):
         pairs = zip(cycle, [*cycle[1:], cycle[0]], strict=True)
         links = tuple(tuple(between[source][target]) for source, target in pairs)
         if any(one.is_lock for one in cycle) and _may_be_at_once(links):
             found.append(Candidate(links))
-    return sorted(found, key=lambda one: (len(one.links), one.title))
+    is_all = next(cycles, None) is None
+    return sorted(found, key=lambda one: (len(one.links), one.title)), is_all
 
 
 def _cycles(
@@ -77,8 +80,9 @@ def _cycles(
 
 
 def _may_be_at_once(links: tuple[tuple[Edge, ...], ...]) -> bool:
-    """Tell whether some choice of edges has no gate in two of them."""
-    return any(
-        not any(one.gates & other.gates for one, other in itertools.combinations(choice, 2))
-        for choice in itertools.islice(itertools.product(*links), MOST)
+    """Tell whether some choice of edges has no gate in two of them; yes if there are too many."""
+    gates = [{edge.gates for edge in link} for link in links]
+    return math.prod(map(len, gates)) > MOST or any(
+        not any(one & other for one, other in itertools.combinations(choice, 2))
+        for choice in itertools.product(*gates)
     )

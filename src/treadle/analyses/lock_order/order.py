@@ -10,11 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from treadle.analyses.lock_order.points_to import PointsTo
-from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
-from treadle.analyses.lock_order.sources import Function, Place
-from treadle.analyses.lock_order.values import Site
-from treadle.analyses.lock_order.walk import (
+from treadle.analyses.lock_order.events import (
     SELF,
     Calls,
     Event,
@@ -24,9 +20,12 @@ from treadle.analyses.lock_order.walk import (
     Summary,
     Unknown,
     Waits,
-    Walk,
-    functions_run_by,
 )
+from treadle.analyses.lock_order.points_to import PointsTo
+from treadle.analyses.lock_order.primitives import REENTRANT, Aspect, Resource
+from treadle.analyses.lock_order.sources import Function, Place
+from treadle.analyses.lock_order.values import Kind, Site
+from treadle.analyses.lock_order.walk import Walk, functions_run_by
 
 _ROUNDS = 10
 """Of looking what functions leave held: as deep as helpers that take locks call each other."""
@@ -87,7 +86,11 @@ class _Order:
         self.edges: list[Edge] = []
         self._unknown: dict[tuple[Place, str], set[str]] = {}
         """Calls of something that nobody knows, and what is held there."""
+        self._unknown_locks: dict[Site, set[str]] = {}
+        """What is taken that nobody knows, and what it is held with."""
         self._contexts: dict[str, set[frozenset[Held]]] = {}
+        self._together: dict[str, dict[tuple[Site, Path | None], Held]] = {}
+        """What a function is gone through with if it has too many contexts: each lock once."""
         self._waiting: list[tuple[str, frozenset[Held]]] = []
 
     def follow_calls(self) -> None:
@@ -103,7 +106,13 @@ class _Order:
     def _enter(self, name: str, held: frozenset[Held]) -> None:
         known = self._contexts.setdefault(name, set())
         if len(known) >= _CONTEXTS:
-            held = held.union(*known)
+            together = self._together.setdefault(
+                name, {(h.site, h.path): h for h in held.union(*known)}
+            )
+            if len(known) > _CONTEXTS and all((h.site, h.path) in together for h in held):
+                return
+            together.update({(h.site, h.path): h for h in held})
+            held = frozenset(together.values())
         if held not in known and name in self._walks:
             known.add(held)
             self._waiting.append((name, held))
@@ -116,7 +125,7 @@ class _Order:
                 self._wait(resource, path, held, event.place, function)
             case Provides(resource):
                 self._provide(event, held, function)
-            case Unknown(what) if held:
+            case Unknown(what) if any(one.site.kind is not Kind.UNKNOWN for one in held):
                 names = {self._name(one.site) for one in held}
                 self._unknown.setdefault((event.place, what), set()).update(names)
 
@@ -154,6 +163,8 @@ class _Order:
             )  # fmt: skip
 
     def _provide(self, event: Provides, held: frozenset[Held], function: Function) -> None:
+        if event.resource in {Resource(one.site, Aspect.LOCK) for one in held}:
+            return  # given back by a helper of whoever took it
         targets = {(Resource(one.site, Aspect.LOCK), one.place) for one in held} | event.needed
         for target, place in targets:
             self._edge(event.resource, target, event.place, place, function, held)
@@ -171,6 +182,11 @@ class _Order:
     ) -> None:
         gates = {one.site for one in held if one.site.is_single}
         names = (self.in_words(source), self.in_words(target))
+        for one, other in ((source.site, names[1]), (target.site, names[0])):
+            if one.kind is Kind.UNKNOWN:
+                self._unknown_locks.setdefault(one, set()).add(other)
+        if Kind.UNKNOWN in (source.site.kind, target.site.kind):
+            return
         edge = Edge(source, target, names, since, place, function.short_name)
         besides = frozenset(gates - {source.site, target.site})
         self.edges.append(replace(edge, gates=besides, is_same_object=is_same_object))
@@ -182,6 +198,10 @@ class _Order:
             f"{place}: what `{what}(…)` runs is not known, and {' and '.join(sorted(names))} may "
             f"be held there"
             for (place, what), names in self._unknown.items()
+        ] + [
+            f"{site.place}: which lock {self._name(site)} is that is taken here is not known, and "
+            f"{' and '.join(sorted(names))} may be held with it"
+            for site, names in self._unknown_locks.items()
         ]
 
     # Threads

@@ -10,21 +10,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from treadle.analyses.lock_order.calls import Arguments, rest_of
 from treadle.analyses.lock_order.expressions import Expressions
-from treadle.analyses.lock_order.sources import Class, Function, Module, Sources
+from treadle.analyses.lock_order.sources import Class, Function, Module, Sources, last_name
 from treadle.analyses.lock_order.values import (
+    ANY,
+    MAKERS,
     NOTHING,
     ClassValue,
+    Container,
     FunctionValue,
     Instance,
     Known,
     Outside,
     Site,
     Slot,
+    Value,
     Values,
     attribute_slot,
+    decorated_slot,
     global_slot,
     local_slot,
+    made_slot,
     return_slot,
 )
 
@@ -143,24 +150,30 @@ class PointsTo:
                 continue
             found[owner.name] = owner
             for base in owner.node.bases:
-                top = self.sources.functions[f"{owner.module.name}.<module>"]
-                values = self.expressions.of(base, top)
+                values = self.expressions.of(base, owner.scope)
                 waiting += [one.name for one in values if isinstance(one, ClassValue)]
         return list(found.values())
 
     def attribute(self, owner: str, name: str, *, is_bound: bool, is_super: bool = False) -> Values:
         """Return what an attribute of a class, or of its instances, may be."""
         found: Values = NOTHING
-        for ancestor in self.lines_of_descent(owner):
-            found |= self.get(attribute_slot(ancestor.name, name))
-            if name in ancestor.methods:
-                found |= self._method(ancestor.methods[name], is_bound=is_bound)
-                break
-        for heir in () if is_super else self._heirs(owner):
-            found |= self.get(attribute_slot(heir, name))
-            if name in self.sources.classes[heir].methods:
-                found |= self._method(self.sources.classes[heir].methods[name], is_bound=is_bound)
+        for one in (owner, *(() if is_super else self._heirs(owner))):
+            for ancestor in self.lines_of_descent(one):
+                found |= self.get(attribute_slot(ancestor.name, name))
+                found |= self.get(attribute_slot(ancestor.name, ANY))
+                if name in ancestor.methods:
+                    for method in ancestor.methods[name]:
+                        found |= self.method_value(method, is_bound=is_bound)
+                    break
         return found
+
+    def attributes_of(self, owner: str) -> Values:
+        """Return what any attribute of an instance may be: its name is not known."""
+        names = {str(slot[2]) for slots in self._named.values() for slot in slots}
+        for one in (owner, *self._heirs(owner)):
+            for ancestor in self.lines_of_descent(one):
+                names.update(ancestor.methods)
+        return frozenset().union(*(self.attribute(owner, one, is_bound=True) for one in names))
 
     def _heirs(self, name: str) -> list[str]:
         if not self._heirs_of:
@@ -169,9 +182,15 @@ class PointsTo:
                     self._heirs_of.setdefault(one.name, []).append(heir)
         return [heir for heir in self._heirs_of.get(name, ()) if heir != name]
 
-    def _method(self, method: Function, *, is_bound: bool) -> Values:
+    def method_value(self, method: Function, *, is_bound: bool) -> Values:
+        """Return what a method is for whoever has its object, or its class."""
         if method.is_decorated("property", "cached_property"):
             return self.get(return_slot(method.name))
+        if method.is_decorated("setter", "deleter"):
+            return NOTHING
+        decorated = self.get(decorated_slot(method.name))
+        if decorated:
+            return decorated
         if method.is_decorated("staticmethod"):
             return frozenset({FunctionValue(method.name)})
         is_bound = is_bound or method.is_decorated("classmethod")
@@ -188,10 +207,10 @@ class PointsTo:
             self.add(local_slot(prefix, name), here)
         else:
             self.add(global_slot(prefix, name), here)
-        top = self.sources.functions[f"{owner.module.name}.<module>"]
+        top = owner.scope
         for statement in owner.node.body:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-                values = self.expressions.of(statement.value, top)
+                values = self._value_in_class(statement.value, owner)
                 targets = (
                     statement.targets if isinstance(statement, ast.Assign) else [statement.target]
                 )
@@ -201,6 +220,17 @@ class PointsTo:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 annotated = self.expressions.annotated(statement.annotation, top)
                 self.add(attribute_slot(owner.name, statement.target.id), annotated)
+
+    def _value_in_class(self, node: ast.expr, owner: Class) -> Values:
+        """Return what an expression in the body of a class may be, where methods have names."""
+        found: Values = NOTHING
+        is_property = isinstance(node, ast.Call) and last_name(node) == "property"
+        for name in [node, *(node.args if isinstance(node, ast.Call) and is_property else [])]:
+            for method in owner.methods.get(name.id, ()) if isinstance(name, ast.Name) else ():
+                is_value = not is_property
+                found |= {FunctionValue(method.name, is_bound=True)} if is_value else NOTHING
+                found |= self.get(return_slot(method.name)) if is_property else NOTHING
+        return found or self.expressions.of(node, owner.scope)
 
     def _go_through(self, function: Function) -> None:
         """Give values to what a function assigns."""
@@ -227,14 +257,55 @@ class PointsTo:
             me = ClassValue if function.is_decorated("classmethod") else Instance
             first = local_slot(function.name, function.parameters[0])
             self.add(first, frozenset({me(function.owner)}))
+            self.add(first, self.get(made_slot(function.owner)))
+        self._decorate(function)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not function.owner:
-            value = frozenset({FunctionValue(function.name)})
+            value = self.get(decorated_slot(function.name))
+            value = value or frozenset({FunctionValue(function.name)})
             outer = function.outer
             if outer is None:
                 self.add(global_slot(function.module.name, node.name), value)
             else:
                 self.add(local_slot(outer.name, node.name), value)
-        arguments = node.args
+        self._define_parameters(function, node.args)
+
+    def _decorate(self, function: Function) -> None:
+        """Find what a name stands for whose function has decorators that are analysed."""
+        if not isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return
+        scope = function.outer or self.sources.functions[f"{function.module.name}.<module>"]
+        plain = frozenset[Value]({FunctionValue(function.name)})
+        values = plain
+        for decorator in reversed(function.node.decorator_list):
+            given = Arguments([values])
+            found = frozenset[Value]().union(
+                *(
+                    self.expressions.calls.call(one, given, decorator, scope)
+                    for one in self.expressions.of(decorator, scope)
+                    if isinstance(one, FunctionValue | ClassValue | Instance)
+                )
+            )
+            values = found or values
+        if values == plain:
+            return
+        is_method = bool(function.owner) and not function.is_decorated("staticmethod")
+        for one in values if is_method else ():
+            if isinstance(one, FunctionValue) and (names := self.sources.functions[one.name]):
+                me = ClassValue if function.is_decorated("classmethod") else Instance
+                for name in names.parameters[:1]:
+                    self.add(local_slot(one.name, name), frozenset({me(function.owner)}))
+        self.add(
+            decorated_slot(function.name),
+            frozenset(
+                FunctionValue(one.name, is_method) if isinstance(one, FunctionValue) else one
+                for one in values
+            ),
+        )
+
+    def _define_parameters(self, function: Function, arguments: ast.arguments) -> None:
+        for one, kind in ((arguments.vararg, 0), (arguments.kwarg, 1)):
+            if one is not None:
+                self.add(local_slot(function.name, one.arg), frozenset({rest_of(function, kind)}))
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             if one.annotation is not None:
                 annotated = self.expressions.annotated(one.annotation, function)
@@ -254,21 +325,27 @@ class PointsTo:
             case ast.Assign(targets=targets, value=value):
                 values = evaluate(value, function)
                 for target in targets:
-                    self._assign(target, values, function, value)
+                    self.assign(target, values, function, value)
             case ast.AnnAssign(target=target, value=value, annotation=annotation):
                 found = self.expressions.annotated(annotation, function)
                 found |= evaluate(value, function) if value is not None else NOTHING
-                self._assign(target, found, function, value)
+                self.assign(target, found, function, value)
             case ast.AugAssign(target=target, value=value):
-                self._assign(target, evaluate(value, function), function, value)
+                self.assign(target, evaluate(value, function), function, value)
             case ast.For(target=target, iter=items) | ast.AsyncFor(target=target, iter=items):
-                self._assign(target, self.expressions.items(evaluate(items, function)), function)
+                self.assign(target, self.expressions.items(evaluate(items, function)), function)
+            case ast.Match(subject=subject, cases=cases):
+                values = evaluate(subject, function)
+                for pattern in (part for case in cases for part in ast.walk(case.pattern)):
+                    if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name:
+                        slot = self.slot_of_name(pattern.name, function)
+                        self.add(slot, values | self.expressions.items(values))
             case ast.With(items=managers) | ast.AsyncWith(items=managers):
                 for manager in managers:
                     values = evaluate(manager.context_expr, function)
                     if manager.optional_vars is not None:
                         entered = self.expressions.entered(values)
-                        self._assign(manager.optional_vars, entered, function)
+                        self.assign(manager.optional_vars, entered, function)
             case ast.Return(value=value) if value is not None:
                 self.add(return_slot(function.name), evaluate(value, function))
             case ast.Import() | ast.ImportFrom():
@@ -278,13 +355,14 @@ class PointsTo:
                     if isinstance(child, ast.expr):
                         evaluate(child, function)
 
-    def _assign(
+    def assign(
         self,
         target: ast.expr,
         values: Values,
         function: Function,
         source: ast.expr | None = None,
     ) -> None:
+        """Let a target of an assignment hold values, too."""
         if isinstance(target, ast.Tuple | ast.List):
             pairs = source.elts if isinstance(source, ast.Tuple | ast.List) else []
             for number, one in enumerate(target.elts):
@@ -292,9 +370,10 @@ class PointsTo:
                     part = self.expressions.of(pairs[number], function)
                 else:
                     part = self.expressions.items(values)
-                self._assign(one, part, function)
+                    part |= frozenset(v for v in values if not isinstance(v, Container))
+                self.assign(one, part, function)
         elif isinstance(target, ast.Starred):
-            self._assign(target.value, values, function)
+            self.assign(target.value, values, function)
         elif isinstance(target, ast.Name):
             self.add(self.slot_of_name(target.id, function), values)
         elif isinstance(target, ast.Attribute):
@@ -303,6 +382,8 @@ class PointsTo:
                     self.add(attribute_slot(owner.name, target.attr), values)
                 elif isinstance(owner, Known):
                     self.add(global_slot(owner.name, target.attr), values)
+                elif isinstance(owner, FunctionValue):
+                    self.add(attribute_slot(owner.name, target.attr), values)
         elif isinstance(target, ast.Subscript):
             self.expressions.put_into(self.expressions.of(target.value, function), values)
 
@@ -319,6 +400,11 @@ class PointsTo:
         for alias in node.names:
             if alias.name == "*":
                 self._readers.setdefault(("all", origin), set()).add(self._reader)
+                for name in MAKERS:
+                    if name.rpartition(".")[0] == origin:
+                        short = name.rpartition(".")[2]
+                        slot = global_slot(function.module.name, short)
+                        self.add(slot, frozenset({Outside(name)}))
                 for slot, values in list(self.slots_of("global")):
                     if slot[1] == origin:
                         self.add(global_slot(function.module.name, str(slot[2])), values)

@@ -18,6 +18,7 @@ class Aspect(StrEnum):
     DONE = "all done"
     SET = "being set"
     END = "end"
+    ALL = "all being there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,13 @@ class Resource:
         return self.aspect is Aspect.LOCK
 
 
-LOCK_LIKE = frozenset({Kind.LOCK, Kind.RLOCK, Kind.CONDITION, Kind.SEMAPHORE})
+LOCK_LIKE = frozenset({Kind.LOCK, Kind.RLOCK, Kind.CONDITION, Kind.SEMAPHORE, Kind.UNKNOWN})
 """What is taken and given back."""
 REENTRANT = frozenset({Kind.RLOCK, Kind.CONDITION})
 """What its holder may take again; a condition that is given no lock makes a reentrant one."""
+
+HANDED_OVER = frozenset({Kind.LOCK, Kind.SEMAPHORE})
+"""What may be given back by somebody who did not take it, as a signal."""
 
 _WAITING = {
     (Kind.CONDITION, "wait"): Aspect.NOTIFICATION,
@@ -48,6 +52,9 @@ _WAITING = {
     (Kind.THREAD, "join"): Aspect.END,
     (Kind.FUTURE, "result"): Aspect.END,
     (Kind.FUTURE, "exception"): Aspect.END,
+    (Kind.POOL, "shutdown"): Aspect.END,
+    (Kind.POOL, "map"): Aspect.END,
+    (Kind.BARRIER, "wait"): Aspect.ALL,
 }
 _PROVIDING = {
     (Kind.CONDITION, "notify"): Aspect.NOTIFICATION,
@@ -58,6 +65,9 @@ _PROVIDING = {
     (Kind.QUEUE, "get"): Aspect.SLOT,
     (Kind.QUEUE, "get_nowait"): Aspect.SLOT,
     (Kind.QUEUE, "task_done"): Aspect.DONE,
+    (Kind.FUTURE, "set_result"): Aspect.END,
+    (Kind.FUTURE, "set_exception"): Aspect.END,
+    (Kind.BARRIER, "wait"): Aspect.ALL,
 }
 _LIMITS: dict[str, tuple[int | None, int | None]] = {
     "acquire": (0, 1),
@@ -68,6 +78,8 @@ _LIMITS: dict[str, tuple[int | None, int | None]] = {
     "exception": (None, 0),
     "get": (0, 1),
     "put": (1, 2),
+    "shutdown": (0, None),
+    "map": (None, None),
 }
 """Which arguments of a method say whether, and how long, it waits."""
 

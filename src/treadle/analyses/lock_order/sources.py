@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+MANAGERS = ("contextmanager", "asynccontextmanager")
+"""Decorators that make a context manager of a generator."""
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -71,7 +73,10 @@ class Class:
     name: str
     module: Module
     node: ast.ClassDef
-    methods: dict[str, Function] = field(default_factory=dict)
+    scope: Function
+    """The function, or the module, that it is defined in."""
+    methods: dict[str, list[Function]] = field(default_factory=dict)
+    """All definitions of each name: a property and its setter, the branches of an `if`."""
 
 
 @dataclass(eq=False, slots=True)
@@ -98,9 +103,14 @@ class Sources:
         """Return the methods of all classes that have a name."""
         if not self._methods:
             for owner in self.classes.values():
-                for own, method in owner.methods.items():
-                    self._methods.setdefault(own, []).append(method)
+                for own, methods in owner.methods.items():
+                    self._methods.setdefault(own, []).extend(methods)
         return self._methods.get(name, [])
+
+
+def place_of(node: ast.expr | ast.stmt, function: Function) -> Place:
+    """Return where a part of a function stands."""
+    return Place(function.module.file, node.lineno, node.end_lineno or node.lineno)
 
 
 def last_name(node: ast.expr) -> str:
@@ -159,7 +169,8 @@ class _Finder:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef):
                 name = f"{prefix}.{child.name}"
-                made = Class(name, self._module, child)
+                scope = outer or self._sources.by_node[self._module.tree]
+                made = Class(name, self._module, child, scope)
                 self._sources.classes[name] = made
                 self.find(child, name, made, outer)
             elif isinstance(child, _NAMED | ast.Lambda):
@@ -176,13 +187,15 @@ class _Finder:
     ) -> None:
         own = node.name if isinstance(node, _NAMED) else f"<lambda:{node.lineno}:{node.col_offset}>"
         name = f"{prefix}.{own}"
+        if name in self._sources.functions:  # defined again: in a branch, or a property's setter
+            name = f"{name} (line {node.lineno})"
         function = Function(
             name, self._module, node, owner.name if owner else "", outer, frozenset(_bound(node))
         )
         self._sources.functions[name] = function
         self._sources.by_node[node] = function
         if owner is not None and isinstance(node, _NAMED):
-            owner.methods[node.name] = function
+            owner.methods.setdefault(node.name, []).append(function)
         self.find(node, name, None, function)
 
 
@@ -203,7 +216,7 @@ def _bound(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterato
             continue
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             bound.add(part.id)
-        elif isinstance(part, ast.ExceptHandler) and part.name:
+        elif isinstance(part, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and part.name:
             bound.add(part.name)
         elif isinstance(part, ast.alias):
             bound.add((part.asname or part.name).partition(".")[0])

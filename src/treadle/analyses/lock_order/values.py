@@ -21,11 +21,15 @@ class Kind(StrEnum):
     THREAD = "thread"
     FUTURE = "future"
     POOL = "pool"
+    UNKNOWN = "lock that is not known"
 
 
 MAKERS = {
     "threading.Lock": Kind.LOCK,
     "_thread.allocate_lock": Kind.LOCK,
+    "_thread.lock": Kind.LOCK,
+    "_thread.RLock": Kind.RLOCK,
+    "threading._RLock": Kind.RLOCK,
     "threading.RLock": Kind.RLOCK,
     "threading.Condition": Kind.CONDITION,
     "threading.Semaphore": Kind.SEMAPHORE,
@@ -38,7 +42,9 @@ MAKERS = {
     "queue.SimpleQueue": Kind.QUEUE,
     "threading.Thread": Kind.THREAD,
     "threading.Timer": Kind.THREAD,
+    "concurrent.futures.Future": Kind.FUTURE,
     "concurrent.futures.ThreadPoolExecutor": Kind.POOL,
+    "concurrent.futures.thread.ThreadPoolExecutor": Kind.POOL,
 }
 """What makes something that threads wait for, by its full name."""
 
@@ -78,6 +84,8 @@ class FunctionValue:
 
     name: str
     is_bound: bool = False
+    given: int = 0
+    """How many of its parameters have values already, `self` apart: by `functools.partial`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +108,18 @@ class Container:
 
     place: Place
     column: int
+    function: str = ""
+    """The function that has it by being called: its `*args`, what it yields."""
 
 
 Value = Site | Instance | ClassValue | FunctionValue | Outside | Known | Container
 Values = frozenset[Value]
 NOTHING: Values = frozenset()
+PLAIN: Values = frozenset({Outside("a plain value")})
+"""A number, a text, or an object of a library: its parts and what its methods give are, too."""
+
+ANY = "*"
+"""The name of an attribute whose name is not known."""
 
 Slot = tuple[object, ...]
 """What holds values: `("global", module, name)`, `("attribute", class, name)`, …"""
@@ -130,14 +145,24 @@ def return_slot(function: str) -> Slot:
     return ("return", function)
 
 
-def item_slot(container: Container) -> Slot:
-    """Return the slot of what is in a container."""
+def item_slot(container: Container | Site) -> Slot:
+    """Return the slot of what is in a container, or in a queue."""
     return ("item", container)
 
 
 def target_slot(site: Site) -> Slot:
     """Return the slot of the functions that a thread or a future runs."""
     return ("target", site)
+
+
+def decorated_slot(function: str) -> Slot:
+    """Return the slot of what the decorators of a function make of it."""
+    return ("decorated", function)
+
+
+def made_slot(owner: str) -> Slot:
+    """Return the slot of the sites where a class derived from `Thread` or a lock is made."""
+    return ("made", owner)
 
 
 def lock_slot(site: Site) -> Slot:

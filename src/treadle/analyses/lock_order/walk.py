@@ -10,94 +10,52 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from treadle.analyses.lock_order.expressions import place_of
+from treadle.analyses.lock_order.calls import CALLING_BACK
+from treadle.analyses.lock_order.events import (
+    SELF,
+    Calls,
+    Event,
+    Held,
+    Path,
+    Provides,
+    Summary,
+    Unknown,
+    Waits,
+)
+from treadle.analyses.lock_order.expressions import is_known
+from treadle.analyses.lock_order.implicit import HARMLESS, WAITING_FOR_FUTURES, implicit_calls
+from treadle.analyses.lock_order.limits import endless_parameters, gives_up
 from treadle.analyses.lock_order.points_to import PointsTo
 from treadle.analyses.lock_order.primitives import (
+    HANDED_OVER,
     LOCK_LIKE,
     Aspect,
     Resource,
-    positions_of_limits,
     provided_by,
     waited_for_by,
 )
-from treadle.analyses.lock_order.sources import Function, Place
+from treadle.analyses.lock_order.sources import (
+    MANAGERS,
+    Function,
+    Place,
+    last_name,
+    place_of,
+)
 from treadle.analyses.lock_order.values import (
+    MAKERS,
+    NOTHING,
+    PLAIN,
     FunctionValue,
     Instance,
     Kind,
+    Outside,
     Site,
     Slot,
+    Value,
     Values,
     lock_slot,
     target_slot,
 )
-
-Path = tuple[object, ...]
-"""How an object is reached: from which variable, by which attributes."""
-SELF = "self"
-"""The variable that a path begins with if that is the object whose method runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A lock that is held, since when, and how it was reached if that names one object."""
-
-    site: Site
-    path: Path | None
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """It may have to wait here."""
-
-    resource: Resource
-    path: Path | None
-    held: frozenset[Held]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Provides:
-    """It gives something that others may wait for; it had to wait for some things before."""
-
-    resource: Resource
-    held: frozenset[Held]
-    needed: frozenset[tuple[Resource, Place]]
-    """What it took before, and where."""
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """It calls a function that is analysed, too."""
-
-    function: str
-    on_self: bool
-    held: frozenset[Held]
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """It calls something, and nobody knows what."""
-
-    what: str
-    held: frozenset[Held]
-    place: Place
-
-
-Event = Waits | Provides | Calls | Unknown
-
-
-@dataclass(slots=True)
-class Summary:
-    """What a caller has to know of a function."""
-
-    leaves: frozenset[Held] = frozenset()
-    """What it may hold when it returns, or yields to a `with`, that it took itself."""
-    gives_back: frozenset[Site] = frozenset()
-    """What it releases without having taken it."""
 
 
 @dataclass(slots=True)
@@ -109,6 +67,7 @@ class _Flow:
     exits: list[frozenset[Held]] = field(default_factory=list)
     yields: list[frozenset[Held]] = field(default_factory=list)
     """What is held where a `with` that enters the function runs its body."""
+    generates: frozenset[Held] = frozenset()
     needed: set[tuple[Resource, Place]] = field(default_factory=set)
     gives_back: set[Site] = field(default_factory=set)
 
@@ -123,10 +82,40 @@ class Walk:
         self._function = function
         self._summaries = summaries
         self._flow = _Flow()
+        self._endless = endless_parameters(function)
         self.events: list[Event] = []
-        self._block(function.body)
+        managers = self._managers_around(function)
+        if managers:
+            self._with([ast.withitem(one) for one in managers], function.body)
+        else:
+            self._block(function.body)
         exits = self._flow.yields or [*self._flow.exits, self._flow.held or frozenset()]
-        self.summary = Summary(frozenset().union(*exits), frozenset(self._flow.gives_back))
+        self.summary = Summary(
+            frozenset().union(*exits), frozenset(self._flow.gives_back), self._flow.generates
+        )
+
+    def _managers_around(self, function: Function) -> list[ast.expr]:
+        """Return the decorators of a function that are context managers."""
+        if not isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return []
+        functions = self._to.sources.functions
+        return [
+            one
+            for one in function.node.decorator_list
+            if isinstance(one, ast.Call)
+            and (
+                any(
+                    isinstance(callee, FunctionValue)
+                    and functions[callee.name].is_decorated(*MANAGERS)
+                    for callee in self._values(one.func)
+                )
+                or any(
+                    isinstance(value, Instance)
+                    and self._to.attribute(value.name, "__enter__", is_bound=True)
+                    for value in self._values(one)
+                )
+            )
+        ]
 
     # Statements
 
@@ -147,12 +136,10 @@ class Walk:
                 self._branches(body, orelse)
             case ast.While(test=test, body=body, orelse=orelse):
                 self._expression(test)
-                self._branches(body, [])
+                self._loop([ast.copy_location(ast.Expr(test), test), *body])
                 self._block(orelse)
-            case ast.For(iter=items, body=body, orelse=orelse):
-                self._expression(items)
-                self._branches(body, [])
-                self._block(orelse)
+            case ast.For() | ast.AsyncFor():
+                self._for(node)
             case ast.Try() | ast.TryStar():
                 self._try(node)
             case ast.Match(subject=subject, cases=cases):
@@ -182,6 +169,39 @@ class Walk:
             self._block(block)
             ends.append(self._flow.held)
         self._flow.held = _either(ends)
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self._expression(node.iter)
+        self._implicit(node)
+        before = self._flow.held or frozenset()
+        self._flow.held = before | self._held_by_generator(node.iter)
+        given = self._flow.held - before
+        if isinstance(node.iter, ast.Call) and last_name(node.iter) == "sorted":
+            self._branches(node.body, [])  # taken in one order by everybody
+        else:
+            self._loop(node.body)
+        if self._flow.held is not None:
+            self._flow.held -= given
+        self._block(node.orelse)
+
+    def _loop(self, body: list[ast.stmt]) -> None:
+        """Go through a body until it holds nothing new that it kept from its last time."""
+        known: frozenset[Held] | None = None
+        while self._flow.held is not None and self._flow.held != known:
+            known = self._flow.held
+            self._branches(body, [])
+
+    def _held_by_generator(self, iterated: ast.expr) -> frozenset[Held]:
+        """Return what a generator holds while the body of a loop over it runs."""
+        if not isinstance(iterated, ast.Call):
+            return frozenset()
+        place = place_of(iterated, self._function)
+        return frozenset(
+            Held(one.site, None, place)
+            for callee in self._values(iterated.func)
+            if isinstance(callee, FunctionValue) and callee.name in self._summaries
+            for one in self._summaries[callee.name].generates
+        )
 
     def _try(self, node: ast.Try | ast.TryStar) -> None:
         before, first = self._flow.held, len(self._flow.exits)
@@ -213,36 +233,72 @@ class Walk:
         self._block(body)
         for item in reversed(items):
             self._exit(item.context_expr)
+        stacks = {ast.unparse(item.optional_vars) for item in items if item.optional_vars}
         self._flow.exits[first:] = [held & before for held in self._flow.exits[first:]]
         if self._flow.held is not None:
-            taken_inside = self._taken_explicitly(body)
+            taken_inside = self._taken_explicitly(body, stacks)
             self._flow.held = frozenset(
                 one for one in self._flow.held if one in before or one.place in taken_inside
             )
 
-    def _taken_explicitly(self, body: list[ast.stmt]) -> frozenset[Place]:
-        """Return where a block calls `acquire`: what it takes there outlives a `with` around it."""
+    def _taken_explicitly(self, body: list[ast.stmt], stacks: set[str]) -> frozenset[Place]:
+        """Return where a block takes what outlives a `with` around it.
+
+        That is by `acquire`, and by `enter_context` of a stack that this `with` does not end.
+        """
         return frozenset(
             place_of(node, self._function)
             for statement in body
             for node in ast.walk(statement)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "acquire"
+            and (
+                node.func.attr == "acquire"
+                or (
+                    node.func.attr == "enter_context" and ast.unparse(node.func.value) not in stacks
+                )
+            )
         )
 
-    def _enter(self, manager: ast.expr) -> None:
+    def _enter(self, manager: ast.expr, place: Place | None = None) -> None:
+        place = place or place_of(manager, self._function)
         values = self._values(manager)
+        if self._is_unknown_lock(manager, values, "__enter__"):
+            self._take({self._unknown_lock(manager)}, manager, place)
+        self._take(values, manager, place)
         for value in values:
-            if isinstance(value, Site) and value.kind in LOCK_LIKE:
-                self._take(value, manager, place_of(manager, self._function))
-            elif isinstance(value, Instance):
+            if isinstance(value, Instance):
                 self._call_method(value, "__enter__", manager)
 
     def _exit(self, manager: ast.expr) -> None:
         for value in self._values(manager):
             if isinstance(value, Instance):
                 self._call_method(value, "__exit__", manager)
+            elif isinstance(value, Site) and value.kind is Kind.POOL:
+                self._wait(value, Aspect.END, place_of(manager, self._function))
+
+    def _is_unknown_lock(self, node: ast.expr, values: Values, method: str) -> bool:
+        """Tell whether nobody knows what is taken: it may be any lock."""
+        if any(isinstance(one, Site) for one in values):
+            return False
+        if isinstance(node, ast.Call):
+            callees = [one for one in self._values(node.func) if isinstance(one, FunctionValue)]
+            functions = [self._to.sources.functions[one.name] for one in callees]
+            return not values and any(not one.is_decorated(*MANAGERS) for one in functions)
+        if not is_known(values):
+            return True
+        if values == PLAIN and isinstance(node, ast.Attribute | ast.Subscript):
+            return self._values(node.value) == PLAIN  # handed through something of a library
+        instances = [one for one in values if isinstance(one, Instance)]
+        return bool(instances) and not any(
+            self._to.attribute(one.name, method, is_bound=True) for one in instances
+        )
+
+    def _unknown_lock(self, node: ast.expr) -> Site:
+        place = place_of(node, self._function)
+        site = Site(Kind.UNKNOWN, place, node.col_offset, is_single=False)
+        self._to.names.setdefault(site, f"`{ast.unparse(node)}`")
+        return site
 
     def _call_method(self, value: Instance, name: str, node: ast.expr) -> None:
         is_self = isinstance(node, ast.Name) and self._is_self(node.id)
@@ -266,27 +322,40 @@ class Walk:
                     self._expression(part)
         if isinstance(node, ast.Call):
             self._call(node)
-        elif isinstance(node, ast.Yield) and self._flow.held is not None:
-            if self._function.is_decorated("contextmanager"):
+        elif isinstance(node, ast.Yield | ast.YieldFrom) and self._flow.held is not None:
+            if self._function.is_decorated(*MANAGERS):
                 self._flow.yields.append(self._flow.held)
+            else:
+                self._flow.generates |= self._flow.held
+                if isinstance(node, ast.YieldFrom):
+                    self._flow.generates |= self._held_by_generator(node.value)
         elif isinstance(node, ast.Attribute):
             self._property(node)
+        self._implicit(node)
+
+    def _implicit(self, node: ast.AST) -> None:
+        """Follow the methods that an operator, an index or a builtin calls."""
+        for operand, names in implicit_calls(node):
+            for value in self._values(operand):
+                for name in names if isinstance(value, Instance) else ():
+                    assert isinstance(value, Instance)
+                    self._call_method(value, name, operand)
 
     def _property(self, node: ast.Attribute) -> None:
+        wanted = ("setter",) if isinstance(node.ctx, ast.Store) else ("property", "cached_property")
+        on_self = isinstance(node.value, ast.Name) and self._is_self(node.value.id)
         for owner in self._values(node.value):
             if isinstance(owner, Instance):
                 for ancestor in self._to.lines_of_descent(owner.name):
-                    method = ancestor.methods.get(node.attr)
-                    if method is not None and method.is_decorated("property", "cached_property"):
-                        on_self = isinstance(node.value, ast.Name) and self._is_self(node.value.id)
-                        self._calls(method.name, node, on_self=on_self)
+                    for method in ancestor.methods.get(node.attr, ()):
+                        if method.is_decorated(*wanted):
+                            self._calls(method.name, node, on_self=on_self)
 
     def _call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Attribute):
-            for owner in self._values(node.func.value):
-                if isinstance(owner, Site):
-                    self._primitive(owner, node.func, node)
+            self._method_call(node, node.func)
         callees = self._values(node.func)
+        self._callbacks(node, callees)
         on_self = (
             isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name)
@@ -304,11 +373,46 @@ class Walk:
             place = place_of(node, self._function)
             self.events.append(Unknown(what, self._flow.held or frozenset(), place))
 
+    def _method_call(self, node: ast.Call, method: ast.Attribute) -> None:
+        """Go through the call of a method of something that threads wait for."""
+        owners = self._values(method.value)
+        self._primitives(owners, method, node)
+        place = place_of(node, self._function)
+        if method.attr == "enter_context" and node.args:
+            self._enter(node.args[0], place)
+        elif method.attr in ("acquire", "release"):
+            is_unknown = self._is_unknown_lock(method.value, owners, method.attr)
+            if is_unknown or (method.attr == "acquire" and owners == PLAIN):
+                self._primitives({self._unknown_lock(method.value)}, method, node)
+
+    def _callbacks(self, node: ast.Call, callees: Values) -> None:
+        """Follow functions that a library is given, and the futures that it waits for."""
+        names = {one.name for one in callees if isinstance(one, Outside)}
+        given = [*node.args, *(one.value for one in node.keywords)]
+        place = place_of(node, self._function)
+        for value in frozenset[Value]().union(*(self._values(one) for one in given)):
+            if isinstance(value, FunctionValue) and names & CALLING_BACK:
+                for _ in range(2):  # with what it kept from its last time
+                    self._calls(value.name, node, on_self=False)
+            elif isinstance(value, FunctionValue) and not names <= {*MAKERS, *HARMLESS}:
+                what = (
+                    f"{ast.unparse(node.func)}({self._to.sources.functions[value.name].short_name}"
+                )
+                held = self._flow.held or frozenset()
+                self.events.append(Unknown(what, held, place))
+        if names & WAITING_FOR_FUTURES:
+            for future in self._to.expressions.items(
+                self._values(node.args[0]) if node.args else NOTHING
+            ):
+                if isinstance(future, Site) and future.kind is Kind.FUTURE:
+                    self._wait(future, Aspect.END, place)
+
     def _constructors(self, name: str) -> list[str]:
         if name not in self._to.sources.classes:
             return []
-        found = self._to.attribute(name, "__init__", is_bound=True)
-        return [one.name for one in found if isinstance(one, FunctionValue)]
+        methods = ("__new__", "__init__", "__post_init__")
+        found = (self._to.attribute(name, one, is_bound=True) for one in methods)
+        return [one.name for each in found for one in each if isinstance(one, FunctionValue)]
 
     def _is_unknown(self, callee: ast.expr) -> bool:
         """Tell whether what is called was handed in from somewhere: its name says nothing."""
@@ -329,31 +433,41 @@ class Walk:
 
     # Primitives
 
-    def _primitive(self, site: Site, method: ast.Attribute, node: ast.Call) -> None:
+    def _primitives(self, owners: Iterable[Value], method: ast.Attribute, node: ast.Call) -> None:
+        """Go through a call of a method of things of which it has one."""
         place = place_of(node, self._function)
         name = method.attr
-        if site.kind in LOCK_LIKE and name == "acquire":
-            self._take(site, method.value, place, may_wait=not _gives_up(node, name, site.kind))
-        elif site.kind in LOCK_LIKE and name == "release":
-            self._release(site, method.value)
-        provided = provided_by(site, name)
-        if provided is not None:
-            self._provide(Resource(site, provided), place)
-        waited = waited_for_by(site, name)
-        if waited is not None and not _gives_up(node, name, site.kind):
-            self._wait(site, waited, place)
+        sites = sorted((one for one in owners if isinstance(one, Site)), key=_by_place)
+        if name == "acquire":
+            may_wait = not self._gives_up(node, name, Kind.LOCK)
+            self._take(sites, method.value, place, may_wait=may_wait)
+        for site in sites:
+            if site.kind in LOCK_LIKE and name == "release":
+                self._release(site, method.value)
+            provided = provided_by(site, name)
+            if provided is not None:
+                self._provide(Resource(site, provided), place)
+            waited = waited_for_by(site, name)
+            if waited is not None and not self._gives_up(node, name, site.kind):
+                self._wait(site, waited, place)
 
-    def _take(self, site: Site, node: ast.expr, place: Place, *, may_wait: bool = True) -> None:
-        held = self._flow.held or frozenset()
+    def _take(
+        self, values: Iterable[Value], node: ast.expr, place: Place, *, may_wait: bool = True
+    ) -> None:
+        """Take one of some locks; which one is not known."""
+        before = self._flow.held or frozenset()
+        taken: frozenset[Held] = frozenset()
         path = self._path(node)
-        for lock in self._locks_of(site):
-            own = path if lock is site else None
-            if may_wait:
-                resource = Resource(lock, Aspect.LOCK)
-                self.events.append(Waits(resource, own, held, place))
-                self._flow.needed.add((resource, place))
-            held |= {Held(lock, own, place)}
-        self._flow.held = held
+        sites = (one for one in values if isinstance(one, Site) and one.kind in LOCK_LIKE)
+        for site in sorted(sites, key=_by_place):
+            for lock in self._locks_of(site):
+                own = path if lock is site else None
+                if may_wait:
+                    resource = Resource(lock, Aspect.LOCK)
+                    self.events.append(Waits(resource, own, before, place))
+                    self._flow.needed.add((resource, place))
+                taken |= {Held(lock, own, place)}
+        self._flow.held = before | taken
 
     def _release(self, site: Site, node: ast.expr) -> None:
         held = self._flow.held or frozenset()
@@ -364,6 +478,8 @@ class Walk:
             matching = matching or [one for one in held if one.site == lock]
             if not matching:
                 self._flow.gives_back.add(lock)
+                if lock.kind in HANDED_OVER:
+                    self._provide(Resource(lock, Aspect.LOCK), place_of(node, self._function))
             held -= frozenset(matching)
         self._flow.held = held
 
@@ -389,6 +505,9 @@ class Walk:
             return [site]
         given = [one for one in self._to.get(lock_slot(site)) if isinstance(one, Site)]
         return given or [site]
+
+    def _gives_up(self, node: ast.Call, method: str, kind: Kind) -> bool:
+        return gives_up(node, method, kind, self._endless)
 
     # Names
 
@@ -443,24 +562,5 @@ def _either(ends: list[frozenset[Held] | None]) -> frozenset[Held] | None:
     return frozenset[Held]().union(*reached) if reached else None
 
 
-def _gives_up(node: ast.Call, method: str, kind: Kind) -> bool:
-    """Tell whether a call that waits gives up after some time, or at once."""
-    named = {one.arg: one.value for one in node.keywords}
-    flag, limit = positions_of_limits(kind, method)
-    blocking = named.get("blocking") or named.get("block") or _at(node.args, flag)
-    if blocking is not None and _is_constant(blocking, False):
-        return True
-    timeout = named.get("timeout") or _at(node.args, limit)
-    return timeout is not None and not any(_is_constant(timeout, one) for one in (None, -1))
-
-
-def _at(arguments: list[ast.expr], position: int | None) -> ast.expr | None:
-    return None if position is None or position >= len(arguments) else arguments[position]
-
-
-def _is_constant(node: ast.expr, value: object) -> bool:
-    try:
-        found: object = ast.literal_eval(node)
-    except (ValueError, TypeError):
-        return False
-    return type(found) is type(value) and found == value
+def _by_place(site: Site) -> tuple[str, int, int]:
+    return site.place.file, site.place.line, site.column
