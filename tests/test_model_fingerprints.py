@@ -158,3 +158,9 @@ def test_freezing_generators_of_generators() -> None:
     over = ended()
     list(over)
     assert freeze(over) == ("generator", "ended")
+
+
+def test_classes_stand_for_themselves() -> None:
+    assert freeze(Lock) == freeze(Lock)
+    assert freeze(Lock) != freeze(RLock)
+    assert freeze([Lock]) != freeze([RLock])
