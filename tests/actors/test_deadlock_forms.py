@@ -9,6 +9,7 @@ from __future__ import annotations
 import deadlock_fields
 import deadlock_forms
 import deadlock_futures
+import deadlock_services
 import pytest
 from test_guided_random import Chain, explored, guided
 
@@ -17,13 +18,22 @@ from treadle.actors import Actor, Program, program
 
 FORMS = {
     name: value
-    for module in (deadlock_forms, deadlock_fields, deadlock_futures)
+    for module in (deadlock_forms, deadlock_fields, deadlock_futures, deadlock_services)
     for name, value in vars(module).items()
-    if isinstance(value, Program)
+    if isinstance(value, Program) and name not in ("buf", "self_rec", "self_rec_get")
+} | {
+    f"{name}{args}": vars(deadlock_services)[name](*args)
+    for name, args in [
+        *(("buf", sizes) for sizes in [(1, 2, 2), (1, 1, 2)]),
+        *((name, (n,)) for name in ("self_rec", "self_rec_get") for n in (0, 2)),
+    ]
 }
 FREE = {
     *("door_gentle", "future_param_ok", "local_send_await", "main_one_way", "main_gets"),
     *("inherit_ok", "loop_soft", "loop_fire", "no_handler", "higher_calm"),
+    *("cond_cycle", "cond_soft", "ackbuf_soft", "lazy_ok", "self_await", "await_one", "reg_ok"),
+    *("buf(1, 2, 2)", "buf(1, 1, 2)"),
+    *("self_rec(0,)", "self_rec(2,)", "self_rec_get(0,)"),
     *("m_branch_t", "m_alias_ok", "m_done_ok", "m_rec_ok", "c_soft"),
 }
 """Programs without a deadlock."""
