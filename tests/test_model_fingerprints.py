@@ -158,3 +158,8 @@ def test_freezing_generators_of_generators() -> None:
     over = ended()
     list(over)
     assert freeze(over) == ("generator", "ended")
+
+
+def test_a_class_is_not_one_of_its_objects() -> None:
+    assert freeze(Lock) != freeze(RLock)
+    assert freeze([Lock]) != freeze([RLock])

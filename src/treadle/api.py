@@ -200,11 +200,12 @@ def _guided(
     test: object, cycle: DeadlockCycle, options: dict[str, object]
 ) -> tuple[Program, dict[str, object]]:
     """Return a program that is guided to a cycle, and how it is explored unless told otherwise."""
-    if cycle.aim is None or not isinstance(test, Program):
+    aim = cycle.aim if isinstance(cycle, DeadlockCycle) else None
+    if aim is None or not isinstance(test, Program):
         raise TreadleError("guided takes a cycle that treadle.deadlocks found, and its program")
     if isinstance(options["algorithm"], _Unasked):
         options = {**options, "algorithm": GUIDED_BY_DEFAULT["algorithm"]}
-    return cycle.aim.guided(test), options
+    return aim.guided(test), options
 
 
 def _settings(options: dict[str, object]) -> Settings:

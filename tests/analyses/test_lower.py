@@ -364,6 +364,18 @@ class Unknown(Actor):
     def generator(self) -> Any:
         yield 1
 
+    def fields(self) -> Any:
+        self.__dict__["n"] = 1
+
+    def others_fields(self, x: Any) -> Any:
+        return x.__dict__
+
+    def new_class(self) -> Any:
+        self.__class__ = Other
+
+    def new_fields(self, x: Any) -> Any:
+        x.__dict__ = {}
+
     def stars(self, *values: Any) -> Any:
         return values
 
@@ -379,6 +391,10 @@ class Unknown(Actor):
         ("unknown_method", "what x.frobnicate does is not known"),
         ("global_", "a global statement is not known"),
         ("generator", "Yield is not known"),
+        ("fields", "fields are accessed by way of __dict__"),
+        ("others_fields", "fields are accessed by way of __dict__"),
+        ("new_class", "__class__ is assigned to"),
+        ("new_fields", "__dict__ is assigned to"),
         ("stars", "*values takes any arguments"),
     ],
 )

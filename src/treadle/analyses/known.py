@@ -127,7 +127,8 @@ def function_of(owner: type, method: str) -> FunctionType | None:
 
 def unwrapped(value: object) -> FunctionType | None:
     """Return a function, or the one that a descriptor keeps."""
-    value = getattr(value, "function", value)
+    if hasattr(type(value), "__get__"):  # others may do anything when they are asked
+        value = getattr(value, "function", value)
     return value if isinstance(value, FunctionType) else None
 
 

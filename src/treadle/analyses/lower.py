@@ -189,6 +189,8 @@ class _Statements(Calls):
         match target:
             case ast.Name(id=name):
                 self.out.write(Assign(self.renamed(name), value, span=span))
+            case ast.Attribute(attr="__class__" | "__dict__" as name):
+                self.out.write(Havoc(f"{name} is assigned to", span=span))
             case ast.Attribute(value=owner, attr=name) if self.is_this(owner):
                 self.out.write(SetField(name, value, span=span))
             case ast.Attribute(value=owner, attr=name):

@@ -194,6 +194,8 @@ class Expressions:
         return self.havoc(node, f"{node.id} is a variable of the module, which any task may change")
 
     def _attribute(self, node: ast.Attribute) -> Expression:
+        if node.attr == "__dict__":
+            return self.havoc(node, "fields are accessed by way of __dict__")
         if self.is_this(node.value):
             return Field(node.attr)
         value = self.value_of(node)

@@ -47,7 +47,7 @@ def freeze(value: Any, seen: _Seen | None = None) -> object:
     if id(value) in seen:
         return ("seen", seen[id(value)][0])
     seen[id(value)] = (len(seen), value)
-    if hasattr(value, "fingerprint_of"):
+    if hasattr(value, "fingerprint_of") and not isinstance(value, type):
         return (kind.__name__, freeze(value.fingerprint_of(), seen))
     content = _freeze_content(value, seen)
     if content is None:

@@ -56,7 +56,7 @@ class ContextWish:
     """Whether the first deadlock of a context ends its search, of whatever cycle it is."""
 
     def __post_init__(self) -> None:
-        if self.most < 1:
+        if not isinstance(self.most, int) or self.most < 1:
             raise TreadleError(f"contexts must be a whole number above 0, not {self.most!r}")
         if self.criterion not in CRITERIA:
             raise TreadleError(
