@@ -31,7 +31,7 @@ from treadle.core.constraints import (
 )
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, location_of, mode_of
-from treadle.core.failure import error_in_words, without_addresses
+from treadle.core.failure import error_by_content
 from treadle.core.fingerprint import freeze, loops_of
 from treadle.core.words import brief
 
@@ -207,7 +207,7 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         for process in processes:
             found[f"how {self.process_name(process)} goes on"] = self._goes_on(process)
         found["failures"] = sorted(
-            (self.process_name(crash.process), without_addresses(error_in_words(crash.exception)))
+            (self.process_name(crash.process), *error_by_content(crash.exception))
             for crash in self.crashes
         )
         found["the actors that there are"] = Unordered(

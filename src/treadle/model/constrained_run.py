@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.core.failure import error_by_content
 from treadle.core.fingerprint import freeze, loops_of
 from treadle.core.program import Run
 from treadle.core.words import brief
@@ -179,7 +180,8 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
         for process in processes:
             found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)
         found["failures"] = sorted(
-            (self.name_of(crash.process), repr(crash.exception)) for crash in self.crashes
+            (self.name_of(crash.process), *error_by_content(crash.exception))
+            for crash in self.crashes
         )
         return found
 

@@ -39,7 +39,7 @@ def synthesised(
 ) -> Synthesised:
     """Return where two blocks commute: as it is known, or found now."""
     key = _key(first, second, shared, crossing)
-    found = _known.get(key) or _load(key)
+    found = _known.get(key) or _load(key, shared)
     if found is None:
         found = synthesise(first, second, shared, crossing=crossing)
         _save(key, found)
@@ -83,18 +83,20 @@ def _members(code: Code) -> list[tuple[str, str, str, bool]]:
     return [(name, *known, False) for name, known in sorted(found.items())]
 
 
-def _load(key: str) -> Synthesised | None:
+def _load(key: str, shared: Mapping[str, Shared]) -> Synthesised | None:
     place = directory()
     if place is None:
         return None
     try:
         entry: dict[str, Any] = json.loads((place / f"{key}.json").read_text("utf-8"))
-        if not all(map(_is_harmless, entry["constraints"])):
+        texts, relied_on = entry["constraints"], frozenset(entry["relied_on"])
+        is_one = isinstance(texts, list) and all(map(_is_harmless, texts))
+        if not (is_one and relied_on <= shared.keys()):
             return None
         return Synthesised(
-            tuple(entry["constraints"]),
-            bool(entry["is_exact"]),
-            frozenset(entry["relied_on"]),
+            tuple(texts),
+            entry["is_exact"] is True,
+            relied_on,
             {side: frozenset(names) for side, names in entry["locals"].items()},
             float(entry["seconds"]),
         )
