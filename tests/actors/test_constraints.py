@@ -459,3 +459,32 @@ def test_references_travel() -> None:
         test.finally_(lambda cell, seen=seen: seen.add(cell.x))
         assert treadle.explore(test, algorithm).ok
     assert ends == {name: {0, 1, 2} for name in ends}
+
+
+@by_both
+def test_the_length_of_a_loop_that_is_under_way(algorithm: str) -> None:
+    """No local name tells it, and no field differs when the two steps have been taken."""
+
+    class Looping(Actor):
+        def __init__(self) -> None:
+            self.length = 2
+            self.count = 0
+
+        async def rounds(self) -> None:
+            for _ in range(self.length):
+                await pause()
+                self.count += 1
+
+        async def lengthen(self) -> None:
+            self.length = 3
+
+    def main() -> None:
+        made = Looping()
+        made.rounds.send()  # type: ignore[attr-defined]
+        made.lengthen.send()  # type: ignore[attr-defined]
+
+    test = Program(main)
+    test.independent("rounds:1", "lengthen")
+    [failure] = treadle.explore(test, algorithm).failures
+    assert failure.kind == "constraint"
+    assert "goes on differs" in failure.message

@@ -31,8 +31,8 @@ from treadle.core.constraints import (
 )
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, location_of, mode_of
-from treadle.core.failure import error_in_words, without_addresses
-from treadle.core.fingerprint import freeze
+from treadle.core.failure import error_by_content
+from treadle.core.fingerprint import freeze, loops_of
 from treadle.core.words import brief
 
 if TYPE_CHECKING:
@@ -180,7 +180,12 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
     def situation(self, first: int, second: int) -> Hashable:
         """Return all that the next steps of two tasks may look at, by value."""
         steps = [
-            (self.block_of(each), freeze(vars(self.locals_of(each)))) for each in (first, second)
+            (
+                self.block_of(each),
+                freeze(vars(self.locals_of(each))),
+                loops_of(self.everybody[each].coroutine),
+            )
+            for each in (first, second)
         ]
         return tuple(steps), freeze([body_of(actor).fields for actor in self._around(first)])
 
@@ -202,7 +207,7 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         for process in processes:
             found[f"how {self.process_name(process)} goes on"] = self._goes_on(process)
         found["failures"] = sorted(
-            (self.process_name(crash.process), without_addresses(error_in_words(crash.exception)))
+            (self.process_name(crash.process), *error_by_content(crash.exception))
             for crash in self.crashes
         )
         found["the actors that there are"] = Unordered(
@@ -225,7 +230,8 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
             ]
         live = self._constraints.methods.live(function, wait)
         known = vars(self.locals_of(process))
-        return waits_for, wait, {n: freeze(known[n]) for n in known if n in live}
+        locals_ = {n: freeze(known[n]) for n in known if n in live}
+        return waits_for, wait, locals_, loops_of(task.coroutine)
 
     def state_in_words(self, process: int) -> str:
         """Say what the fields of the actor are."""

@@ -27,7 +27,6 @@ _NUMBERS: Kinds = frozenset({"int", "bool", "none"})
 _WHOLE = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _CALLS: dict[object, Kinds] = {
-    builtins.abs: _NUMBER,
     builtins.bool: _TRUTH,
     builtins.int: _NUMBER,
     builtins.len: _NUMBER,
@@ -201,8 +200,7 @@ class _Reader:
             case ast.UnaryOp(ast.Not()) | ast.Compare():
                 return _TRUTH
             case ast.UnaryOp(_, operand):
-                kinds = self._of(operand)
-                return _NUMBER if kinds and kinds <= _NUMBERS else kinds and _ANY
+                return self._signed(operand)
             case ast.BoolOp(_, values):
                 return _NOTHING.union(*map(self._of, values))
             case ast.IfExp(_, body, orelse):
@@ -224,10 +222,17 @@ class _Reader:
     def _called(self, function: object, given: Sequence[ast.expr]) -> Kinds:
         if function in (builtins.min, builtins.max) and len(given) > 1:
             return _NOTHING.union(*map(self._of, given))
+        if function is builtins.abs and len(given) == 1:
+            return self._signed(given[0])
         try:
             return _CALLS.get(function, _ANY)
         except TypeError:
             return _ANY
+
+    def _signed(self, operand: ast.expr) -> Kinds:
+        """Return the kinds of what has another sign, or none."""
+        kinds = self._of(operand)
+        return _NUMBER if kinds and kinds <= _NUMBERS else kinds and _ANY
 
     def _computed(self, op: ast.operator, left: Kinds, right: Kinds) -> Kinds:
         if not (left and right):

@@ -275,7 +275,8 @@ class _Walk:
         argument = value.args[0]
         if value.func.attr == "label" and isinstance(argument, ast.Constant):
             block.label = str(argument.value)
-        elif value.func.attr == "until" and isinstance(argument, ast.Lambda):
+        elif value.func.attr == "until" and _takes_nothing(argument):
+            assert isinstance(argument, ast.Lambda)
             block.is_guarded = True
             self._expression(argument.body)
         elif value.func.attr == "join":
@@ -308,6 +309,14 @@ class _Walk:
     def _note(self, how: str, place: Place) -> None:
         for origin in self._here:
             getattr(self.blocks[origin], how).add(place)
+
+
+def _takes_nothing(node: ast.expr) -> bool:
+    """Tell whether it is a lambda whose names mean what they mean around it."""
+    if not isinstance(node, ast.Lambda):
+        return False
+    given = node.args
+    return not (given.posonlyargs or given.args or given.kwonlyargs or given.vararg or given.kwarg)
 
 
 def _index(node: ast.expr) -> int | str | None:

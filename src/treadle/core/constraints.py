@@ -335,11 +335,18 @@ class ConstrainedSteps(Run):
         differs = next(what for what in {**usual, **other} if usual.get(what) != other.get(what))
         raise FindingError(
             "constraint",
-            f"{first} and {second} are declared independent, but where "
+            f"{first} and {second} are {self._said_by(pair)}, but where "
             f"{self.state_in_words(pair[0])} they are not: {differs} differs when "
             f"{self.process_name(pair[1])} comes before {self.process_name(pair[0])}",
             [*self.taken, *pair],
         )
+
+    def _said_by(self, pair: tuple[int, int]) -> str:
+        """Say who says that two steps are independent."""
+        key = self.block_of(pair[0]), self.block_of(pair[1])
+        said = [directed.declared for directed in self.declarations.pairs()[key]]
+        is_declared = any(one.basis is None for one in said)
+        return "declared independent" if is_declared else "independent by what a solver found"
 
 
 def writes(declared: Declared) -> TreadleError:

@@ -21,6 +21,8 @@ KINDS = ("assertion", "exception", "deadlock", "livelock", "race", "budget", "no
 """Kinds of failures that the search itself knows; front ends may declare more."""
 _NOT_BY_SCHEDULE = frozenset({"budget", "nondeterminism"})
 
+_REWRITTEN = "@pytest_ar"
+"""What a module knows whose assertions were rewritten by pytest."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -44,6 +46,22 @@ def error_in_words(error: BaseException) -> str:
     except Exception as broken:
         text = f"(its __str__ raises {type(broken).__name__})"
     return type(error).__name__ + (f": {text}" if text else "")
+
+
+def error_by_content(error: BaseException) -> tuple[object, ...]:
+    """Return what tells an exception from those of other runs: its message, and kinds of values.
+
+    What pytest adds to an `assert` are the values that it saw, and no part of the program.
+    """
+    message = without_addresses(error_in_words(error))
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if isinstance(error, AssertionError) and place and _REWRITTEN in place.tb_frame.f_globals:
+        own, _, explanation = message.removeprefix("AssertionError: ").partition("\nassert ")
+        is_said = explanation or not own.startswith("assert ")
+        return "AssertionError", own if is_said else "", place.tb_lineno
+    return message, *(type(given).__name__ for given in error.args)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ taken for equal are not explored twice, so a wrong "equal" would hide a bug.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import types
 from collections import deque
@@ -164,6 +165,28 @@ def stack_of(
         elif not isinstance(item, types.FrameType) and not _is_function_of(item, generator):
             stack.append(item)
     return stack
+
+
+def loops_of(suspended: object) -> tuple[object, ...]:
+    """Return what the loops will still go through that a generator or coroutine waits in.
+
+    No local name tells it: a loop has its length when it begins.
+
+    >>> def count(length):
+    ...     for i in range(length):
+    ...         yield
+    >>> two, three = count(2), count(3)
+    >>> next(two), next(three), loops_of(two) == loops_of(three)
+    (None, None, False)
+    >>> next(three), loops_of(three) == loops_of(two)
+    (None, False)
+    """
+    found = []
+    for item in gc.get_referents(suspended):
+        if _is_builtin_iterator(item):
+            with contextlib.suppress(TypeError):  # what is awaited is no loop
+                found.append(freeze(item))
+    return tuple(found)
 
 
 def _is_function_of(item: object, generator: types.GeneratorType[Any, Any, Any]) -> bool:

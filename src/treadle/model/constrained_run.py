@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
-from treadle.core.fingerprint import freeze
+from treadle.core.failure import error_by_content
+from treadle.core.fingerprint import freeze, loops_of
 from treadle.core.program import Run
 from treadle.core.words import brief
 from treadle.model.alike import alike
@@ -161,7 +162,8 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
             assert standing is not None
             places = places.union(*self._constraints.accessed(standing))
             known = sorted(vars(self.locals_of(process)).items())
-            steps.append((standing.function, standing.origin, str(alike(tuple(known)))))
+            loops = loops_of(self._generator(process))
+            steps.append((standing.function, standing.origin, str(alike(tuple(known))), loops))
         values = self.program.values_at(self._state, sorted(places))
         return *steps, tuple(sorted(places)), str(alike(tuple(values)))
 
@@ -178,7 +180,8 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
         for process in processes:
             found[f"how {self.name_of(process)} goes on"] = self._goes_on(process)
         found["failures"] = sorted(
-            (self.name_of(crash.process), repr(crash.exception)) for crash in self.crashes
+            (self.name_of(crash.process), *error_by_content(crash.exception))
+            for crash in self.crashes
         )
         return found
 
@@ -191,7 +194,8 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
         assert blocks is not None
         live = blocks.live(standing.origin)
         kept = vars(self.locals_of(process)).items()
-        return standing.origin, {name: freeze(value) for name, value in kept if name in live}
+        locals_ = {name: freeze(value) for name, value in kept if name in live}
+        return standing.origin, locals_, loops_of(self._generator(process))
 
     def state_in_words(self, process: int) -> str:
         """Say what the shared values are."""

@@ -21,6 +21,7 @@ from treadle.core.version import __version__
 from treadle.smt.code import Code, Shared
 from treadle.smt.place import directory
 from treadle.smt.synthesis import Synthesised, synthesise
+from treadle.smt.values import tag_of
 
 _FORMAT = 1
 _known: dict[str, Synthesised] = {}
@@ -38,7 +39,7 @@ def synthesised(
 ) -> Synthesised:
     """Return where two blocks commute: as it is known, or found now."""
     key = _key(first, second, shared, crossing)
-    found = _known.get(key) or _load(key)
+    found = _known.get(key) or _load(key, shared)
     if found is None:
         found = synthesise(first, second, shared, crossing=crossing)
         _save(key, found)
@@ -62,23 +63,40 @@ def _code_key(code: Code) -> list[object]:
             value = code.meaning(name)
             known = getattr(value, "__qualname__", None) or repr(value)
             constants.append((name, type(value).__name__, known, code.is_pure(value)))
+    constants += _members(code)
     yields = [node for node in ast.walk(code.definition) if isinstance(node, ast.Yield)]
     position = [(node.lineno, node.col_offset) == code.origin for node in yields]
     return [ast.dump(code.definition), position, sorted(code.kinds.items()), constants]
 
 
-def _load(key: str) -> Synthesised | None:
+def _members(code: Code) -> list[tuple[str, str, str, bool]]:
+    """Return what the code reads of classes: members of enumerations, and other constants."""
+    found = {}
+    for node in ast.walk(code.definition):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            name = node.value.id
+            with contextlib.suppress(KeyError):
+                owner = None if name in code.local else code.meaning(name)
+                if isinstance(owner, type):
+                    value = getattr(owner, node.attr, None)
+                    found[f"{name}.{node.attr}"] = tag_of(value), repr(value)
+    return [(name, *known, False) for name, known in sorted(found.items())]
+
+
+def _load(key: str, shared: Mapping[str, Shared]) -> Synthesised | None:
     place = directory()
     if place is None:
         return None
     try:
         entry: dict[str, Any] = json.loads((place / f"{key}.json").read_text("utf-8"))
-        if not all(map(_is_harmless, entry["constraints"])):
+        texts, relied_on = entry["constraints"], frozenset(entry["relied_on"])
+        is_one = isinstance(texts, list) and all(map(_is_harmless, texts))
+        if not (is_one and relied_on <= shared.keys()):
             return None
         return Synthesised(
-            tuple(entry["constraints"]),
-            bool(entry["is_exact"]),
-            frozenset(entry["relied_on"]),
+            tuple(texts),
+            entry["is_exact"] is True,
+            relied_on,
             {side: frozenset(names) for side, names in entry["locals"].items()},
             float(entry["seconds"]),
         )

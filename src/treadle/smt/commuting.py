@@ -2,8 +2,7 @@
 
 They do if each is enabled there and after the other, and both orders lead to the same: shared
 values, local names that are still looked at, where both go on, exceptions, created processes.
-"Constrained
-DPOR" (CAV 2018) compares shared values alone, and lets guards out.
+"Constrained DPOR" (CAV 2018) compares shared values alone, and lets guards out.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from itertools import permutations
 
 from treadle.smt.code import Code, Shared
 from treadle.smt.execution import Execution, Outcome
+from treadle.smt.expressions import COMPOSED
 from treadle.smt.paths import Path
 from treadle.smt.store import Store, UnsureError, same
 from treadle.smt.values import Value
@@ -150,6 +150,12 @@ def _keeps_a_handle(ended: Ended) -> bool:
 
 
 def _same_details(path: Path, one: Sequence[Value | str], other: Sequence[Value | str]) -> bool:
+    if COMPOSED in one and COMPOSED in other and not _are_the_same(path, one, other):
+        raise UnsureError  # the texts may be the same
+    return _are_the_same(path, one, other)
+
+
+def _are_the_same(path: Path, one: Sequence[Value | str], other: Sequence[Value | str]) -> bool:
     if len(one) != len(other):
         return False
     for mine, its in zip(one, other, strict=True):

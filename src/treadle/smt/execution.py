@@ -215,10 +215,13 @@ class Execution(Expressions):
             array = self.array_name(target)
             place = self.place(array, target)
             before = self.store.element(array, place)
-            self.store.put(array, place, self.computed(op, before, self.value(node), target))
+            self.store.put(array, place, self._changed(op, before, node, target))
         else:
             before = self.value(target)
-            self._store(target, self.computed(op, before, self.value(node), target))
+            self._store(target, self._changed(op, before, node, target))
+
+    def _changed(self, op: ast.operator, before: Value, node: ast.expr, target: ast.expr) -> Value:
+        return self.computed(op, before, self.value(node), target, becomes="=")
 
     # Loops
 
@@ -259,18 +262,22 @@ class Execution(Expressions):
 
     def _range(self, loop: ast.For) -> range:
         call = loop.iter
-        if not (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id not in self.code.local
-            and self.meaning(call.func.id, call) is builtins.range
-        ):
+        if not self._is_range(call):
             raise self.refused(loop, f"a loop over {ast.unparse(call)}")
+        assert isinstance(call, ast.Call)
         bounds = [self._bound(arg, loop) for arg in call.args]
         try:
             return range(*bounds)
         except (TypeError, ValueError):
             raise self.refused(loop, f"a loop over {ast.unparse(call)}") from None
+
+    def _is_range(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id not in self.code.local
+            and self.meaning(node.func.id, node) is builtins.range
+        )
 
     def _bound(self, node: ast.expr, loop: ast.For) -> int:
         found = self.value(node)
@@ -287,12 +294,7 @@ class Execution(Expressions):
         name = f"round {number} of line {loop.lineno} of {self.side}"
         if not truth(self.path, Var(f"{name} is there", "bool", is_known=False)):
             return None
-        call = loop.iter
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id == "range"
-        ):
+        if self._is_range(loop.iter):
             return Value.number(Poly.var(Var(name, "int", is_known=False)))
         return Value.opaque(name)
 

@@ -24,6 +24,8 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, Callable[[Poly, Poly], Poly]]] 
     ast.Sub: ("-", operator.sub),
     ast.Mult: ("*", operator.mul),
 }
+COMPOSED = "composed"
+"""Begins a message that other values might make as well: 1 and 12 read like 11 and 2."""
 _EMPTY: dict[str, Any] = {"str": "", "bytes": b""}
 _ORDERS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
@@ -166,15 +168,17 @@ class Expressions:
             raise RaisesError("TypeError", sign, *(value.tag for value in values))
         return [self._number(value) for value in values]
 
-    def computed(self, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
-        """Return the result of an operator."""
+    def computed(
+        self, op: ast.operator, left: Value, right: Value, node: ast.AST, becomes: str = ""
+    ) -> Value:
+        """Return the result of an operator; `becomes` is `=` if it is part of an assignment."""
         if type(op) in _ARITHMETIC:
             sign, compute = _ARITHMETIC[type(op)]
-            return Value.number(compute(*self._numbers(sign, node, left, right)))
+            return Value.number(compute(*self._numbers(sign + becomes, node, left, right)))
         if not isinstance(op, ast.FloorDiv | ast.Mod):
             raise self.refused(node, f"the operator {type(op).__name__} is not translated")
         sign = "//" if isinstance(op, ast.FloorDiv) else "%"
-        dividend, divisor = self._numbers(sign, node, left, right)
+        dividend, divisor = self._numbers(sign + becomes, node, left, right)
         number = divisor.value
         if number is None or number < 0:
             raise self.refused(node, f"{sign} by something else than a positive constant")
@@ -187,8 +191,9 @@ class Expressions:
             return Value.truth(not self._is_true(value, node))
         if isinstance(op, ast.Invert):
             raise self.refused(node, "the operator ~ is not translated")
-        [number] = self._numbers("-", node, value)
-        return Value.number(-number if isinstance(op, ast.USub) else number)
+        is_minus = isinstance(op, ast.USub)
+        [number] = self._numbers("unary -" if is_minus else "unary +", node, value)
+        return Value.number(-number if is_minus else number)
 
     # Decisions
 
@@ -327,6 +332,9 @@ class Expressions:
         if not isinstance(node, ast.JoinedStr):
             return (self.value(node),)
         found: list[Value | str] = []
+        formatted = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        if len(formatted) > 1 or any(part.format_spec for part in formatted):
+            found.append(COMPOSED)
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 found.append(self.value(part.value))
