@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from looked_at import BANK, LAZY, explored, failure
+from looked_at import ACTORS, BANK, LAZY, PROVED, explored, failure
 from treadle.report.html.page import result_in_a_frame
 
 Open = Callable[..., Any]
@@ -295,6 +295,66 @@ def test_folding_and_unfolding(folded: Any, keep: Keep) -> None:
     folded.locator(".slider").fill("30")
     assert selected(folded) == ["f1-30"]
     assert folded.locator(shown).count() == 22, "what is selected is seen"
+
+
+def test_there_is_a_button_for_folds_if_there_are_folds(folded: Any, open_page: Open) -> None:
+    button = folded.get_by_role("button", name="Unfold all")
+    for fold in folded.locator("#f1 .fold").all():
+        assert button.get_attribute("aria-pressed") == "false"
+        fold.click()
+    assert button.get_attribute("aria-pressed") == "true", "all are unfolded"
+    assert not open_page("bank").locator("#f1 .unfold").is_visible()
+
+
+def test_arrows_and_waits_stay_right_of_the_numbers(open_page: Open, keep: Keep) -> None:
+    page = open_page("actors", 1000)
+    page.evaluate("document.querySelector('.lanes').scrollLeft = 150")
+    page.wait_for_function("document.querySelector('.steps').style.getPropertyValue('--scrolled')")
+    keep(page, "actors-1000-scrolled")
+    scrolled = page.evaluate("document.querySelector('.lanes').scrollLeft")
+    shown = page.evaluate("document.querySelector('.steps').style.getPropertyValue('--scrolled')")
+    assert shown == f"{scrolled}px"
+    clip = page.evaluate("getComputedStyle(document.querySelector('.wires')).clipPath")
+    gutter = page.evaluate("document.querySelector('.corner').offsetWidth")
+    edge = float(clip.removesuffix("px)").rpartition(" ")[2])
+    assert abs(edge - gutter - scrolled) <= 1
+    over = """() => {
+        const gutter = document.querySelector('.stuck .n');
+        gutter.scrollIntoView({ block: 'center' });
+        const number = gutter.getBoundingClientRect();
+        return document.elementFromPoint(number.left + 5, number.top + 15).className;
+    }"""
+    assert page.evaluate(over) == "n"
+
+
+def test_tasks_of_actors_are_called_as_in_the_explanation(open_page: Open) -> None:
+    page = open_page("actors")
+    found = failure(ACTORS)
+    for index, one in enumerate(found["trace"]):
+        page.locator(".slider").fill(str(index + 1))
+        title = page.inner_text("#f1 .inspector .now h3")
+        assert one["process"] in title
+        assert one["label"] in title
+    labels = {one["process"]: one["label"] for one in found["trace"]}
+    held = page.locator("#f1 .holds li").all_inner_texts()
+    assert held
+    assert {words.partition(": ")[2] for words in held} <= set(labels.values())
+
+
+def test_the_hottest_line_is_in_sight(open_page: Open, pages: Path) -> None:
+    from looked_at import report
+    from treadle.report.html.page import page as page_of
+
+    found = report(PROVED)
+    (place,) = {one["first"]["where"] for one in found["exploration"]["reversals"][:1]}
+    file, _, line = place.rpartition(":")
+    lines = ["pass"] * 300  # far more than fit: the line is the 150th
+    text = page_of({**found, "sources": {file: [{"first": int(line) - 149, "lines": lines}]}})
+    (pages / "hot.html").write_text(text, "utf-8")
+    page = open_page("hot")
+    box = page.locator(".heat pre").bounding_box()
+    hot = page.locator(".heat .hot[style='--heat:1.00']").first.bounding_box()
+    assert box["y"] < hot["y"] < box["y"] + box["height"]
 
 
 def test_arrows(open_page: Open) -> None:

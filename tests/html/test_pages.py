@@ -90,7 +90,7 @@ def test_verdict_and_figures_come_first(target: str) -> None:
     assert figures["executions"] == f"{found['executions']:,}"
     assert figures["steps"] == f"{found['events']:,}"
     assert figures["algorithm"] == "optimal"
-    assert ("failing" in figures) == bool(found["failing"])
+    assert figures.get("findings", "0") == f"{found['failing']:,}"
 
 
 @pytest.mark.parametrize("target", FAILING)
@@ -213,6 +213,72 @@ def test_what_is_no_text_is_written_all_the_same() -> None:
 
     text = treadle.explore(program).to_html()
     assert "\\udc80" in text.encode("utf-8").decode("utf-8")
+
+
+def test_what_cannot_be_seen_is_escaped_in_the_data_too() -> None:
+    text = document("t", "b", {"failures": [], "a\0": ["turn \u202e round", {"x": 1, "y": None}]})
+    assert data_of(text)["a\\x00"] == ["turn \\u202e round", {"x": 1, "y": None}]
+
+
+def test_a_long_message_is_cut_in_the_headline_and_there_as_a_whole() -> None:
+    program = treadle.model.Program()
+
+    @program.process
+    def p(_: Any) -> Iterator[None]:
+        yield
+        raise ValueError("much " * 4000 + "end")
+
+    text = treadle.explore(program).to_html()
+    section = read(text).one("section", "failure")
+    assert len(section.one("h2").text) == 400
+    assert section.one("h2").text.endswith("…")
+    assert section.one("pre", "whole").text.endswith("much end")
+    (step,) = data_of(text)["failures"][0]["steps"]
+    assert len(step["error"]) == 400
+
+
+def test_long_lists_of_names_say_how_many_are_left_out() -> None:
+    found = report(PROVED)
+    names = [f"place{number}" for number in range(70)]
+    text = page({**found, "exploration": {**found["exploration"], "locations": names}})
+    covered = read(text).one("dl", "covered")
+    assert "70 shared locations" in covered.text
+    assert covered.text.count("place") == 60
+    assert "and 10 more" in covered.text
+    alone = page({**found, "exploration": {**found["exploration"], "locations": ["x"]}})
+    assert "1 shared location" in [one.text for one in read(alone).one("dl", "covered").all("dt")]
+
+
+def other_than_by_order(algorithm: str) -> str:
+    """Return the page of two processes whose order matters, by an algorithm without races."""
+    program = treadle.model.Program(x=0)
+    for number in (1, 2):
+
+        @program.process(name=f"p{number}")
+        def p(s: Any, number: int = number) -> Iterator[None]:
+            yield
+            s.x = number
+
+    return treadle.explore(program, algorithm=algorithm, observe=True).to_html()
+
+
+@pytest.mark.parametrize("algorithm", ["random", "exhaustive", "sleep"])
+def test_without_known_pairs_nobody_says_that_order_means_nothing(algorithm: str) -> None:
+    text = read(other_than_by_order(algorithm)).one("section", "exploration").text
+    assert "nothing depends on the order" not in text
+    assert "does not look for any" in text
+
+
+def test_one_execution_for_all_says_that_order_means_nothing() -> None:
+    program = treadle.model.Program(x=0)
+
+    @program.process
+    def p(s: Any) -> Iterator[None]:
+        yield
+        s.x = 1
+
+    text = treadle.explore(program, observe=True).to_html()
+    assert "nothing depends on the order" in read(text).one("section", "exploration").text
 
 
 # Comparisons

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -29,7 +30,16 @@ from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.failing import failing
 from treadle.report.html.heat import heat_map, heat_of_lines, pairs_of
 from treadle.report.html.lanes import Lanes, deed_in_words, deeds_of, lane_of
-from treadle.report.html.markup import Markup, breakable, classes, count, cut, markup, tag
+from treadle.report.html.markup import (
+    Markup,
+    breakable,
+    classes,
+    count,
+    cut,
+    markup,
+    printable,
+    tag,
+)
 from treadle.report.html.network import network
 from treadle.report.html.source import coloured, listing
 from treadle.report.html.timeline import folds_of, marks_of, timeline
@@ -104,10 +114,21 @@ def waiting(process: str, holder: str, **more: Any) -> dict[str, Any]:
 @given(st.text())
 def test_text_stays_text(text: str) -> None:
     element = read(tag("p", text, title=text)).one("p")
-    written = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    unified = re.sub("\r\n?", "\n", written)
+    unified = re.sub("\r\n?", "\n", printable(text))
     assert re.sub("\r\n?", "\n", element.text) == unified
     assert re.sub("\r\n?", "\n", element.attributes["title"]) == unified
+
+
+@given(st.text())
+def test_only_what_cannot_be_seen_is_escaped(text: str) -> None:
+    shown = [character for character in text if printable(character) == character]
+    assert printable("".join(shown)) == "".join(shown)
+    for character in set(text) - set(shown):
+        assert unicodedata.category(character) in ("Cc", "Cf", "Cs")
+        assert printable(character).encode().decode("unicode_escape") == character
+    assert {"\t", "\n", "\r", "\f", "é", "語", "\u200d"} == {
+        printable(one) for one in "\t\n\r\fé語\u200d"
+    }
 
 
 def test_markup_is_not_escaped_twice() -> None:
@@ -422,7 +443,7 @@ def test_source_lines_have_numbers_and_addresses() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"])))
 def test_colour_changes_no_text(text: str) -> None:
-    assert read(coloured(text)).text == text
+    assert read(coloured(text)).text == printable(text)
 
 
 def test_what_is_coloured() -> None:
@@ -534,8 +555,9 @@ def test_the_hottest_line_is_the_hottest() -> None:
 
 
 def test_without_reversals_it_says_so() -> None:
-    page = heat_map({"reversals": [], "uncounted": 0}, {})
-    assert "nothing depends on the order" in page
+    none: dict[str, Any] = {"reversals": [], "uncounted": 0}
+    assert "nothing depends on the order" in heat_map(none, {}, is_only_one=True)
+    assert "does not look for any" in heat_map(none, {})
 
 
 # A failure as a whole
@@ -619,6 +641,27 @@ def test_the_arrows_that_there_are_have_a_key() -> None:
     kinds = [next(iter(item.kinds)) for item in section.one("ul", "key").all("li")]
     assert kinds == ["spawn", "join", "lock"]
     assert not read(failing(failing_with(step("p")), {}, "f1")).all("ul", "key")
+
+
+def test_what_turns_the_direction_of_text_is_escaped() -> None:
+    evil = "pass \u202e \u2066 fail \x1b[31m"
+    found = failing_with(step("p", source=evil), headline=evil)
+    section = failing(found, {"a": [{"first": 1, "lines": [evil, "a\tb"]}]}, "f1")
+    assert not set(section) & set("\u202e\u2066\x1b")
+    assert read(section).one("h2").text == r"pass \u202e \u2066 fail \x1b[31m"
+
+
+def test_a_long_error_is_cut_beside_the_other_order() -> None:
+    found = failure(LAZY)
+    steps = [{**one, "error": "long " * 999 if one["error"] else ""} for one in found["trace"]]
+    table = read(str(versus({**found, "trace": steps})))
+    assert len(table.one("span", "badge").text) == 200
+
+
+def test_who_is_stuck_leaves_the_gutter_free() -> None:
+    found = failure(BANK)
+    (stuck,) = read(timeline(found, Lanes(found["trace"], found["waits"]), "f1")).all("li", "stuck")
+    assert [one.text for one in stuck.all("span", "n")] == [""]
 
 
 def test_markup_in_a_program_stays_text() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treadle.core.version import __version__
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Content, Markup, printable, tag
+from treadle.report.html.markup import Content, Markup, all_printable, tag
 
 _HERE = Path(__file__).parent
 
@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 def document(title: str, body: Content, data: Json) -> str:
     """Return a page with its style, its script and its data."""
     style, script = (_HERE / name for name in ("page.css", "page.js"))
-    embedded = printable(json.dumps(data, separators=(",", ":"))).replace("<", "\\u003c")
+    embedded = json.dumps(all_printable(data), separators=(",", ":")).replace("<", "\\u003c")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from treadle.report.failure import GRANULARITIES
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, breakable, count, headings, tag
+from treadle.report.html.markup import Content, Markup, breakable, count, cut, headings, tag
 from treadle.report.html.network import network
 from treadle.report.html.source import listing
 from treadle.report.html.timeline import timeline
 from treadle.report.html.versus import versus
+
+MOST_LETTERS = 400
+"""Letters of a headline: messages can be long."""
 
 
 def failing(failure: Json, sources: Json, name: str) -> Markup:
@@ -20,9 +23,10 @@ def failing(failure: Json, sources: Json, name: str) -> Markup:
         tag(
             "header",
             tag("span", failure["kind"], class_="kind"),
-            tag("h2", breakable(failure["headline"]), id=f"{name}-title"),
+            tag("h2", breakable(cut(failure["headline"], MOST_LETTERS)), id=f"{name}-title"),
             class_="failure-head",
         ),
+        _whole(failure["headline"]),
         _command(failure),
         _waits(failure, lanes, name),
         _pair(failure, lanes, name),
@@ -34,6 +38,14 @@ def failing(failure: Json, sources: Json, name: str) -> Markup:
         aria_labelledby=f"{name}-title",
         data_failure=name,
     )
+
+
+def _whole(headline: str) -> Markup | None:
+    """Return a headline to be unfolded that is too long to be one."""
+    if len(headline) <= MOST_LETTERS:
+        return None
+    shown = tag("pre", headline, class_="traceback whole", tabindex="0")
+    return _details(f"The whole message, {len(headline):,} characters", shown)
 
 
 def _command(failure: Json) -> Markup | None:

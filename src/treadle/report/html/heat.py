@@ -14,6 +14,12 @@ MOST_PAIRS = 12
 
 Pair = tuple[str, str]
 
+_ORDER_IS_NOTHING = "No two steps were to be reversed: nothing depends on the order of steps."
+_NO_PAIR = (
+    "No such pair is known: this algorithm does not look for any, or it was stopped before it "
+    "came to one."
+)
+
 
 def pairs_of(reversals: Sequence[Json]) -> Counter[Pair]:
     """Return how often steps at two places were reversed, in whichever order and by whomever.
@@ -39,11 +45,15 @@ def heat_of_lines(reversals: Sequence[Json]) -> Heat:
     return heat
 
 
-def heat_map(exploration: Json, sources: Json) -> Markup:
-    """Return the most frequent pairs, and the source, coloured by how hot its lines are."""
+def heat_map(exploration: Json, sources: Json, *, is_only_one: bool = False) -> Markup:
+    """Return the most frequent pairs, and the source, coloured by how hot its lines are.
+
+    `is_only_one` tells that a single execution covers the space. Without it no pairs mean nothing:
+    not all algorithms look for them, and a search can be stopped before it comes to one.
+    """
     reversals = exploration["reversals"]
     if not reversals:
-        return tag("p", "No two steps were to be reversed: nothing depends on the order of steps.")
+        return tag("p", _ORDER_IS_NOTHING if is_only_one else _NO_PAIR)
     pairs = pairs_of(reversals)
     total = pairs.total() + exploration["uncounted"]
     rows = [_row(pair, times, total) for pair, times in pairs.most_common(MOST_PAIRS)]

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 _VOID = frozenset({"input", "meta", "link"})
 _SHAPES = frozenset({"line", "rect", "circle", "path"})
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""Control characters but for white space, and those of the direction of writing."""
 
 
 class Markup(str):
@@ -76,12 +81,33 @@ def classes(*names: str | bool | None) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Return text that every file can hold: halves of characters are escaped.
+    """Return text that every file can hold, and that is read in the order in which it is written.
 
-    >>> printable("a\\udc80")
-    'a\\\\udc80'
+    Halves of characters are escaped, and so is what cannot be seen but changes what can: control
+    characters, and those that turn the direction of what follows.
+
+    >>> printable("a\\udc80"), printable("b\\u202ec\\0")
+    ('a\\\\udc80', 'b\\\\u202ec\\\\x00')
     """
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _UNSEEN.sub(_escaped, whole)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode("ascii")
+
+
+def all_printable(data: Any) -> Any:
+    """Return data of JSON with every text in it, names of keys too, as `printable` has it.
+
+    >>> all_printable({"a\\0": ["b\\u202e", 1, None]})
+    {'a\\\\x00': ['b\\\\u202e', 1, None]}
+    """
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {printable(key): all_printable(value) for key, value in data.items()}
+    return [all_printable(one) for one in data] if isinstance(data, list) else data
 
 
 def cut(text: str, length: int) -> str:

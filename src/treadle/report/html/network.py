@@ -28,7 +28,7 @@ def network(graph: Json) -> Markup:
 
 
 def _picture(graph: Json) -> Markup:
-    names = [name for name, _ in graph["nodes"]]
+    names = round_about(graph)
     height = 2 * (_RADIUS + _MARGIN)
     places = {name: _place(at, len(names), height) for at, name in enumerate(names)}
     words = f"A network of {len(names)} nodes"
@@ -43,6 +43,26 @@ def _picture(graph: Json) -> Markup:
         aria_label=words,
         viewBox=f"0 0 {_WIDTH} {height}",
     )
+
+
+def round_about(graph: Json) -> list[str]:
+    """Return the nodes in the order of the picture: hosts beside the switch that they are at.
+
+    >>> round_about({
+    ...     "nodes": [["s1", "switch"], ["s2", "switch"], ["h2", "host"], ["h1", "host"]],
+    ...     "edges": [["h1", "s1", "1", "1"], ["s2", "h2", "1", "1"], ["s1", "s2", "2", "2"]],
+    ... })
+    ['s1', 'h1', 's2', 'h2']
+    """
+    kinds = dict(graph["nodes"])
+    ends = [(first, second) for first, second, *_ in graph["edges"]]
+    ends += [(second, first) for first, second in ends]
+    at_switch = {node: other for node, other in ends if kinds[other] == "switch" != kinds[node]}
+    order: list[str] = []
+    for name, kind in graph["nodes"]:
+        if kind == "switch":
+            order += [name, *(node for node in kinds if at_switch.get(node) == name)]
+    return list(dict.fromkeys([*order, *kinds]))
 
 
 def _place(at: int, nodes: int, height: int) -> tuple[float, float]:

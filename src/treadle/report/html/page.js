@@ -6,7 +6,7 @@
 (() => {
   /**
    * @typedef {{name: string, before: string, after: string}} Change
-   * @typedef {{process: string, lane?: string, where?: string, takes?: string[], then?: string,
+   * @typedef {{process: string, label?: string, lane?: string, where?: string, takes?: string[], then?: string,
    *   gives?: {name: string, process: string}[], changes?: Change[], preempts?: string,
    *   error?: string, did: string[], values: string[]}} Step
    * @typedef {{source: number, target: number, kind: string, about: string}} Link
@@ -54,7 +54,9 @@
       /** @type {number[]} */
       this.matches = [];
       this.colours = new Map(this.rows.map((row, at) => [failure.steps[at].process, colourOf(row)]));
+      this.called = new Map(failure.steps.map((step) => [step.process, calledOf(step)]));
       this.listen();
+      this.showUnfold();
       this.drawWires();
       new ResizeObserver(() => this.drawWires()).observe(this.lanes);
       this.select(failure.start, { isQuiet: true });
@@ -84,6 +86,9 @@
         const isOn = arrows.getAttribute("aria-pressed") !== "true";
         arrows.setAttribute("aria-pressed", String(isOn));
         one(this.list, ".wires").toggleAttribute("hidden", !isOn);
+      });
+      this.lanes.addEventListener("scroll", () => {
+        this.list.style.setProperty("--scrolled", `${this.lanes.scrollLeft}px`);
       });
       for (const drawing of all(this.section, ".diagram .step")) {
         drawing.addEventListener("click", (event) => {
@@ -174,7 +179,9 @@
     describe(at, step, colour) {
       const box = one(this.section, ".inspector .now");
       const title = element("h3", `Step ${at + 1}: `);
-      title.append(element("b", step.process, colour));
+      const called = calledOf(step), besides = called === step.process ? step.label : step.process;
+      title.append(element("b", called, colour));
+      if (besides && besides !== called && besides !== step.lane) title.append(" ", element("small", besides));
       box.replaceChildren(title);
       step.did.forEach((did, number) => {
         const value = step.values[number];
@@ -194,7 +201,9 @@
       if (step.error) box.append(element("p", step.error, "badge fails"));
       const link = element("a", "Link to this step", "small");
       link.setAttribute("href", `#${this.rows[at].id}`);
-      box.append(link);
+      const line = element("p", "");
+      line.append(link);
+      box.append(line);
     }
 
     /** The shared state before and after a step: all that has a known value. @param {number} at */
@@ -227,7 +236,7 @@
         }
         for (const name of step.takes || []) held.push([name, step.process]);
       }
-      const items = held.map(([name, who]) => element("li", `${name}: ${who}`, this.colours.get(who)));
+      const items = held.map(([name, who]) => element("li", `${name}: ${this.called.get(who) || who}`, this.colours.get(who)));
       one(this.section, ".holds").replaceChildren(...(items.length ? items : [element("li", "nothing")]));
       one(this.section, ".held").hidden = !this.failure.steps.some((step) => step.takes);
     }
@@ -270,29 +279,41 @@
 
     // Folding
 
-    /** @param {HTMLElement} button @param {boolean} [open] */
-    toggleFold(button, open) {
-      const isOpen = open ?? button.getAttribute("aria-expanded") !== "true";
-      const start = Number(button.dataset.start);
-      button.setAttribute("aria-expanded", String(isOpen));
-      for (const row of this.rows.slice(start, start + Number(button.dataset.size))) row.hidden = !isOpen;
-      this.drawWires();
+    /** @param {HTMLElement} fold */
+    toggleFold(fold) {
+      this.setFolds([fold], fold.getAttribute("aria-expanded") !== "true");
     }
 
     toggleAllFolds() {
-      const button = one(this.section, ".unfold");
-      const isOpen = button.getAttribute("aria-pressed") !== "true";
-      button.setAttribute("aria-pressed", String(isOpen));
-      for (const fold of all(this.list, ".fold")) this.toggleFold(fold, isOpen);
+      this.setFolds(all(this.list, ".fold"), one(this.section, ".unfold").getAttribute("aria-pressed") !== "true");
       if (this.rows[this.now].hidden) this.openFoldOf(this.now);
+    }
+
+    /** @param {HTMLElement[]} folds @param {boolean} isOpen */
+    setFolds(folds, isOpen) {
+      for (const fold of folds) {
+        const start = Number(fold.dataset.start);
+        fold.setAttribute("aria-expanded", String(isOpen));
+        for (const row of this.rows.slice(start, start + Number(fold.dataset.size))) row.hidden = !isOpen;
+      }
+      this.showUnfold();
+      this.drawWires();
+    }
+
+    /** Whether there is anything to unfold, and whether all of it is. */
+    showUnfold() {
+      const folds = all(this.list, ".fold"), button = one(this.section, ".unfold");
+      button.hidden = folds.length === 0;
+      button.setAttribute("aria-pressed", String(folds.every((fold) => fold.getAttribute("aria-expanded") === "true")));
     }
 
     /** @param {number} at */
     openFoldOf(at) {
-      for (const fold of all(this.list, ".fold")) {
+      const around = all(this.list, ".fold").filter((fold) => {
         const start = Number(fold.dataset.start);
-        if (start <= at && at < start + Number(fold.dataset.size)) this.toggleFold(fold, true);
-      }
+        return start <= at && at < start + Number(fold.dataset.size);
+      });
+      this.setFolds(around, true);
     }
 
     // Searching
@@ -390,6 +411,9 @@
 
   /** @param {Step} step */
   const laneOf = (step) => step.lane || step.process;
+
+  /** One of several in a lane is called as the program calls it. @param {Step} step */
+  const calledOf = (step) => (step.lane && step.label && step.label !== step.lane ? step.label : step.process);
 
   /** @param {HTMLElement} row */
   const colourOf = (row) => [...row.classList].find((name) => name.startsWith("lane-")) || "";
@@ -513,6 +537,11 @@
   current = players[0] || null;
   for (const player of players) player.section.addEventListener("focusin", () => { current = player; });
   for (const tree of all(document, ".tree")) unfoldable(tree);
+  for (const box of all(document, ".heat pre")) {
+    const heat = (/** @type {HTMLElement} */ line) => Number(line.style.getPropertyValue("--heat"));
+    const hottest = all(box, ".hot").sort((line, other) => heat(other) - heat(line))[0];
+    if (hottest) box.scrollTop = hottest.offsetTop - box.clientHeight / 2.5;
+  }
   for (const button of all(document, ".copy")) button.addEventListener("click", () => copy(button));
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", toStepOfAddress);

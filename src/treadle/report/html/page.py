@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.core.result import Result
 from treadle.report.as_json import report_as_dict
 from treadle.report.html.document import document
-from treadle.report.html.failing import failing
+from treadle.report.html.failing import MOST_LETTERS, failing
 from treadle.report.html.heat import heat_map
 from treadle.report.html.lanes import Json
 from treadle.report.html.markup import (
@@ -22,6 +21,7 @@ from treadle.report.html.markup import (
     Markup,
     breakable,
     count,
+    cut,
     headings,
     markup,
     tag,
@@ -31,9 +31,10 @@ from treadle.report.html.tree import legend, tree
 if TYPE_CHECKING:
     from treadle.report.comparison import Comparison
 
-_HERE = Path(__file__).parent
 MOST_SIDE_BY_SIDE = 200
 """Branches of each tree on a page with many."""
+MOST_NAMES = 60
+"""Processes and locations that are listed."""
 _FRAME = 760
 """Height of a page in a notebook, in pixels."""
 
@@ -91,7 +92,7 @@ def _banner(report: Json) -> Markup:
     if report["cut"]:
         figures.insert(2, ("cut", f"{report['cut']:,}"))
     if report["failing"]:
-        figures.insert(0, ("failing", f"{report['failing']:,}"))
+        figures.insert(0, ("findings", f"{report['failing']:,}"))
     name = report.get("target") or report["program"]
     covers, _, reason = report["summary"].partition(f": {name}, ")
     _, _, exception = covers.partition(", ")
@@ -114,7 +115,7 @@ def _contents(report: Json) -> Markup | None:
     if len(report["failures"]) < 2:
         return None
     rows = [
-        tag("li", tag("a", failure["headline"], href=f"#f{number}"))
+        tag("li", tag("a", cut(failure["headline"], MOST_LETTERS), href=f"#f{number}"))
         for number, failure in enumerate(report["failures"], start=1)
     ]
     return tag("nav", tag("ol", rows), class_="contents", aria_label="Failures")
@@ -140,16 +141,16 @@ def exploration(report: Json) -> Markup | None:
     if explored is None:
         return None
     covered = [
-        ("processes", explored["processes"]),
-        ("shared locations", explored["locations"]),
+        ("process", "processes", explored["processes"]),
+        ("shared location", "", explored["locations"]),
     ]
     facts = [
         tag(
             "div",
-            tag("dt", f"{len(names)} {what}"),
-            tag("dd", [tag("code", name) for name in names[:60]]),
+            tag("dt", count(len(names), one, many)),
+            tag("dd", [tag("code", name) for name in names[:MOST_NAMES]], _rest_of(names)),
         )
-        for what, names in covered
+        for one, many, names in covered
     ]
     longest = tag(
         "div", tag("dt", "longest execution"), tag("dd", count(explored["longest"], "step"))
@@ -167,10 +168,20 @@ def exploration(report: Json) -> Markup | None:
             "Two steps that can come in either order: the more such pairs, the more executions.",
             class_="small",
         ),
-        heat_map(explored, report["sources"]),
+        heat_map(
+            explored,
+            report["sources"],
+            is_only_one=report["complete"] and report["executions"] == 1,
+        ),
         class_="exploration",
         id="exploration",
     )
+
+
+def _rest_of(names: Sequence[str]) -> str:
+    """Return how many names are left out of a long list."""
+    left = len(names) - MOST_NAMES
+    return f"and {left:,} more" if left > 0 else ""
 
 
 def _figures_side_by_side(results: Sequence[Json]) -> Markup:
@@ -234,8 +245,21 @@ def _first_shown(failure: Json) -> int:
 
 
 def _step_data(step: Json) -> Json:
-    keys = ("process", "lane", "where", "takes", "gives", "changes", "then", "preempts", "error")
+    keys = (
+        "process",
+        "label",
+        "lane",
+        "where",
+        "takes",
+        "gives",
+        "changes",
+        "then",
+        "preempts",
+        "error",
+    )
     kept = {key: step[key] for key in keys if step[key]}
+    if step["error"]:
+        kept["error"] = cut(step["error"], MOST_LETTERS)
     kept["did"] = [f"{one['operation']} {one['location']}".strip() for one in step["accesses"]]
     kept["values"] = [one["value"] for one in step["accesses"]]
     return kept

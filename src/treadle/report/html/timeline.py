@@ -96,7 +96,8 @@ def _stuck(failure: Json, lanes: Lanes) -> list[Markup]:
         tag("span", "; ".join(words), class_="cell", style=f"--at:{number + 2}")
         for number, words in sorted(cells.items())
     ]
-    return [tag("li", tag("div", shown), class_="stuck")] if shown else []
+    gutter = tag("span", class_="n")  # what is scrolled to the left goes below it
+    return [tag("li", tag("div", gutter, shown), class_="stuck")] if shown else []
 
 
 def _heading(lanes: Lanes) -> Markup:

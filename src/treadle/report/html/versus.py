@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Markup, classes, headings, tag
+from treadle.report.html.markup import Markup, classes, cut, headings, tag
 
 MOST_ROWS = 400
 """Steps of each that are compared."""
+_LETTERS = 200
+"""Letters of an error: its whole message is elsewhere."""
 
 Row = tuple[int | None, int | None]
 """The step of either execution in a row; None: there is none."""
@@ -101,6 +103,6 @@ def _cell(
         tag("span", str(index + 1), class_="n"),
         tag("span", step["process"], class_="who"),
         tag("span", deeds_of(step) or step["source"], class_="deeds"),
-        tag("span", step["error"], class_="badge fails") if step["error"] else None,
+        tag("span", cut(step["error"], _LETTERS), class_="badge fails") if step["error"] else None,
         class_=kind,
     )
