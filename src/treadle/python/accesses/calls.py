@@ -403,6 +403,7 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that reads its arguments, or calls one."""
     known_functions.resolve_key(kwargs)
     name = function.__name__
+    codes: Codes = ()
     if name in ("format", "format_map"):
         if name == "format_map":
             fields = (field for _, field, *_ in string.Formatter().parse(function.__self__))
@@ -414,9 +415,13 @@ def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
     elif name == "join":
         hooks.look_into(args)
     else:
-        say(contents(args, goes_through=True))
+        codes = contents(args, goes_through=True)
+        again = functools.partial(say, codes)
+        again()
     if "update" in name or name in ("extend", "extendleft"):
         effects[0] = True
+    if codes:  # what stands before or in what is read may be code under test
+        return callbacks.call(again, lambda: codes, function, args, kwargs)
     return function(*args, **kwargs)
 
 

@@ -168,7 +168,11 @@ def _passes_on(values: Any, depth: int = 0) -> bool:
     """Tell whether something is an iterator that runs no code under test."""
     if type(values) not in _PASSING_ON or depth > _DEEPEST:
         return False
-    return all(is_at_once(part) or _passes_on(part, depth + 1) for part in gc.get_referents(values))
+    parts = gc.get_referents(values)
+    if type(values) is itertools.chain:  # goes through the elements of what it has got, too
+        held = [one for part in parts for one in gc.get_referents(part)]
+        parts += gc.get_referents(*held)
+    return all(is_at_once(part) or _passes_on(part, depth + 1) for part in parts)
 
 
 def _elements(table: ContainerTable, values: Any) -> Iterable[Any]:

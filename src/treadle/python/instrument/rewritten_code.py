@@ -46,6 +46,7 @@ from treadle.python.instrument import (
     names,
     opcodes,
     operands,
+    raised,
     stack_origins,
     variables,
 )
@@ -83,6 +84,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 _REWRITER = (
     rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
     stack_origins, container_methods, variables, operands, names,
+    raised,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
