@@ -245,5 +245,5 @@ def test_reports_show_a_store_once() -> None:
     run = program.start(detail=True)
     for process in run.enabled():
         assert len(run.step(process)) == 2
-    words = [[access.name for access in record.accesses] for record in run.records()]
+    words = [[access.location for access in record.accesses] for record in run.records()]
     assert words == [["a[0]"], ["a[1]"]]
