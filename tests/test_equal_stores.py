@@ -15,6 +15,7 @@ from treadle.core.happens_before import Trace
 from treadle.explore.data_races import data_races
 from treadle.explore.registry import ALGORITHMS
 from treadle.model import Program
+from treadle.model.state import Stores
 
 by_whoever_knows_values = pytest.mark.parametrize(
     "algorithm",
@@ -144,3 +145,105 @@ def test_many_values_of_one_location_are_not_all_told_apart() -> None:
     run = program.start()
     lengths = [len(run.step(process)) for process in run.enabled()]
     assert lengths == [2] * 64 + [1] * 36 + [2] * 64 + [1] * 36
+
+
+def codes_of(program: Program) -> list[tuple[Any, ...]]:
+    """Return what the steps of one run log, each process to its end."""
+    program.name_values(wanted=True)
+    run = program.start()
+    processes: list[int] = []
+    codes: list[tuple[Any, ...]] = []
+    run.finish(-1, 10_000, processes, codes)
+    run.close()
+    return codes
+
+
+def test_of_very_many_values_no_more_is_kept_and_nothing_else_changes() -> None:
+    values = range(1500)
+    for _ in range(2):
+        assert list(map(len, codes_of(writers(*values, *values)))) == ([2] * 64 + [1] * 1436) * 2
+    stores = Stores(7)
+    vocabulary = Vocabulary()
+    for value in values:
+        stores.codes(value, vocabulary)
+    assert len(stores) == 1024
+    assert stores.codes(1400, vocabulary) == (code(7, Mode.STORE),)
+    assert len(vocabulary.location_names) == 64
+
+
+@pytest.mark.parametrize("value", [[], {}, 1.0, (1, 2)])
+def test_values_that_are_no_atoms_have_no_name(value: object) -> None:
+    stores = Stores(3)
+    assert stores.codes(value, Vocabulary()) == (code(3, Mode.STORE),)
+    assert not stores
+
+
+def elements(*stores: tuple[int, object]) -> Program:
+    """Return processes that store a value each in an element of an array."""
+    program = Program("elements", a=[0, 0, 0])
+
+    def write(s: Any, index: int, value: object) -> Any:
+        yield
+        s.a[index] = value
+
+    for number, (index, value) in enumerate(stores):
+        program.process(write, index, value, name=f"w{number}")
+    return program
+
+
+def test_elements_have_names_of_their_own() -> None:
+    program = elements((0, 1), (1, 1), (-2, 1), (0, True), (0, "1"), (0, [1]), (0, 1), (2, None))
+    codes = codes_of(program)
+    assert [len(step) for step in codes] == [2, 2, 2, 2, 2, 1, 2, 2]
+    assert codes[1] == codes[2], "-2 is 1"
+    assert codes[0] == codes[6]
+    assert len(set(codes)) == 6
+    assert codes_of(program) == codes, "the same in every run"
+
+
+@by_whoever_knows_values
+def test_elements_that_are_stored_alike(algorithm: str) -> None:
+    assert treadle.explore(elements((0, 1), (0, 1), (-3, 1)), algorithm).executions == 1
+    assert treadle.explore(elements((0, 1), (0, 1), (0, 2)), algorithm).executions == 4
+
+
+def test_without_names_a_store_is_one_code() -> None:
+    program = elements((0, 1), (0, 1))
+    program.name_values(wanted=True)
+    named = program.start()
+    program.name_values(wanted=False)
+    plain = program.start()
+    first, second = program.start().enabled()
+    assert [len(named.step(first)), len(plain.step(first))] == [2, 1]
+    assert [len(named.step(second)), len(plain.step(second))] == [2, 1]
+
+
+def test_a_spawned_process_names_its_values_in_its_own_run_only() -> None:
+    program = Program("spawning", x=0)
+
+    def child(s: Any) -> Any:
+        yield
+        s.x = 5
+
+    @program.process
+    def parent(s: Any) -> Any:
+        yield
+        s.spawn(child)
+
+    program.name_values(wanted=True)
+    first, second = program.start(), program.start()
+    (process,) = first.enabled()
+    first.step(process)
+    (born,) = first.enabled()
+    assert born not in second.naming
+    assert len(first.step(born)) == 2
+
+
+def test_reports_show_a_store_once() -> None:
+    program = elements((0, 1), (1, "two"))
+    program.name_values(wanted=True)
+    run = program.start(detail=True)
+    for process in run.enabled():
+        assert len(run.step(process)) == 2
+    words = [[access.location for access in record.accesses] for record in run.records()]
+    assert words == [["a[0]"], ["a[1]"]]

@@ -30,7 +30,7 @@ from treadle.core.words import (
     value_in_words,
 )
 from treadle.model.run import ModelRun
-from treadle.model.state import Array
+from treadle.model.state import Array, Stores
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -55,6 +55,11 @@ class _DetailedLog(list[int]):
         if mode_of(access) in _SILENT:
             return
         self.note(access_in_words(access, self.run.vocabulary, value=self.run.value_at(access)))
+
+    def extend(self, accesses: Iterable[int]) -> None:
+        """Record accesses, one by one."""
+        for access in accesses:
+            self.append(access)
 
     def note(self, words: Access) -> None:
         """Take note of something that the model does now."""
@@ -159,11 +164,11 @@ class DetailedRun(ModelRun):
         self._values[location] = value
         return location
 
-    def bind_array(self, name: str, first: int, values: list[Any]) -> Array:
+    def bind_array(self, name: str, first: int, values: list[Any], stores: list[Stores]) -> Array:
         """Return a shared array, and remember how to look its elements up."""
         for index in range(len(values)):
             self._values[first + index] = lambda index=index: values[index]  # type: ignore[misc]
-        return super().bind_array(name, first, values)
+        return super().bind_array(name, first, values, stores)
 
     def observe(self, process: int, condition: Callable[[], object]) -> tuple[object, Codes]:
         """Evaluate a condition and return what it read, leaving no trace in the log."""

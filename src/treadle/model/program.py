@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import types
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -41,7 +41,7 @@ from treadle.model.detail import DetailedRun
 from treadle.model.listing import listed
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
-from treadle.model.state import Handle, State, check_name, is_plain, state_class
+from treadle.model.state import Handle, State, Stores, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -85,11 +85,10 @@ class Program(programs.Program):
         self.daemons: frozenset[int] = frozenset()
         self.finals: list[Callable[[State], object]] = []
         self.names_values = False
-        self.stored: defaultdict[int, dict[Any, int]] = defaultdict(dict)
-        """Codes of the values that were stored in a location."""
+        self.naming: frozenset[int] = frozenset()
+        """The declared processes that can say which values they store, once they are prepared."""
         self._beginnings: dict[Hashable, bool] = {}
         self._prepared: list[PreparedProcess] = []
-        self._naming: frozenset[int] = frozenset()
         self._finished_log: list[int] = []
         self._open_steps: dict[Callable[..., Any], OpenSteps] = {}
         self._foresight: dict[Callable[..., Any], Foresight | None] = {}
@@ -148,7 +147,8 @@ class Program(programs.Program):
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
         first = locations[0] if locations else 0
         self.cells.update((first + i, (name, i)) for i in range(len(value)))
-        return lambda run: run.bind_array(name, first, list(value))
+        stores = [Stores(location) for location in locations]
+        return lambda run: run.bind_array(name, first, list(value), stores)
 
     @overload
     def process(
@@ -271,13 +271,8 @@ class Program(programs.Program):
         """Return the declared processes with what a run has to know to create them."""
         if len(self._prepared) != len(self.declared):
             self._prepared = [self.prepare(*process) for process in self.declared]
-            self._naming = frozenset(number for number, *_, names in self._prepared if names)
+            self.naming = frozenset(number for number, *_, names in self._prepared if names)
         return self._prepared
-
-    def naming(self) -> set[int]:
-        """Return the declared processes that are to say which values they store."""
-        self.prepared()
-        return set(self._naming) if self.names_values else set()
 
     def prepare(
         self, number: int, function: Callable[..., Any], args: tuple[Any, ...]
@@ -476,6 +471,7 @@ class _Trial(ModelRun):
         self.program = program
         self.vocabulary = program.vocabulary
         self.append = self._touch
+        self.naming = frozenset()
         self.current = process
         self.offered = None
         self._built_locks = {}

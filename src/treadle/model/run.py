@@ -19,7 +19,7 @@ from treadle.core.records import Wait
 from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.operations import Join, Labelled, Operation, Raised, Until
-from treadle.model.state import Array, Dict, Handle
+from treadle.model.state import Array, Dict, Handle, Stores
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -44,13 +44,13 @@ class ModelRun(Run):
     def __init__(self, program: Program) -> None:
         self.program = program
         self.vocabulary = program.vocabulary
-        self.stored = program.stored
         self.crashes: list[Crash] = []
         self.current = -1
         self.offered: Operation | None = None
         """An operation that the current step made and has not yielded yet."""
         self._log = self.make_log()
         self.append = self._log.append
+        self.extend = self._log.extend
         self._steps = 0
         self._alive: dict[int, Callable[[Any], Any]] = {}
         """How to resume each process that has not ended."""
@@ -66,9 +66,10 @@ class ModelRun(Run):
         """Processes that have open steps at all."""
         self._next_is_open: set[int] = set()
         self._state = state = program.build_state(self)
-        self.naming = program.naming()
+        processes = program.prepared()
+        self.naming = program.naming if program.names_values else frozenset()
         """Processes that say which values they store."""
-        for number, function, args, is_primed, steps, _ in program.prepared():
+        for number, function, args, is_primed, steps, _ in processes:
             generator = function(state, *args)
             self._alive[number] = generator.send
             if is_primed or steps is not None:
@@ -99,13 +100,10 @@ class ModelRun(Run):
                     following = self._alive[process](value)
         except StopIteration:
             del self._alive[process]
-            self._note_yielded(process, None)
-        except (TreadleError, CannotStepError):
-            raise
+            if self.offered is not None:
+                self._note_yielded(process, None)
         except (Exception, SystemExit) as error:
-            self.crashes.append(Crash.of(process, self._steps, error))
-            del self._alive[process]
-            self._note_yielded(process, None)
+            self._crash(process, error)
         else:
             if following is not None or self.offered is not None:
                 self._note_yielded(process, following)
@@ -117,6 +115,14 @@ class ModelRun(Run):
         log.clear()
         self._steps += 1
         return codes
+
+    def _crash(self, process: int, error: BaseException) -> None:
+        """End a process because of an exception, unless that is Treadle's own."""
+        if isinstance(error, TreadleError | CannotStepError):
+            raise error
+        self.crashes.append(Crash.of(process, self._steps, error))
+        del self._alive[process]
+        self._note_yielded(process, None)
 
     def _check_end(self, process: int) -> None:
         """Look at the final state, after a step of a process, with what was given to `finally_`."""
@@ -198,13 +204,10 @@ class ModelRun(Run):
                     following = alive[process](None)
                 except StopIteration:
                     del alive[process]
-                    self._note_yielded(process, None)
-                except (TreadleError, CannotStepError):
-                    raise
+                    if self.offered is not None:
+                        self._note_yielded(process, None)
                 except (Exception, SystemExit) as error:
-                    self.crashes.append(Crash.of(process, self._steps, error))
-                    del alive[process]
-                    self._note_yielded(process, None)
+                    self._crash(process, error)
                 else:
                     if following is not None or self.offered is not None:
                         self._note_yielded(process, following)
@@ -305,7 +308,7 @@ class ModelRun(Run):
         *_, is_primed, steps, names_values = self.program.prepare(number, function, args)
         self._begin(number, generator, is_primed, steps)
         if names_values and self.program.names_values:
-            self.naming.add(number)
+            self.naming |= {number}
         self._spawned.append(number)
         self._spawned_code[number] = function, args
         if daemon:
@@ -382,7 +385,7 @@ class ModelRun(Run):
     ) -> None:
         """Log the accesses of an operation that is more than these, for reports: in its words."""
         del verb, name, value, held
-        self._log.extend(codes)
+        list.extend(self._log, codes)
 
     def locate(self, key: Hashable, name: str, value: Callable[[], object]) -> int:
         """Return the number of a location; `value` looks its present value up for reports."""
@@ -458,9 +461,9 @@ class ModelRun(Run):
             raise TreadleError("s.until() needs a function: write s.until(lambda: s.x == 1)")
         return self.offer(Until(self, condition))
 
-    def bind_array(self, name: str, first: int, values: list[Any]) -> Array:
+    def bind_array(self, name: str, first: int, values: list[Any], stores: list[Stores]) -> Array:
         """Return a shared array over `values`."""
-        return Array(self, name, first, values)
+        return Array(self, name, first, values, stores)
 
     def bind_dict(self, name: str, keys: int, values: dict[Hashable, Any]) -> Dict:
         """Return a shared dictionary over `values`."""

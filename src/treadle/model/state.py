@@ -11,24 +11,67 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.events import NEXT_LOCATION, OPEN, Mode, code
+from treadle.core.events import NEXT_LOCATION, OPEN, Codes, Mode, Vocabulary, code
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
 
 Append = Callable[[int], None]
 
+_ATOMS = frozenset({int, bool, str, bytes, type(None)})
+"""Types whose values are told apart by type and content."""
+
+_MOST_VALUES = 64
+"""So many values that are stored in one location have a name."""
+
+_MOST_KNOWN = 1024
+"""Of so many it is known whether they have one: 5 % of an execution of 1000 events."""
+
+
+class Stores(dict[Any, Codes]):
+    """What stores in one location log, by value, for those values that have a name.
+
+    Who stores the same is independent. Both codes of a store are logged at once: that and a table
+    for each location save 5 % of a program that only stores.
+    """
+
+    __slots__ = ("_location", "_unnamed")
+
+    def __init__(self, location: int) -> None:
+        super().__init__()
+        self._location = location
+        self._unnamed = (code(location, Mode.STORE),)
+
+    def codes(self, value: Any, vocabulary: Vocabulary) -> Codes:
+        """Return the codes of a store, and give the value a name if it can have one."""
+        kind = type(value)
+        if kind not in _ATOMS:
+            return self._unnamed
+        key = (bool, value) if kind is bool else value  # True == 1
+        codes = self.get(key)
+        if codes is None:
+            if len(self) >= _MOST_VALUES:
+                if len(self) < _MOST_KNOWN:
+                    self[key] = self._unnamed
+                return self._unnamed
+            number = vocabulary.location(("stored", self._location, kind, value), "(stored)")
+            codes = self[key] = (*self._unnamed, code(number, Mode.STORED))
+        return codes
+
 
 class Array:
     """A fixed number of shared elements, each a location of its own."""
 
-    __slots__ = ("_append", "_first", "_name", "_read", "_run", "_store", "_values")
+    __slots__ = ("_append", "_first", "_name", "_read", "_run", "_store", "_stores", "_values")
 
-    def __init__(self, run: ModelRun, name: str, first: int, values: list[Any]) -> None:
+    def __init__(
+        self, run: ModelRun, name: str, first: int, values: list[Any], stores: list[Stores]
+    ) -> None:
         self._run = run
         self._append = run.append
         self._name = name
         self._first = first
+        self._stores = stores
         self._read, self._store = code(first, Mode.READ), code(first, Mode.STORE)
         self._values = values
 
@@ -57,16 +100,14 @@ class Array:
         self._values[index] = value
         if index < 0:
             index += len(self._values)
-        self._append(self._store + index * NEXT_LOCATION)
         run = self._run
         if run.current in run.naming:
-            location = self._first + index
             # As in `state_class`: the call that is saved is 4 % of a program that only stores.
-            access = run.stored[location].get(value) if type(value) is int else None
-            if access is None:
-                note_value(run, location, value)
-            else:
-                self._append(access)
+            stores = self._stores[index]
+            codes = stores.get(value) if type(value) is int else None
+            run.extend(codes or stores.codes(value, run.vocabulary))
+        else:
+            self._append(self._store + index * NEXT_LOCATION)
 
     def _refuse_slice(self) -> NoReturn:
         raise TreadleError(f"shared array {self._name!r} has no slices: access its elements")
@@ -93,29 +134,6 @@ def note_swap(run: ModelRun, location: int, old: Any, swapped: bool) -> None:
         return
     key = ("compared", location, old)
     run.append(code(run.vocabulary.location(key, "(compared)"), Mode.SWAP))
-
-
-_ATOMS = frozenset({int, bool, str, bytes, type(None)})
-"""Types whose values are told apart by type and content."""
-
-_MOST_VALUES = 64
-"""So many values that are stored in one location have a name."""
-
-
-def note_value(run: ModelRun, location: int, value: Any) -> None:
-    """Log which value was just stored: who stores the same is independent."""
-    kind = type(value)
-    if kind not in _ATOMS:
-        return
-    stored = run.stored[location]
-    key = (bool, value) if kind is bool else value  # True == 1
-    access = stored.get(key)
-    if access is None:
-        if len(stored) >= _MOST_VALUES:
-            return
-        number = run.vocabulary.location(("stored", location, kind, value), "(stored)")
-        access = stored[key] = code(number, Mode.STORED)
-    run.append(access)
 
 
 def is_plain(value: object) -> bool:
@@ -333,15 +351,12 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
             f"    @{name}.setter",
             f"    def {name}(self, value):",
             f"        self._v_{name} = value",
-            f"        self._append({code(location, Mode.STORE)})",
             "        run = self._run",
             "        if run.current in run.naming:",
-            "            is_number = type(value) is int",
-            f"            access = run.stored[{location}].get(value) if is_number else None",
-            "            if access is None:",
-            f"                note_value(run, {location}, value)",
-            "            else:",
-            "                self._append(access)",
+            f"            codes = stores_{name}.get(value) if type(value) is int else None",
+            f"            run.extend(codes or stores_{name}.codes(value, run.vocabulary))",
+            "        else:",
+            f"            self._append({code(location, Mode.STORE)})",
         ]
     for name in objects:
         lines += [
@@ -355,8 +370,8 @@ def state_class(scalars: dict[str, int], objects: list[str]) -> type[State]:
     namespace: dict[str, Any] = {
         "__name__": __name__,  # the module of the class
         "State": State,
-        "note_value": note_value,
         "refuse_replacement": _refuse_replacement,
+        **{f"stores_{name}": Stores(location) for name, location in scalars.items()},
     }
     exec("\n".join(lines), namespace)
     made: type[State] = namespace["ModelState"]

@@ -111,7 +111,7 @@ class Settings:
 
     def given_to(self, program: Program) -> Program:
         """Return a program with the options that were asked for this test; refuse others."""
-        if self.asked.isdisjoint(front_end_options()):
+        if not self.asked or self.asked.isdisjoint(front_end_options()):
             return program
         if program.front_end not in FRONT_ENDS:
             self._refuse_others({}, f"a {type(program).__name__}")

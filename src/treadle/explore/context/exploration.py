@@ -72,7 +72,7 @@ class Exploration(Algorithm):
         """Begin with nothing done, planned or forbidden."""
         self.wut = WakeupTrees()
         self.dnd = DontDoSets(self.inheritance())
-        self.done = DoneSets(self.dependence(), self.dnd.is_forbidden)
+        self.done = DoneSets(self.dependence(), self.dnd.is_forbidden if self.forbids else None)
         self.order = self.order_type(self.search.trace.vocabulary)
         self._reliance = Reliance()
         self.reversing = self.reversing_type(self)
@@ -243,7 +243,7 @@ class Exploration(Algorithm):
                 break
             since = -1 << depth - start
             wakes = order.obstacles(process, step, since)
-            if not wakes and self.dnd.is_forbidden(depth, process):
+            if not wakes and self.forbids and self.dnd.is_forbidden(depth, process):
                 wakes = order.written_before(process, since)
             if wakes and not wakes & (planned.keep | ~mask):
                 planned.keep |= order.before[lowest(wakes)] & mask
