@@ -77,34 +77,6 @@ def pairs(*numbers):
 
 def first(pair):
     return pair[0].n
-
-
-class Refusing(K):
-    """Cannot be compared with 3."""
-
-    def __eq__(self, other):
-        if 3 in (self.n, other.n):
-            raise ArithmeticError
-        return self.n == other.n
-
-    def __lt__(self, other):
-        if 3 in (self.n, other.n):
-            raise ArithmeticError
-        return self.n < other.n
-
-    __hash__ = K.__hash__
-
-
-def refusing(n):
-    if n == 2:
-        raise ArithmeticError
-    return -n
-
-
-def failing(*numbers):
-    for n in numbers:
-        yield n
-    raise ArithmeticError
 '''
 
 _ELEMENTS = """

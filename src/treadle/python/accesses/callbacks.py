@@ -2,22 +2,22 @@
 
 C code and functions of libraries are announced as one step before they run. If they call code under
 test, as `sort(key=...)` and `x in items` do, others may run meanwhile; and when they go on, they
-touch shared objects again, unseen. So code under test that returns, yields or is left by an
-exception asks here whom it returns to (`leave`). If that is code in the middle of a call, what that
-touches is announced *again*, as a step of its own.
+touch shared objects again, unseen. So code under test that returns (or yields) asks here whom it
+returns to (`leave`). If that is code in the middle of a call, what that touches is announced
+*again*, as a step of its own.
 
 There are two sorts of such code: a function that one of ours has called (`call`), and the
 instruction at which code under test stands (`expect`). Which one it is, is seen from the frames.
 
-A library's function may also go on without anybody noticing: after a primitive. Then the step that its callback ended with is said to touch all that the function may touch, too.
+A library's function may also go on without anybody noticing: after a primitive, or by an exception.
+Then the step that its callback ended with is said to touch all that the function may touch, too.
 """
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes
@@ -32,8 +32,8 @@ Again = Callable[[], None]
 Touched = Callable[[], Codes]
 """Returns what that is."""
 
-_ends: dict[tuple[int, int], tuple[CodeType, int]] = {}
-"""Where the instruction ends that a hook was called for, by the code and the place of that call."""
+_NEAR = 40
+"""Bytes between the call of a hook and the end of the instruction that it was called for."""
 
 
 class _Call(Caller):
@@ -85,13 +85,12 @@ class _Call(Caller):
 class _Instruction(Caller):
     """An instruction of code under test that was announced, or will be by what it calls first."""
 
-    __slots__ = ("_again", "_code", "_end", "_frame", "_is_announced", "_place", "_touched")
+    __slots__ = ("_again", "_code", "_frame", "_is_announced", "_place", "_touched")
 
     def __init__(self, frame: FrameType, again: Again, touched: Touched, announced: bool) -> None:
         self._frame = id(frame)  # to keep it would keep all its variables alive
         self._code = frame.f_code
         self._place = frame.f_lasti
-        self._end = _end_of_instruction(frame.f_code, frame.f_lasti)
         self._again = again
         self._touched = touched
         self._is_announced = announced
@@ -104,7 +103,7 @@ class _Instruction(Caller):
         return (
             id(frame) == self._frame
             and frame.f_code is self._code
-            and self._place <= frame.f_lasti < self._end
+            and 0 <= frame.f_lasti - self._place <= _NEAR
         )
 
     def is_over(self) -> bool:
@@ -121,22 +120,6 @@ class _Instruction(Caller):
         if not self._is_announced and self.is_over():
             self._is_announced = True
             control.revise(self._touched())
-
-
-def _end_of_instruction(code: CodeType, place: int) -> int:
-    """Return where the instruction ends that has a hook at some place.
-
-    The hooks of an instruction stand directly before it, and have its position in the source.
-    Without columns that is its line: then more is announced again than has to be.
-    """
-    key = id(code), place
-    known = _ends.get(key)
-    if known is None or known[0] is not code:
-        positions = itertools.islice(code.co_positions(), place // 2, None)
-        first = next(positions)
-        units = 1 + sum(1 for _ in itertools.takewhile(first.__eq__, positions))
-        known = _ends[key] = code, place + 2 * units
-    return known[1]
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:

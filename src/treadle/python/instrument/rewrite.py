@@ -78,7 +78,6 @@ from treadle.python.instrument.opcodes import (
     null_for_call,
 )
 from treadle.python.instrument.operands import operands_of
-from treadle.python.instrument.raised import with_last_handler
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 from treadle.python.instrument.variables import fixed_variables, imported_variables
@@ -126,7 +125,7 @@ class _Rewriter:
                 self._out.append(item)
             index += 1
         result: Any = source
-        result[:] = with_last_handler(self._out)
+        result[:] = self._out
         code: types.CodeType = result.to_code()
         return code
 

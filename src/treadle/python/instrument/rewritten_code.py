@@ -46,7 +46,6 @@ from treadle.python.instrument import (
     names,
     opcodes,
     operands,
-    raised,
     stack_origins,
     variables,
 )
@@ -84,7 +83,6 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 _REWRITER = (
     rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
     stack_origins, container_methods, variables, operands, names,
-    raised,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
