@@ -267,7 +267,7 @@ class CallValues:
         for owner in given.at(0):
             if isinstance(owner, Instance | ClassValue):
                 if is_read:
-                    found |= self._to.attributes_of(owner.name)
+                    found |= _spread(self._to.attributes_of(owner.name))
                 else:
                     self._to.add(attribute_slot(owner.name, known), given.at(2))
         return found
@@ -364,8 +364,8 @@ class CallValues:
         for owner in owners:
             if isinstance(owner, Container):
                 if name in _PUT:
-                    inside = given.all | self._expressions.items(given.all)
-                    self._to.add(item_slot(owner), inside)
+                    parts = frozenset(one for one in given.all if isinstance(one, Container))
+                    self._to.add(item_slot(owner), given.all | self._expressions.items(parts))
                 found |= self._to.get(item_slot(owner)) if name in _TAKE else NOTHING
                 found |= {owner} if name in _VIEWS else NOTHING
             elif isinstance(owner, Site) and owner.kind is Kind.QUEUE:

@@ -169,10 +169,14 @@ class PointsTo:
 
     def attributes_of(self, owner: str) -> Values:
         """Return what any attribute of an instance may be: its name is not known."""
-        names = {str(slot[2]) for slots in self._named.values() for slot in slots}
-        for one in (owner, *self._heirs(owner)):
-            for ancestor in self.lines_of_descent(one):
-                names.update(ancestor.methods)
+        line = [
+            ancestor
+            for one in (owner, *self._heirs(owner))
+            for ancestor in self.lines_of_descent(one)
+        ]
+        owners = {ancestor.name for ancestor in line}
+        names = {name for ancestor in line for name in ancestor.methods}
+        names |= {n for n, slots in self._named.items() if any(s[1] in owners for s in slots)}
         return frozenset().union(*(self.attribute(owner, one, is_bound=True) for one in names))
 
     def _heirs(self, name: str) -> list[str]:
