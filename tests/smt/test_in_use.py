@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import treadle
+from boxes import Block
 from treadle.cli import main
 from treadle.core.listed import Constrained
 from treadle.model import Program
@@ -255,7 +256,6 @@ def test_a_solver_finds_that_an_assertion_fails_anyway() -> None:
 @pytest.mark.parametrize("text", ["abs(value)", "-value", "+value", "max(value, 0)", "value"])
 def test_what_somebody_stores_may_be_no_whole_number(algorithm: str, text: str) -> None:
     """`abs` of a float is one: then additions do not commute."""
-    from boxes import Block
 
     def program() -> Program:
         made = Program("kinds", x=0)

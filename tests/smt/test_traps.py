@@ -321,7 +321,7 @@ def test_two_names_of_one_member() -> None:
     for black in (1, 2):
         shade = enum.Enum("Shade", {"DARK": 1, "BLACK": black}, qualname="Shade")  # type: ignore[misc]
         blocks = [Block(one.text, names={"Shade": shade}) for one in store]
-        found.append(Pair(*blocks, {"c": shade.DARK}).listed().constraints)  # type: ignore[attr-defined]
+        found.append(Pair(*blocks, {"c": shade.DARK}).listed().constraints)
     assert found == [("True",), ()]
 
 

@@ -60,8 +60,10 @@ def untranslated(code: Code, shared: Mapping[str, Shared]) -> Untranslated | Non
 def synthesise(
     first: Code, second: Code, shared: Mapping[str, Shared], *, crossing: bool = False
 ) -> Synthesised:
-    """Find where two blocks commute; both have to be understood."""
+    """Find where two blocks commute: nowhere, as far as is known, if one is not understood."""
     start = time.process_time()
+    if untranslated(first, shared) or untranslated(second, shared):
+        return Synthesised((), False, seconds=time.process_time() - start)
     pair = Pair((first, second), shared, crossing=crossing)
     encoder = Encoder()
     try:
