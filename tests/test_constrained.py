@@ -423,18 +423,6 @@ def test_names_that_mean_nothing(name: str, message: str) -> None:
         treadle.explore(program, "optimal-constrained")
 
 
-@pytest.mark.parametrize(
-    ("option", "instead"),
-    [
-        ({"constraints": "synthesised"}, "use 'declared', and declare constraints"),
-        ({"uniformity": "keeps"}, "use 'static'"),
-    ],
-)
-def test_what_takes_a_solver_is_not_built_yet(option: dict[str, str], instead: str) -> None:
-    with pytest.raises(treadle.TreadleError, match=f"is not built yet: {instead}"):
-        treadle.explore(models.adders(2), "constrained", **option)  # type: ignore[arg-type]
-
-
 # Uniformity
 
 

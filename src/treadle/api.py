@@ -99,10 +99,11 @@ def explore(
     lets the eager algorithms try what was seen to be impossible, as in their paper; with
     `refined=False` the context-sensitive algorithms compare whole states and not only what a race
     can change; `constraints` says which independence constraints the constrained algorithms use
-    (`declared` or `none`; `synthesised` is not built yet), and `uniformity` how they know that one
-    goes on to hold (`static`; `keeps` is not built yet); `listener` is called with the progress of
-    the search; with `observe=True` the result keeps the tree of executions, and which steps were
-    reversed most often, for `Result.to_html`.
+    (`declared`, `none`, or also those that a solver finds: `synthesised`), and `uniformity` how
+    they know that one goes on to hold (nobody else may write what it reads, `static`; or others
+    keep it true, `keeps`); `listener` is called with the progress of the search; with
+    `observe=True` the result keeps the tree of executions, and which steps were reversed most
+    often, for `Result.to_html`.
 
     >>> import treadle
     >>> program = treadle.model.Program(x=0)

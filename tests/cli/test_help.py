@@ -8,7 +8,9 @@ import treadle
 from treadle import cli
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["replay"], ["compare"], ["deadlocks"]])
+@pytest.mark.parametrize(
+    "command", [[], ["run"], ["replay"], ["compare"], ["deadlocks"], ["constraints"]]
+)
 def test_help_has_examples(call, command):
     status, out, _ = call(*command, "--help")
     assert status == 0
@@ -35,5 +37,5 @@ def test_version(call):
 
 def test_all_commands_are_there():
     assert sorted(cli.cli.commands) == [
-        "abs", "bench", "compare", "completion", "deadlocks", "replay", "run",
+        "abs", "bench", "compare", "completion", "constraints", "deadlocks", "replay", "run",
     ]  # fmt: skip

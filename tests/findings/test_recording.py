@@ -191,9 +191,9 @@ def test_bare_accesses_of_a_run() -> None:
     for process in (0, 1, 0, 1):
         trace.append(process, run.step(process))
     assert steps_of(run, trace) == [
-        StepRecord("p", (Access("release", "a"),)),
+        StepRecord("p", (Access("release", "a"),), gives=("a",)),
         StepRecord("q", (Access("acquire", "a", held="a"),)),
-        StepRecord("p", (Access("release", "b"),)),
+        StepRecord("p", (Access("release", "b"),), gives=("b",)),
         StepRecord("q", (Access("read", "a"),), error="AssertionError"),
     ]
 

@@ -296,3 +296,30 @@ def test_a_report_with_an_unknown_suffix_is_refused_at_once(run: Run) -> None:
     result = run(FAILS, "--treadle-report=out.pdf")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*treadle: no report is written as 'out.pdf': choose *.md *"])
+
+
+DEPOSITS = """
+import treadle
+
+@pytest.mark.treadle(algorithm="optimal-constrained"{options})
+def test_it():
+    program = treadle.model.Program("bank", balance=0)
+
+    def deposit(s, amount):
+        yield
+        s.balance += amount
+
+    for amount in (1, 2, 3, 4):
+        program.process(deposit, amount)
+    return program
+"""
+
+
+def test_constraints(run: Run) -> None:
+    """What a solver finds is used if the test, or the command line, asks for it."""
+    declared = DEPOSITS.format(options="")
+    assert verdict_of(run(declared)) == "verified, 24 executions"
+    found = run(declared, "--treadle-constraints=synthesised")
+    assert verdict_of(found) == "verified, 1 execution"
+    asked = DEPOSITS.format(options=", constraints='synthesised', uniformity='keeps'")
+    assert verdict_of(run(asked)) == "verified, 1 execution"

@@ -46,6 +46,13 @@ class Constraints(Declarations):
         self.methods = MethodWrites(known, self.classes)
         self._numbers: dict[Block, int] = {}
 
+    def find_more(self) -> None:
+        """Refuse what is not built: finding constraints in the source of methods."""
+        raise TreadleError(
+            "constraints='synthesised' is for models: declare those of actors with "
+            "program.independent"
+        )
+
     # Blocks and their names
 
     def names(self) -> dict[str, list[Block]]:

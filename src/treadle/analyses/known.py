@@ -69,6 +69,11 @@ def pure(function: _Function) -> _Function:
     return function
 
 
+def is_named_pure(value: object) -> bool:
+    """Tell whether the user said of a function that it is pure: it does not raise either."""
+    return hasattr(value, _PURE)
+
+
 def is_pure(value: object) -> bool:
     """Tell whether a function or class makes a value of its arguments, and does nothing else."""
     if isinstance(value, type) and issubclass(value, BaseException):

@@ -82,19 +82,39 @@ class Blocks:
         return set[str]().union(*(block.uses for block in self.onwards(origin)))
 
 
-def blocks_of(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Blocks | None:
-    """Return the blocks of a process, `kinds` telling what the shared names are; None: unknown."""
+class Reason(NamedTuple):
+    """Why a process is not understood, and in which line of its file."""
+
+    line: int
+    text: str
+
+
+def blocks_of(function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Blocks | Reason:
+    """Return the blocks of a process, `kinds` telling what the shared names are, or why not."""
+    shift = (0, 0)
     try:
         definition, shift = definition_of(function)
         walk = _Walk(definition, kinds)
+    except _RefusedError as refused:
+        return Reason(refused.node.lineno + shift[0], refused.reason)
     except (NotUnderstoodError, OSError, TypeError, SyntaxError):
-        return None
+        line = getattr(getattr(function, "__code__", None), "co_firstlineno", 0)
+        return Reason(line, "its source cannot be read")
     after = {}
     for origin in walk.blocks:
         if origin is not None:
             place = (origin[0] + shift[0], origin[1] + shift[1])
             after.update(dict.fromkeys(offsets_of(function.__code__, {place}), origin))
     return Blocks(walk.blocks, after, tuple(walk.parameters), frozenset(walk.assigned))
+
+
+class _RefusedError(NotUnderstoodError):
+    """Something that is not understood."""
+
+    def __init__(self, node: ast.expr | ast.stmt, reason: str) -> None:
+        super().__init__(reason)
+        self.node = node
+        self.reason = reason
 
 
 class _Walk:
@@ -104,7 +124,7 @@ class _Walk:
         arguments = definition.args
         names = [argument.arg for argument in arguments.posonlyargs + arguments.args]
         if not names or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise NotUnderstoodError
+            raise _RefusedError(definition, "its parameters are not positional ones")
         self._state, *self.parameters = names
         self._kinds = kinds
         self.blocks: dict[Origin, Block] = {None: Block()}
@@ -138,7 +158,8 @@ class _Walk:
         elif isinstance(statement, ast.Expr | ast.Assert | ast.Raise):
             self._parts(statement)
         elif not isinstance(statement, ast.Pass):
-            raise NotUnderstoodError
+            what = type(statement).__name__
+            raise _RefusedError(statement, f"the statement {what} is not translated")
 
     def _assign(self, statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         if statement.value is not None:
@@ -159,7 +180,7 @@ class _Walk:
         else:
             place = self._place(target)
             if place is None:
-                raise NotUnderstoodError
+                raise _RefusedError(target, f"an assignment to {ast.unparse(target)}")
             self._note("writes", place)
             if isinstance(target, ast.Subscript):
                 self._expression(target.slice)
@@ -196,7 +217,8 @@ class _Walk:
             if isinstance(part, ast.expr):
                 self._expression(part)
             elif isinstance(part, ast.keyword | ast.comprehension):
-                raise NotUnderstoodError
+                assert isinstance(node, ast.expr)
+                raise _RefusedError(node, f"{type(node).__name__} is not translated")
 
     def _expression(self, node: ast.expr) -> None:
         if isinstance(node, ast.Yield):
@@ -211,11 +233,11 @@ class _Walk:
             self._call(node)
         elif isinstance(node, ast.Name):
             if node.id == self._state:
-                raise NotUnderstoodError
+                raise _RefusedError(node, "the shared state is given away")
             for origin in self._here:
                 self.blocks[origin].uses.add(node.id)
         elif isinstance(node, ast.Lambda | ast.NamedExpr | ast.Await | ast.YieldFrom):
-            raise NotUnderstoodError
+            raise _RefusedError(node, f"{type(node).__name__} is not translated")
         else:
             self._parts(node)
 
@@ -223,14 +245,14 @@ class _Walk:
         function = node.func
         if isinstance(function, ast.Attribute) and self._is_state(function.value):
             if function.attr != "spawn" or not node.args or not isinstance(node.args[0], ast.Name):
-                raise NotUnderstoodError
+                raise _RefusedError(node, f"the call of s.{function.attr} is not translated")
             for origin in self._here:
                 self.blocks[origin].spawns.add(node.args[0].id)
             operands = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
         elif isinstance(function, ast.Name):
             operands = [*node.args, *(keyword.value for keyword in node.keywords)]
         else:
-            raise NotUnderstoodError
+            raise _RefusedError(node, f"the call of {ast.unparse(function)} is not translated")
         for operand in operands:
             self._expression(operand)
 
@@ -249,7 +271,7 @@ class _Walk:
             and self._is_state(value.func.value)
             and len(value.args) == 1
         ):
-            raise NotUnderstoodError
+            raise _RefusedError(node, f"yield {ast.unparse(value)} is not translated")
         argument = value.args[0]
         if value.func.attr == "label" and isinstance(argument, ast.Constant):
             block.label = str(argument.value)
@@ -260,7 +282,7 @@ class _Walk:
             block.is_guarded = True
             self._expression(argument)
         else:
-            raise NotUnderstoodError
+            raise _RefusedError(node, f"yield {ast.unparse(value)} is not translated")
 
     # Shared state
 
@@ -271,7 +293,7 @@ class _Walk:
         """Return the shared place that an expression is; None if it is none."""
         if isinstance(node, ast.Attribute) and self._is_state(node.value):
             if self._kinds.get(node.attr) != "scalar":
-                raise NotUnderstoodError
+                raise _RefusedError(node, f"s.{node.attr} is no scalar")
             return Place(node.attr)
         if (
             isinstance(node, ast.Subscript)
@@ -279,7 +301,7 @@ class _Walk:
             and self._is_state(node.value.value)
         ):
             if self._kinds.get(node.value.attr) != "array":
-                raise NotUnderstoodError
+                raise _RefusedError(node, f"s.{node.value.attr} is no array")
             return Place(node.value.attr, _index(node.slice))
         return None
 

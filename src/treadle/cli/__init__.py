@@ -1,4 +1,4 @@
-"""The command line: `treadle run`, `replay`, `compare`, `deadlocks`, `bench`, `abs`, `completion`.
+"""The command line: `treadle run`, `replay`, `compare`, `deadlocks`, `constraints` and so on.
 
 Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget before
 the space was covered, 70 a bug of Treadle, 130 interrupted.
@@ -16,6 +16,7 @@ import click
 from treadle.cli.bench import bench
 from treadle.cli.compare import compare
 from treadle.cli.completion import completion
+from treadle.cli.constraints import constraints
 from treadle.cli.deadlocks import deadlocks
 from treadle.cli.replay import replay
 from treadle.cli.run import run
@@ -46,7 +47,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, replay, compare, deadlocks, bench, translation, completion):
+for _command in (run, replay, compare, deadlocks, constraints, bench, translation, completion):
     cli.add_command(_command)
 
 

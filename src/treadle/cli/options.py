@@ -169,6 +169,9 @@ def memory_of(found: Found, settings: Settings, *, no_database: bool) -> Memory 
     directory = settings.database
     if no_database or directory is None:
         return None
+    from treadle.smt.place import keep_in
+
+    keep_in(directory)
     path = found.path.resolve()
     base = Path(directory).resolve().parent
     file = path.relative_to(base) if path.is_relative_to(base) else path

@@ -24,6 +24,7 @@ from treadle.core.program import FindingError, Run
 
 Constraint = Callable[[Any, Any, Any], object]
 Checked = TypeVar("Checked", bound=Constraint)
+Given = TypeVar("Given")
 Pair = tuple[int, int]
 """Two blocks, by number."""
 
@@ -40,6 +41,10 @@ class Declared:
     second: str
     holds: Constraint | None
     """None: in every state."""
+    basis: Any = None
+    """What it relies on if a solver found it: what that is the front end knows."""
+    text: str = ""
+    """How Python says it, if a solver found it."""
 
     @property
     def names(self) -> str:
@@ -53,8 +58,8 @@ class Directed(NamedTuple):
     declared: Declared
     is_swapped: bool
 
-    def arguments(self, first: Locals, second: Locals) -> tuple[Locals, Locals]:
-        """Return the locals of two steps in the order in which they were declared."""
+    def arguments(self, first: Given, second: Given) -> tuple[Given, Given]:
+        """Return what belongs to two steps in the order in which they were declared."""
         return (second, first) if self.is_swapped else (first, second)
 
 
@@ -78,6 +83,10 @@ class Declarations(ABC):
 
     def __init__(self) -> None:
         self.declared: list[Declared] = []
+        self.mode = "declared"
+        """Which constraints are used: `declared`, `synthesised` or `none`."""
+        self.keeps = False
+        """Whether a constraint may stay true because others keep it, not only as none writes."""
         self.checked: dict[Hashable, Together] = {}
         """What was found out about two blocks where all that they look at has certain values."""
         self.recovery = "recompute"
@@ -98,6 +107,20 @@ class Declarations(ABC):
         self.declared[position] = new
         self._counted = -1
 
+    def choose(self, mode: str, uniformity: str = "static") -> None:
+        """Choose which constraints are used from now on, and how it is known that they stay."""
+        self.keeps = uniformity == "keeps"
+        if mode != self.mode:
+            self.mode = mode
+            self.forget_pairs()
+
+    @property
+    def are_there(self) -> bool:
+        """Whether some blocks may be independent although their accesses conflict."""
+        if self.mode == "synthesised":
+            return bool(self.pairs())
+        return self.mode == "declared" and bool(self.declared)
+
     def pairs(self) -> dict[Pair, list[Directed]]:
         """Return the constraints of each two blocks, by number."""
         if self._counted != len(self.declared):
@@ -105,9 +128,23 @@ class Declarations(ABC):
             for declared in self.declared:
                 for first in self.numbers_of(declared.first):
                     for second in self.numbers_of(declared.second):
-                        for key, swapped in (((first, second), False), ((second, first), True)):
-                            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
+                        self.add_pair(first, second, declared)
+            if self.mode == "synthesised":
+                self.find_more()
         return self._pairs
+
+    def add_pair(self, first: int, second: int, declared: Declared) -> None:
+        """Note a constraint of two blocks, by number."""
+        for key, swapped in (((first, second), False), ((second, first), True)):
+            self._pairs.setdefault(key, []).append(Directed(declared, swapped))
+
+    def forget_pairs(self) -> None:
+        """Have the pairs made anew when they are asked for."""
+        self._counted = -1
+
+    @abstractmethod
+    def find_more(self) -> None:
+        """Add what a solver finds to what is declared."""
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks that is relied on."""
@@ -238,10 +275,18 @@ class ConstrainedSteps(Run):
             return False
         for directed in self.declarations.pairs()[key]:
             holds, read = self.evaluated(directed, first, second)
-            if holds and not (read and self.may_be_written(read, {first, second})):
+            if holds and self.stays(directed, read, (first, second)):
                 self.together(first, second)
                 return True
         return False
+
+    def stays(self, directed: Directed, read: frozenset[int], steps: tuple[int, int]) -> bool:
+        """Tell whether a constraint goes on to hold, whatever the others do (uniformity).
+
+        That is so if nobody else may write what it read (`static`).
+        """
+        del directed
+        return not (read and self.may_be_written(read, set(steps)))
 
     def judged(
         self, directed: Directed, value: object, read: Iterable[int]

@@ -19,12 +19,14 @@ is right, if not the fastest or the richest:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Vocabulary
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.records import FrameRecord, Graph, StepRecord, Wait
 
 if TYPE_CHECKING:
@@ -338,6 +340,11 @@ class Program(ABC):
 
     # Independence constraints
 
+    def choose_constraints(self, constraints: str, uniformity: str) -> None:
+        """Choose which constraints are used, and how it is known that they go on to hold."""
+        if self.declarations is not None:
+            self.declarations.choose(constraints, uniformity)
+
     @property
     def declarations(self) -> Declarations | None:
         """What was declared of blocks of code that are independent by what they do, if anything."""
@@ -346,7 +353,7 @@ class Program(ABC):
     @property
     def has_constraints(self) -> bool:
         """Whether some blocks of code may be independent although their accesses conflict."""
-        return self.declarations is not None and bool(self.declarations.declared)
+        return self.declarations is not None and self.declarations.are_there
 
     def use_constraints(self, wanted: bool) -> None:  # noqa: B027 - most have none
         """Let steps of such blocks say which one they are (`Mode.BLOCK`), or not, from now on.
@@ -358,6 +365,11 @@ class Program(ABC):
         """Return what a finished schedule shows is wrong with what was declared, if anything."""
         del processes
         return None
+
+    def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
+        """Yield what is known of each two blocks that conflict, and blocks not understood."""
+        del constraints
+        raise TreadleError(f"{self.name} has no blocks that constraints could be about")
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks, by number."""

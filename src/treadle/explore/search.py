@@ -48,13 +48,14 @@ class Search:
         learn: bool = True,
         refined: bool = True,
         constraints: str = "declared",
+        uniformity: str = "static",
         listener: Listener | None = None,
     ) -> None:
         self.program = program
-        if algorithm.without_constraints is not None and (
-            constraints == "none" or not program.has_constraints
-        ):
-            algorithm = algorithm.without_constraints
+        if algorithm.without_constraints is not None:
+            program.choose_constraints(constraints, uniformity)
+            if not program.has_constraints:
+                algorithm = algorithm.without_constraints
         program.use_constraints(algorithm.without_constraints is not None)
         program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)

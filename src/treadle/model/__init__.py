@@ -1,5 +1,6 @@
 """The model kit: small concurrent programs as generators over shared state."""
 
+from treadle.analyses.known import pure
 from treadle.model.mailbox import TIMEOUT, Mailbox
 from treadle.model.program import Program
 from treadle.model.rules import Rules
@@ -18,4 +19,5 @@ __all__ = [
     "Rules",
     "Semaphore",
     "State",
+    "pure",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
-from treadle.core.events import Codes, Mode, mode_of
+from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.fingerprint import freeze
 from treadle.core.program import Run
 from treadle.core.words import brief
@@ -19,6 +19,8 @@ from treadle.model.alike import alike
 from treadle.model.constraints import Standing
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
+from treadle.model.synthesised import Basis
+from treadle.smt.values import tag_of
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -89,17 +91,54 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
 
     def evaluated(self, directed: Directed, first: int, second: int) -> tuple[bool, frozenset[int]]:
         """Tell whether a constraint holds of the next steps of two processes, and what it read."""
-        holds = directed.declared.holds
-        if holds is None:
-            return True, frozenset()
+        holds, basis = directed.declared.holds, directed.declared.basis
         steps = directed.arguments(self.locals_of(first), self.locals_of(second))
+        relied_on: Codes = ()
+        if basis is not None:
+            if not (basis.fits(*steps) and self._has_kinds(basis)):
+                return False, frozenset()
+            locations = self._constraints.locations(basis.shared)
+            relied_on = tuple(code(location, Mode.READ) for location in locations)
+        if holds is None:
+            return True, frozenset(map(location_of, relied_on))
         before = len(self._log)
         value = self.as_process(NOBODY, holds, self._state, *steps)
-        read = tuple(self._log[before:])
+        read = (*self._log[before:], *relied_on)
         del self._log[before:]
+        if basis is not None and isinstance(value, Raised):
+            return False, frozenset()  # a pure function did
         if isinstance(value, Raised):
             raise raised(directed.declared, value.error)
         return self.judged(directed, value, read)
+
+    def _has_kinds(self, basis: Basis) -> bool:
+        """Tell whether shared names hold values of the kinds that a constraint was found for."""
+        for location in self._constraints.locations(basis.shared):
+            kinds = basis.shared[self.program.cells[location][0]]
+            [value] = self.program.values_at(self._state, [location])
+            if tag_of(value) not in kinds:
+                return False
+        return True
+
+    def stays(self, directed: Directed, read: frozenset[int], steps: tuple[int, int]) -> bool:
+        """Tell whether a constraint goes on to hold, whatever the others do (uniformity).
+
+        Nobody else can change what it read (`static`), or whoever can keeps it true (`keeps`).
+        """
+        if super().stays(directed, read, steps):
+            return True
+        basis = directed.declared.basis
+        if not self._constraints.keeps or (basis is not None and basis.shared):
+            return False  # it relies on more than what it says
+        pair = [standing for standing in map(self.standing, steps) if standing is not None]
+        one, other = map(self.locals_of, steps)
+        return all(
+            standing is not None
+            and self._constraints.is_kept(
+                directed, pair, directed.arguments(one, other), standing, read
+            )
+            for standing in map(self.standing, [p for p in self._alive if p not in steps])
+        )
 
     def may_be_written(self, locations: frozenset[int], others_than: set[int]) -> bool:
         """Tell whether somebody else can change what a constraint read (`static` uniformity)."""

@@ -12,15 +12,24 @@ orders are run and compared.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Kind, Origin
-from treadle.analyses.write_sets import Block, Blocks, Place, blocks_of
-from treadle.core.constraints import Declarations
+from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
+from treadle.core.constraints import Declarations, Declared, Directed, Locals
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code
-from treadle.model.operations import closed_over
+from treadle.model.declared_text import in_python
+from treadle.model.operations import named
+from treadle.model.synthesised import (
+    Named,
+    Synthesis,
+    compiled,
+    has_kinds,
+    source_meaning,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -46,7 +55,10 @@ class Constraints(Declarations):
         super().__init__()
         self._program = program
         self._kinds = kinds
-        self._blocks: dict[Function, Blocks | None] = {}
+        self._processes = 0
+        """How many were declared when the mode was chosen."""
+        self._synthesis: Synthesis | None = None
+        self._blocks: dict[Function, Blocks | Reason] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
         self._writes: dict[Hashable, frozenset[int] | None] = {}
 
@@ -54,11 +66,20 @@ class Constraints(Declarations):
 
     def blocks(self, function: Function) -> Blocks | None:
         """Return the blocks of a function, None if its source is not understood."""
+        found = self._read(function)
+        return found if isinstance(found, Blocks) else None
+
+    def why_not(self, function: Function) -> Reason | None:
+        """Say why the source of a function is not understood; None if it is."""
+        found = self._read(function)
+        return found if isinstance(found, Reason) else None
+
+    def _read(self, function: Function) -> Blocks | Reason:
         if function not in self._blocks:
             self._blocks[function] = blocks_of(function, self._kinds)
         return self._blocks[function]
 
-    def _functions(self) -> list[Function]:
+    def functions(self) -> list[Function]:
         """Return the functions of processes, also of those that others may create."""
         found: dict[Function, None] = {}
         todo = [function for _, function, _ in self._program.declared]
@@ -67,19 +88,33 @@ class Constraints(Declarations):
             if function in found:
                 continue
             found[function] = None
-            blocks = self.blocks(function)
-            names = (
-                {name for block in blocks.by_origin.values() for name in block.spawns}
-                if (blocks)
-                else set()
-            )
-            todo += [child for child in (named(function, name) for name in sorted(names)) if child]
+            todo += [child for child in self._created_by(function) if child]
         return list(found)
+
+    def _created_by(self, function: Function) -> list[Function | None]:
+        """Return the functions of processes that one may create, None for an unknown one."""
+        blocks = self.blocks(function)
+        if blocks is None:
+            return []
+        names = {name for block in blocks.by_origin.values() for name in block.spawns}
+        return [named(function, name) for name in sorted(names)]
+
+    def is_spawned(self, function: Function) -> bool:
+        """Tell whether some process may create one that runs a function."""
+        return any(function in self._created_by(other) for other in self.functions())
+
+    def every_block(self) -> list[tuple[str, Function, Origin]]:
+        """Return all blocks with a name of each, the label if it has one."""
+        found: dict[tuple[Function, Origin], str] = {}
+        for name, blocks in self.names().items():
+            for block in blocks:
+                found.setdefault(block, name)
+        return [(name, function, origin) for (function, origin), name in found.items()]
 
     def names(self) -> dict[str, list[tuple[Function, Origin]]]:
         """Return all names of blocks, with the blocks that have them."""
         found: dict[str, list[tuple[Function, Origin]]] = {}
-        for function in self._functions():
+        for function in self.functions():
             blocks = self.blocks(function)
             if blocks is None:
                 continue
@@ -99,7 +134,7 @@ class Constraints(Declarations):
         names = self.names()
         if name not in names:
             several = [other for other in names if other.startswith(f"{name}:")]
-            functions = {function.__name__ for function in self._functions()}
+            functions = {function.__name__ for function in self.functions()}
             if several:
                 raise TreadleError(
                     f"{name!r} has several blocks: say which one, {', '.join(several)}"
@@ -114,8 +149,59 @@ class Constraints(Declarations):
             )
         return [self._number(*block) for block in names[name]]
 
+    def check_names(self) -> None:
+        """Refuse what is declared of blocks that there are not."""
+        for declared in self.declared:
+            self.numbers_of(declared.first)
+            self.numbers_of(declared.second)
+
     def _number(self, function: Function, origin: Origin) -> int:
         return self._numbers.setdefault((function, origin), len(self._numbers))
+
+    # What a solver finds
+
+    def choose(self, mode: str, uniformity: str = "static") -> None:
+        """Choose which constraints are used from now on, and how it is known that they stay."""
+        super().choose(mode, uniformity)
+        if len(self._program.declared) != self._processes:
+            self._processes = len(self._program.declared)
+            self._synthesis = None
+            self.forget_pairs()
+
+    @property
+    def synthesis(self) -> Synthesis:
+        """What looks for constraints in the source."""
+        if self._synthesis is None:
+            self._synthesis = Synthesis(self._program, self)
+        return self._synthesis
+
+    def undeclared(self) -> list[tuple[Named, Named]]:
+        """Return the pairs of blocks that conflict, and of which nothing is declared."""
+        known = {
+            frozenset(((*a,), (*b,)))
+            for declared in self.declared
+            for a in self.names().get(declared.first, ())
+            for b in self.names().get(declared.second, ())
+        }
+        return [
+            (first, second)
+            for first, second in self.synthesis.pairs()
+            if frozenset((first[1:], second[1:])) not in known
+        ]
+
+    def find_more(self) -> None:
+        """Add what a solver finds to what is declared."""
+        for first, second in self.undeclared():
+            found = self.synthesis.of(first, second)
+            for text in found.result.constraints:
+                sources = [source_of(block.function) for block in (first, second)]
+                holds = None if text == "True" else compiled(text, *sources)
+                one, other = [self._number(*block[1:]) for block in (first, second)]
+                self.add_pair(
+                    one, other, Declared(first.name, second.name, holds, found.basis, text)
+                )
+
+    # Numbers of blocks
 
     def number_of(self, standing: Standing) -> int:
         """Return the number of the block that a process stands before; -1: no constraint has it."""
@@ -189,24 +275,70 @@ class Constraints(Declarations):
                     found |= written
         return frozenset(found)
 
+    def locations(self, names: Iterable[str]) -> list[int]:
+        """Return all locations of scalars and arrays, by name."""
+        wanted = set(names)
+        return [location for location, (name, _) in self._program.cells.items() if name in wanted]
+
+    # What others keep true
+
+    def is_kept(
+        self, directed: Directed, pair: Sequence[Standing], steps: Sequence[Locals],
+        other: Standing, looked_at: frozenset[int],
+    ) -> bool:  # fmt: skip
+        """Tell whether a process keeps a constraint true, whatever it still does."""
+        named_pair = [self._named(standing) for standing in directed.arguments(*pair)]
+        holds, text = directed.declared.holds, directed.declared.text
+        if not isinstance(holds, types.FunctionType):
+            return False
+        condition = self.synthesis.condition(
+            text or in_python(holds), source_meaning(holds), named_pair
+        )
+        for block in self._still_run_by(other, set()):
+            if block is None:
+                return False
+            if not self._may_touch(block, other, looked_at):
+                continue
+            kept = self.synthesis.keeps(condition, block)
+            fits = all(
+                has_kinds(
+                    given, {name: condition.kinds[side].get(name, ("int",)) for name in names}
+                )
+                for (side, names), given in zip(kept.locals.items(), steps, strict=True)
+            )
+            if not (kept.always and fits):
+                return False
+        return True
+
+    def _named(self, standing: Standing) -> Named:
+        return Named(self.name_of(standing), standing.function, standing.origin)
+
+    def _still_run_by(self, standing: Standing, seen: set[Function]) -> Iterator[Named | None]:
+        """Yield the blocks that a process may still run, and those of all that it may create."""
+        blocks = self.blocks(standing.function)
+        if blocks is None:
+            yield None
+            return
+        origins = {id(block): origin for origin, block in blocks.by_origin.items()}
+        for block in blocks.onwards(standing.origin):
+            yield Named("", standing.function, origins[id(block)])
+            for child in self._children(standing.function, block):
+                if child is None:
+                    yield None
+                elif child not in seen:
+                    seen.add(child)
+                    yield from self._still_run_by(Standing(child, (), None), seen)
+
+    def _may_touch(self, block: Named, standing: Standing, looked_at: frozenset[int]) -> bool:
+        blocks = self.blocks(block.function)
+        assert blocks is not None
+        args = standing.args if block.function is standing.function else None
+        written = self._locations(blocks.by_origin[block.origin].writes, blocks, args)
+        return not written.isdisjoint(looked_at)
+
     def _children(self, function: Function, block: Block) -> Iterator[Function | None]:
         for name in block.spawns:
             yield named(function, name)
-
-
-def named(function: Function, name: str) -> Function | None:
-    """Return the function that a name means in a function; None if it means none."""
-    inner = getattr(function, "__code__", None)
-    if inner is None:
-        return None
-    if name in inner.co_freevars:
-        contents = closed_over(function) if isinstance(function, types.FunctionType) else None
-        if contents is None:
-            return None
-        found = contents[inner.co_freevars.index(name)]
-    else:
-        found = function.__globals__.get(name)
-    return found if isinstance(found, types.FunctionType) else None
 
 
 def _hashable(args: tuple[Any, ...]) -> Hashable:

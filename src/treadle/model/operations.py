@@ -221,6 +221,21 @@ def closed_over(function: types.FunctionType) -> list[object] | None:
     return [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
 
 
+def named(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """Return the function that a name means in a function; None if it means none."""
+    inner = getattr(function, "__code__", None)
+    if inner is None:
+        return None
+    if name in inner.co_freevars:
+        contents = closed_over(function) if isinstance(function, types.FunctionType) else None
+        if contents is None:
+            return None
+        found = contents[inner.co_freevars.index(name)]
+    else:
+        found = function.__globals__.get(name)
+    return found if isinstance(found, types.FunctionType) else None
+
+
 def _is_harmless(value: object) -> bool:
     """Tell whether a condition reaches nothing shared through a value, but by naming it."""
     if isinstance(value, type | types.BuiltinFunctionType) and value in _SAFE_BUILTINS:

@@ -18,7 +18,7 @@ import contextlib
 import inspect
 import types
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
 from treadle.analyses.decisive_reads import (
@@ -33,10 +33,12 @@ from treadle.core import program as programs
 from treadle.core.constraints import Constraint, Declarations, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
+from treadle.model.listing import listed
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, Stores, check_name, is_plain, state_class
@@ -108,9 +110,12 @@ class Program(programs.Program):
         self._initial: list[tuple[str, Any]] = []
         self._builders: list[tuple[str, Callable[[ModelRun], Any]]] = []
         self._kinds: dict[str, Kind] = {}
+        self._plain: dict[str, tuple[Kind, Any]] = {}
         for name, value in shared.items():
             check_name(name)
-            self._kinds[name] = _kind_of(value)
+            self._kinds[name] = kind = _kind_of(value)
+            if kind in ("scalar", "array"):
+                self._plain[name] = kind, value
             if self._kinds[name] != "objects":
                 _check_shareable(name, value)
             if self._kinds[name] != "scalar":
@@ -281,6 +286,10 @@ class Program(programs.Program):
         """Let steps say which values they store, if the process does not compute them."""
         self.names_values = wanted
 
+    def plain_values(self) -> dict[str, tuple[Kind, Any]]:
+        """Return scalars and arrays by name, with their initial values."""
+        return self._plain
+
     @property
     def declarations(self) -> Declarations:
         """What was declared of blocks that are independent although their accesses conflict."""
@@ -292,7 +301,23 @@ class Program(programs.Program):
 
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
         """Return a constraint that does not hold of the last two steps of a schedule, if any."""
-        return finding_in(lambda: ConstrainedRun(self), processes) if self.has_constraints else None
+        if not self.constraints.declared:
+            return None
+        return finding_in(lambda: ConstrainedRun(self), processes)
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Say which blocks no constraint was found for, since they are not understood."""
+        if self.constraints.mode != "synthesised" or not self._uses_constraints:
+            return []
+        return [
+            f"{why.block} is dependent on all that it conflicts with: line {why.line}, {why.reason}"
+            for why in self.constraints.synthesis.untranslated()
+        ]
+
+    def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
+        """Yield what is known of each two blocks that conflict, and blocks not understood."""
+        self.constraints.choose(constraints)
+        return listed(self.constraints)
 
     def build_state(self, run: ModelRun) -> State:
         """Return fresh shared state for a run."""

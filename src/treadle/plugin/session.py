@@ -138,7 +138,10 @@ class PytestSession:
             )
         memory = None
         if settings.database:
+            from treadle.smt.place import keep_in
+
             memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
+            keep_in(self._config.rootpath / settings.database)
         check = Check(
             repeated,
             settings,

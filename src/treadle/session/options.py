@@ -68,8 +68,8 @@ class SearchOptions(TypedDict, total=False):
         Option(
             OneOf(CONSTRAINTS),
             "declared",
-            "Which independence constraints the constrained algorithms use; 'synthesised' is not "
-            "built yet.",
+            "Which independence constraints the constrained algorithms use; 'synthesised' asks a "
+            "solver for those that are not declared.",
         ),
     ]
     uniformity: Annotated[
@@ -78,7 +78,8 @@ class SearchOptions(TypedDict, total=False):
             OneOf(UNIFORMITY),
             "static",
             "How the constrained algorithms know that a constraint goes on to hold: nobody else "
-            "may write what it reads ('static'); 'keeps' is not built yet.",
+            "may write what it reads ('static'), or a solver sees that others keep it true "
+            "('keeps').",
         ),
     ]
 

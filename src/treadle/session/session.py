@@ -20,7 +20,6 @@ from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.budget import Budget
 from treadle.explore.choosers import SCHEDULES
-from treadle.explore.constrained import refuse_solver
 from treadle.explore.guided.guided import GUIDED
 from treadle.explore.observing import Observer
 from treadle.explore.progress import Listener
@@ -88,6 +87,16 @@ def _guided(algorithm: str) -> type[Algorithm]:
             f"of those that it has executed, and would lose deadlocks where one is cut"
         )
     return GUIDED[algorithm]
+
+
+def _refuse_without_solver(settings: Settings) -> None:
+    """Refuse what takes a solver if there is none."""
+    from treadle.smt import require_solver
+
+    if settings.constraints == "synthesised":
+        require_solver("constraints='synthesised'")
+    if settings.uniformity == "keeps":
+        require_solver("uniformity='keeps'")
 
 
 class Session:
@@ -159,7 +168,7 @@ class Session:
     def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
         settings = self.settings
         if chosen.without_constraints is not None:
-            refuse_solver(settings.constraints, settings.uniformity)
+            _refuse_without_solver(settings)
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
@@ -176,6 +185,7 @@ class Session:
             learn=settings.learn,
             refined=settings.refined,
             constraints=settings.constraints,
+            uniformity=settings.uniformity,
             listener=listener,
         )
 

@@ -8,6 +8,7 @@ nearly nobody changes annotations, they are looked at only once some code under 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,10 +85,12 @@ def _read_annotations(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+_HOME = "annotationlib" if sys.version_info >= (3, 14) else "inspect"
+"""Where the function that reads annotations is defined."""
 ANNOTATION_READERS: dict[tuple[str, str], Callable[..., Any]] = dict.fromkeys(
     [
-        ("typing", "get_type_hints"), ("inspect", "signature"), ("inspect", "get_annotations"),
-        ("inspect", "getfullargspec"), ("annotationlib", "get_annotations"),
+        ("typing", "get_type_hints"), ("inspect", "signature"), ("inspect", "getfullargspec"),
+        (_HOME, "get_annotations"),
     ],
     _read_annotations,
 )  # fmt: skip
