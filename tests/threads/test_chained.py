@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -31,10 +32,8 @@ def _outcomes(act: Callable[[list[Any]], object], algorithm: str) -> set[object]
         seen: list[int] = []
 
         def acting() -> None:
-            try:
+            with contextlib.suppress(Fails):
                 act(items)
-            except Fails:
-                pass
 
         threads = [
             threading.Thread(target=acting),
