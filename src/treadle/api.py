@@ -188,7 +188,7 @@ def deadlocks(
             contexts, criterion, sensitivity, workers, timeout, output, limits_of(limits or {})
         )
         return look_in_contexts(program, asked)
-    if not isinstance(program, Program):
+    if isinstance(program, ModuleType | Iterable):
         raise TreadleError("without a main program, give the size of contexts: contexts=2")
     wish = Wish(criterion, sensitivity, workers)
     values = {"algorithm": algorithm, "schedule": schedule, "timeout": timeout}
