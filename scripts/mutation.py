@@ -379,7 +379,7 @@ MUTANTS = [
            "        if not (self.is_enabled(first) and self.is_enabled(second)):\n"
            "            return False\n", "", CONSTRAINED),
     Mutant("others may write what a constraint reads", "core/constraints.py",
-           "if holds and not (read and self.may_be_written(read, {first, second})):", "if holds:",
+           "return not (read and self.may_be_written(read, set(steps)))", "return True",
            CONSTRAINED),
     Mutant("all children are joint", "core/constraints.py",
            "        if position >= len(there) or child != there[position]\n", "", CROSSING),
