@@ -263,7 +263,7 @@ class Trace:
                 dependent &= ~known
                 for writers, value in footprint.unequal:
                     others = touched[writers] & ~known
-                    if others:  # mostly not: 2 % of 100 events
+                    if others:  # mostly not
                         dependent |= others & ~touched[value]
                 while dependent:
                     event = dependent.bit_length() - 1

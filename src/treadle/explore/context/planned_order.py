@@ -29,7 +29,7 @@ class Imagined(Trace):
             if mine and footprint.plain:
                 known = before[mine.bit_length() - 1]
             elif footprint.plain and process not in self.created:
-                known = 0  # without a call, which is 2 % of readers(7) under `observers`
+                known = 0  # without a call: about 2 % of readers(7) under `observers`
             else:
                 known = self._past(process, footprint)
             dependent = self._dependent_on(index, footprint) & ~known
