@@ -21,7 +21,7 @@ from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.uninstrumented import Reach
-from treadle.python.runtime import control, notes, slots
+from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
@@ -53,9 +53,8 @@ def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
 
     One in Python takes many steps of which this makes one: that is noted, if anything is shared.
     """
-    if control.current() is not None:  # else nobody's step, between two executions
-        values = (getattr(function, "__self__", None), *args, *kwargs.values())
-        hooks.read_deeply(values, None, deeply=True, name=name_in_python(function))
+    values = (getattr(function, "__self__", None), *args, *kwargs.values())
+    hooks.read_deeply(values, None, deeply=True, name=name_in_python(function))
     return function(*args, **kwargs)
 
 
