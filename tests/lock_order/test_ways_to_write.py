@@ -1369,16 +1369,6 @@ def one(x):
         ACTIONS[x]()
 """
     + _BACK,
-    "method table by getattr": _TWO
-    + """
-class C:
-    def do_b(self):
-        with B: pass
-    def one(self, name):
-        with A:
-            getattr(self, "do_" + name)()
-"""
-    + _BACK,
     "del / pop": _TWO
     + """
 STACK = [A]
@@ -1500,6 +1490,16 @@ def put():
 }
 
 _LISTED = {
+    "method table by getattr": _TWO
+    + """
+class C:
+    def do_b(self):
+        with B: pass
+    def one(self, name):
+        with A:
+            getattr(self, "do_" + name)()
+"""
+    + _BACK,
     "wrapper __getattr__": """
 class Proxy:
     def __init__(self, lock): self._lock = lock

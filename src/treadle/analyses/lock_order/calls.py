@@ -267,7 +267,7 @@ class CallValues:
         for owner in given.at(0):
             if isinstance(owner, Instance | ClassValue):
                 if is_read:
-                    found |= _spread(self._to.attributes_of(owner.name))
+                    found |= self._to.sites_of(owner.name)
                 else:
                     self._to.add(attribute_slot(owner.name, known), given.at(2))
         return found

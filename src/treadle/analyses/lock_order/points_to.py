@@ -17,6 +17,7 @@ from treadle.analyses.lock_order.values import (
     ANY,
     MAKERS,
     NOTHING,
+    PLAIN,
     ClassValue,
     Container,
     FunctionValue,
@@ -99,6 +100,8 @@ class PointsTo:
     def add(self, slot: Slot, values: Values) -> None:
         """Let a slot hold values, too."""
         held = self._values.get(slot, NOTHING)
+        if slot[0] == "item":
+            values = _as_items(values)
         if values <= held:
             return
         self._values[slot] = held | values
@@ -167,17 +170,23 @@ class PointsTo:
                     break
         return found
 
-    def attributes_of(self, owner: str) -> Values:
-        """Return what any attribute of an instance may be: its name is not known."""
-        line = [
-            ancestor
+    def sites_of(self, owner: str) -> Values:
+        """Return what any attribute of an instance may be that threads wait for.
+
+        That is for an attribute whose name is not known; what methods it may be would be all.
+        """
+        owners = {
+            ancestor.name
             for one in (owner, *self._heirs(owner))
             for ancestor in self.lines_of_descent(one)
-        ]
-        owners = {ancestor.name for ancestor in line}
-        names = {name for ancestor in line for name in ancestor.methods}
-        names |= {n for n, slots in self._named.items() if any(s[1] in owners for s in slots)}
-        return frozenset().union(*(self.attribute(owner, one, is_bound=True) for one in names))
+        }
+        found: Values = NOTHING
+        for name, slots in list(self._named.items()):
+            self._readers.setdefault(("named", name), set()).add(self._reader)
+            for slot in slots:
+                if slot[1] in owners:
+                    found |= frozenset(v for v in self._values[slot] if isinstance(v, Site))
+        return found
 
     def _heirs(self, name: str) -> list[str]:
         if not self._heirs_of:
@@ -374,7 +383,7 @@ class PointsTo:
                     part = self.expressions.of(pairs[number], function)
                 else:
                     part = self.expressions.items(values)
-                    part |= frozenset(v for v in values if not isinstance(v, Container))
+                    part |= frozenset(v for v in values if not isinstance(v, Container | Outside))
                 self.assign(one, part, function)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, values, function)
@@ -437,6 +446,17 @@ def _origin(node: ast.ImportFrom, module: Module) -> str:
     is_package = module.file.endswith("__init__.py")
     kept = len(parts) - node.level + int(is_package)
     return ".".join([*parts[:kept], *([node.module] if node.module else [])])
+
+
+def _as_items(values: Values) -> Values:
+    """Return values as a container keeps them: what a library has is plain, unless it makes locks.
+
+    Items are thrown together, and names of libraries would grow along each chain of attributes.
+    """
+    return frozenset(
+        next(iter(PLAIN)) if isinstance(one, Outside) and one.name not in MAKERS else one
+        for one in values
+    )
 
 
 def _variable_in_words(slot: Slot) -> str:

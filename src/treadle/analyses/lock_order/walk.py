@@ -419,7 +419,7 @@ class Walk:
         if isinstance(callee, ast.Attribute):
             owners = self._values(callee.value)
             return bool(owners) and all(isinstance(one, Instance) for one in owners)
-        return isinstance(callee, ast.Name | ast.Subscript)
+        return isinstance(callee, ast.Name | ast.Subscript | ast.Call)
 
     def _calls(self, function: str, node: ast.expr, *, on_self: bool) -> None:
         held = self._flow.held or frozenset()
