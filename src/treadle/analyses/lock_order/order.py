@@ -7,9 +7,11 @@ holds something, or needed something before, gives an edge from what he provides
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from treadle.analyses.lock_order.effort import Effort, TooMuch
 from treadle.analyses.lock_order.events import (
     SELF,
     Calls,
@@ -32,6 +34,12 @@ _ROUNDS = 10
 _CONTEXTS = 20
 """Sets of locks with which a function is gone through, before they are thrown together."""
 _ARTICLES = {Aspect.NOTIFICATION: "a ", Aspect.ITEM: "an ", Aspect.END: "the "}
+_MOST = 2_000_000
+"""Events, and locks held at them, that are looked at; some seconds."""
+_CUT = (
+    "there is too much code to follow all of it: candidates may be missing, give a part of the "
+    "package"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +65,11 @@ def edges_of(points_to: PointsTo) -> tuple[list[Edge], list[str]]:
     """Return all edges, and what was not understood."""
     walks = _walks(points_to)
     order = _Order(points_to, walks)
-    order.follow_calls()
+    with contextlib.suppress(TooMuch):
+        order.follow_calls()
     order.follow_threads()
-    return list(dict.fromkeys(order.edges)), order.not_understood
+    is_cut = points_to.effort.is_spent or order.effort.is_spent
+    return list(dict.fromkeys(order.edges)), order.not_understood + [_CUT] * is_cut
 
 
 def _walks(points_to: PointsTo) -> dict[str, Walk]:
@@ -84,6 +94,7 @@ class _Order:
         self._to = points_to
         self._walks = walks
         self.edges: list[Edge] = []
+        self.effort = Effort(_MOST)
         self._unknown: dict[tuple[Place, str], set[str]] = {}
         """Calls of something that nobody knows, and what is held there."""
         self._unknown_locks: dict[Site, set[str]] = {}
@@ -101,7 +112,9 @@ class _Order:
             name, entry = self._waiting.pop()
             function = self._to.sources.functions[name]
             for event in self._walks[name].events:
-                self._event(event, entry | event.held, function)
+                held = entry | event.held
+                self.effort.spend(1 + len(held))
+                self._event(event, held, function)
 
     def _enter(self, name: str, held: frozenset[Held]) -> None:
         known = self._contexts.setdefault(name, set())

@@ -8,9 +8,11 @@ attribute that is asked of it is looked for by its name in all classes that are 
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator
 
 from treadle.analyses.lock_order.calls import Arguments, rest_of
+from treadle.analyses.lock_order.effort import Effort, TooMuch
 from treadle.analyses.lock_order.expressions import Expressions
 from treadle.analyses.lock_order.sources import Class, Function, Module, Sources, last_name
 from treadle.analyses.lock_order.values import (
@@ -38,6 +40,8 @@ from treadle.analyses.lock_order.values import (
 
 _ROUNDS = 1000
 """More than any chain of assignments needs; the sets only grow, so it ends anyway."""
+_MOST = 10_000_000
+"""Values that are looked at; some seconds."""
 
 
 class PointsTo:
@@ -48,6 +52,7 @@ class PointsTo:
         self.names: dict[Site, str] = {}
         """What people call a site: the variable that it is kept in first."""
         self._values: dict[Slot, Values] = {}
+        self.effort = Effort(_MOST)
         self._readers: dict[Slot, set[str | None]] = {}
         """Which functions and classes have looked at a slot; None: everybody depends on it."""
         self._reader: str | None = None
@@ -67,7 +72,11 @@ class PointsTo:
         self.expressions = Expressions(self)
 
     def solve(self) -> None:
-        """Find the values of all variables."""
+        """Find the values of all variables, or most of them if that takes too much."""
+        with contextlib.suppress(TooMuch):
+            self._solve()
+
+    def _solve(self) -> None:
         for _ in range(_ROUNDS):
             dirty, self._dirty = self._dirty, set()
             self._descent.clear()
@@ -95,7 +104,9 @@ class PointsTo:
     def get(self, slot: Slot) -> Values:
         """Return what a slot may hold."""
         self._readers.setdefault(slot, set()).add(self._reader)
-        return self._values.get(slot, NOTHING)
+        values = self._values.get(slot, NOTHING)
+        self.effort.spend(1 + len(values))
+        return values
 
     def add(self, slot: Slot, values: Values) -> None:
         """Let a slot hold values, too."""
