@@ -16,7 +16,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 def files_of_package(target: str) -> list[Path]:
     """Return the files of a directory, a package, or a Python file without programs of its own.
 
-    None if the target is something else: a program, or a test by its name.
+    Nothing if the target is something else: a program, or a test by its name.
     """
     path = Path(target)
     if path.is_dir():
