@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from treadle.model import Program
+from treadle.papers.cav18 import bb
 
 
 def figure_1(z: int, x: int) -> Program:
@@ -189,3 +191,20 @@ def adders(n: int) -> Program:
         program.process(add, value + 1)
     program.independent("add", "add")
     return program
+
+
+PAPERS_COUNTS: list[tuple[Callable[..., Program], tuple[int, ...], tuple[int, int], int]] = [
+    (figure_1, (-2, -2), (1, 1), 2),
+    (figure_1, (-1, -2), (2, 2), 4),
+    (example_12, (), (2, 2), 4),
+    (two_writers, (5, 5), (2, 2), 4),
+    (two_writers, (5, 4), (4, 0), 4),
+    (counterexample_a, (), (2, 2), 4),
+    (counterexample_b, (), (5, 1), 8),
+    (bb, (2,), (4, 0), 4),
+    (bb, (3,), (8, 0), 8),
+    (registry, (2,), (1, 0), 1),
+    (registry, (3,), (1, 2), 3),
+    (adders, (5,), (1, 0), 1),
+]
+"""Programs and arguments; what `constrained` runs and blocks, and `optimal-constrained` runs."""

@@ -33,21 +33,7 @@ def counts(program: Program, algorithm: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("make", "args", "source_sets", "optimal"),
-    [
-        (models.figure_1, (-2, -2), (1, 1), 2),
-        (models.figure_1, (-1, -2), (2, 2), 4),
-        (models.example_12, (), (2, 2), 4),
-        (models.two_writers, (5, 5), (2, 2), 4),
-        (models.two_writers, (5, 4), (4, 0), 4),
-        (models.counterexample_a, (), (2, 2), 4),
-        (models.counterexample_b, (), (5, 1), 8),
-        (bb, (2,), (4, 0), 4),
-        (bb, (3,), (8, 0), 8),
-        (bb, (4,), (16, 0), 16),
-        (models.registry, (2,), (1, 0), 1),
-        (models.registry, (3,), (1, 2), 3),
-        (models.adders, (5,), (1, 0), 1),
-    ],
+    [*models.PAPERS_COUNTS, (bb, (4,), (16, 0), 16)],
 )
 def test_the_papers_programs(
     make: Callable[..., Program], args: tuple[int, ...], source_sets: tuple[int, int], optimal: int

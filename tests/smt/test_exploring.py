@@ -19,7 +19,6 @@ from treadle.actors import program as actor_program
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
 from treadle.model import Program
-from treadle.papers.cav18 import bb
 
 BOTH = ("constrained", "optimal-constrained")
 UNIFORMITY = ("static", "keeps")
@@ -39,20 +38,7 @@ def counts(program: Program, algorithm: str, **options: Any) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("make", "args", "source_sets", "optimal"),
-    [
-        (models.figure_1, (-2, -2), (1, 1), 2),
-        (models.figure_1, (-1, -2), (2, 2), 4),
-        (models.example_12, (), (2, 2), 4),
-        (models.two_writers, (5, 5), (2, 2), 4),
-        (models.two_writers, (5, 4), (4, 0), 4),
-        (models.counterexample_a, (), (2, 2), 4),
-        (models.counterexample_b, (), (5, 1), 8),
-        (bb, (2,), (4, 0), 4),
-        (bb, (3,), (8, 0), 8),
-        (models.registry, (2,), (1, 0), 1),
-        (models.registry, (3,), (1, 2), 3),
-        (models.adders, (5,), (1, 0), 1),
-    ],
+    models.PAPERS_COUNTS,
 )
 def test_as_few_as_with_what_the_papers_declare(
     make: Callable[..., Program], args: tuple[int, ...], source_sets: tuple[int, int], optimal: int

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from treadle.analyses.lock_order import Candidate, LockOrder, lock_order_of
 from treadle.analyses.lock_order.order import Edge
-from treadle.core.deadlocks import CONFIRMED, UNFEASIBLE, DeadlockCycle, Deadlocks, Link
+from treadle.core.deadlocks import UNDECIDED, DeadlockCycle, Deadlocks, Link
 from treadle.core.result import Result
 from treadle.core.words import place_in_words
 from treadle.explore.progress import Listener
@@ -50,10 +50,10 @@ def lock_orders_of_test(
         session.record(*result.failures, explained=False)
         assert isinstance(session.program, ThreadProgram)
         assert session.program.towards is not None
-        order = session.program.towards.lock_order
-    found = Deadlocks(target, notes=_gaps(order))
-    for candidate in order.candidates:
-        found.cycles.append(_judged(candidate, result))
+        towards = session.program.towards
+    found = Deadlocks(target, notes=_gaps(towards.lock_order))
+    for candidate, verdict in towards.verdicts(result.failures, is_complete=result.complete):
+        found.cycles.append(_judged(candidate, verdict, result))
     known = {id(failure) for cycle in found.cycles for failure in cycle.failures}
     found.notes += [
         f"not among the candidates: {one}"
@@ -66,15 +66,11 @@ def lock_orders_of_test(
     return found
 
 
-def _judged(candidate: Candidate, result: Result) -> DeadlockCycle:
+def _judged(candidate: Candidate, verdict: str, result: Result) -> DeadlockCycle:
     cycle = _cycle(candidate)
+    cycle.verdict = verdict
     cycle.failures = [one for one in result.failures if is_shown_by(candidate, one)]
-    if cycle.failures:
-        cycle.verdict = CONFIRMED
-    elif result.complete:
-        cycle.verdict = UNFEASIBLE
-    else:
-        cycle.reason = result.stopped_by
+    cycle.reason = result.stopped_by if verdict == UNDECIDED else ""
     return cycle
 
 
