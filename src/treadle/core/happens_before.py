@@ -38,6 +38,10 @@ Sleep = dict[int, Footprint]
 """A sleep set: processes with the step each would take."""
 
 
+Edges = dict[int, dict[int, list[tuple[int, int]]]]
+"""For processes that have any: by number of a step, the steps `(process, number)` before it."""
+
+
 class Race(NamedTuple):
     """Two events, by index: `e ⋖ e'`, and `e'` was not blocked before `e`."""
 
@@ -110,6 +114,8 @@ class Trace:
         self.races: list[Race] = []
         """Reversible races of the analysed events, in the order of their second events."""
         self.altered: list[Altered] = []
+        self.edges: Edges = {}
+        """Steps that happen before others whatever they access; empty but in a cube."""
         self.undecided: list[Race] = []
         """Races that only a run can judge (see `explore.probing`)."""
 
@@ -251,11 +257,12 @@ class Trace:
         processes, footprints, before = self.processes, self.footprints, self.before
         latest, previous, of_process = self.latest, self.previous, self.of_process
         races, race_of = self.races, tuple.__new__  # half the time of calling `Race`
+        edges = self.edges
         for index in range(len(before), len(processes)):
             process = processes[index]
             footprint = footprints[index]
             last = latest[process]
-            if footprint.plain:
+            if footprint.plain and process not in edges:
                 known = before[last] if last >= 0 else self.past_of(process, last, footprint)
                 dependent = 0
                 for key in footprint.conflicts:
@@ -327,7 +334,19 @@ class Trace:
             end = self.latest[ended]
             if end >= 0:
                 base |= before[end]
+        if process in self.edges:
+            base |= self._past_by_edges(process, last)
         return base
+
+    def _past_by_edges(self, process: int, last: int) -> int:
+        """Return what happens before the step after `last` by edges alone."""
+        past = 0
+        number = (self.of_process[process] & (2 << last) - 1).bit_count() if last >= 0 else 0
+        for first, count in self.edges[process].get(number, ()):
+            events = bits(self.of_process[first])
+            if count < len(events):
+                past |= self.before[events[count]]
+        return past
 
     def _judge(self, candidates: list[Race], index: int, base: int) -> None:
         """Sort the races of a guarded event: impossible to reverse, possible, or undecided.

@@ -32,6 +32,9 @@ class Accounts:
             result.blocked += 1
         elif outcome == STEPS:
             self._report(Failure.of_budget(self._program, run, self._trace, self.schedule()))
+        elif self._program.is_elsewhere(run, self._trace):
+            result.elsewhere += 1
+            return
         elif (ending := run.ending()).is_cut:
             result.cut += 1
             return

@@ -49,3 +49,8 @@ for _name, _where, _summary in (
     ("pct", "sampling.random_walk:Pct", "samples: random priorities that change now and then"),
 ):
     ALGORITHMS.add(_name, _EXPLORE + _where, _summary)
+
+
+def covers(name: str) -> bool:
+    """Tell whether an algorithm has seen everything when it ends; a program's own always has."""
+    return name not in ALGORITHMS or ALGORITHMS[name].covers

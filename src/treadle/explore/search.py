@@ -59,6 +59,7 @@ class Search:
         program.use_constraints(algorithm.without_constraints is not None)
         program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)
+        self.trace.edges = program.edges
         self.choose: Chooser = program.preferring(choose)
         self.budget = budget
         self.seed = seed
@@ -219,9 +220,8 @@ class Search:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
         result, budget = self.result, self.budget
         self._meter.tell_if_due()
-        if budget.max_executions is not None and (
-            result.executions + result.blocked + result.cut >= budget.max_executions
-        ):
+        begun = result.executions + result.blocked + result.cut + result.elsewhere
+        if budget.max_executions is not None and begun >= budget.max_executions:
             return f"max_executions = {budget.max_executions}"
         if self.is_out_of_time():
             return f"timeout = {budget.timeout:g} s"

@@ -65,6 +65,9 @@ class Algorithm(ABC):
     """Whether executions are cut on purpose: a search that cut them all is complete then."""
     survives_cuts: ClassVar[bool] = False
     """Whether nothing is lost if an execution ends early: none is planned from its races."""
+    divides: ClassVar[bool] = False
+    """Whether the counts of a space's parts (`cubes`) add up to those of the whole: no class of its
+    executions lies in two of them."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
     name: ClassVar[str] = ""

@@ -16,6 +16,7 @@ class Exhaustive(Backtracking):
     repeats_classes: ClassVar[bool] = True
     never_blocks: ClassVar[bool] = True
     survives_cuts: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
 
     def first_choices(self, run: Run, process: int) -> list[int]:
         """Return all enabled processes, the default schedule's choice first."""

@@ -16,6 +16,7 @@ class SleepSets(Backtracking):
     """Explore every enabled process that is not asleep."""
 
     survives_cuts: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
 
     def first_choices(self, run: Run, process: int) -> list[int]:
         """Return all enabled processes, the default schedule's choice first."""

@@ -39,6 +39,7 @@ class OptimalConstrained(Optimal):
     """One execution per class of the conditional relation, and never a blocked one."""
 
     sees_every_order: ClassVar[bool] = False
+    divides: ClassVar[bool] = False
     trace_type: ClassVar[type[Trace]] = ConditionalTrace
     without_constraints: ClassVar[type[Algorithm] | None] = Optimal
 

@@ -7,6 +7,8 @@ and larger.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.core.program import Run
 from treadle.explore.basic.backtracking import Backtracking
 from treadle.explore.reversals import reversals
@@ -14,6 +16,8 @@ from treadle.explore.reversals import reversals
 
 class Classic(Backtracking):
     """Source-DPOR restricted to initials that happen before the second event of the race."""
+
+    divides: ClassVar[bool] = True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""

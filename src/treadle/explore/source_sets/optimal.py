@@ -32,6 +32,7 @@ class Optimal(Algorithm):
     """One execution per happens-before class, and never a blocked one."""
 
     never_blocks: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Begin with empty sleep sets and wakeup trees."""

@@ -7,6 +7,8 @@ Complete executions are one per class; others may be begun and blocked.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from treadle.core.program import Run
 from treadle.explore.basic.backtracking import Backtracking
 from treadle.explore.reversals import reversals
@@ -14,6 +16,8 @@ from treadle.explore.reversals import reversals
 
 class Source(Backtracking):
     """Add an initial of each reversed race to the backtrack set, unless one is there."""
+
+    divides: ClassVar[bool] = True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""

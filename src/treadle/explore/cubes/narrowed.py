@@ -1,0 +1,154 @@
+"""A program with orders between steps: the cube as a program of its own.
+
+The second step of an order is disabled until the first took place, and happens after it. That edge
+is like program order: it is no race, and nobody reverses it. Everything else is left to the program
+inside, and as soon as no order is open any more, its run takes over at its own speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from treadle.core.events import Codes
+from treadle.core.happens_before import Edges, Trace
+from treadle.core.program import AS_RECORDED, Ending, Program, Run
+from treadle.explore.cubes.belongs import is_own
+from treadle.explore.cubes.order import Cube
+
+
+def edges_of(cube: Cube, program: Program) -> Edges:
+    """Return for each process with orders, by number of its step, which steps come first."""
+    number = program.vocabulary.process
+    edges: Edges = {}
+    for (p, m), (q, n), _ in cube:
+        edges.setdefault(number(q), {}).setdefault(n, []).append((number(p), m))
+    return edges
+
+
+class NarrowedRun(Run):
+    """A run in which nobody takes a step before its orders allow it."""
+
+    def __init__(self, inner: Run, edges: Edges) -> None:
+        self._inner = inner
+        self._edges = edges
+        self._taken: dict[int, int] = {}
+        self.crashes = inner.crashes
+
+    def is_held(self, process: int) -> bool:
+        """Tell whether an order disables the next step of a process."""
+        orders = self._edges.get(process)
+        if orders is None:
+            return False
+        taken = self._taken
+        return any(taken.get(p, 0) <= m for p, m in orders.get(taken.get(process, 0), ()))
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether somebody could go on but for an order."""
+        return any(map(self.is_held, self._inner.enabled()))
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether an order may still disable somebody."""
+        taken = self._taken
+        return any(
+            n >= taken.get(q, 0) and any(taken.get(p, 0) <= m for p, m in firsts)
+            for q, orders in self._edges.items()
+            for n, firsts in orders.items()
+        )
+
+    def step(self, process: int) -> Codes:
+        """Let a process take one step, and count it."""
+        codes = self._inner.step(process)
+        self._taken[process] = self._taken.get(process, 0) + 1
+        return codes
+
+    def enabled(self) -> list[int]:
+        """Return the enabled processes that no order disables."""
+        return [process for process in self._inner.enabled() if not self.is_held(process)]
+
+    def is_enabled(self, process: int) -> bool:
+        """Tell whether a process is enabled, and no order disables it."""
+        return self._inner.is_enabled(process) and not self.is_held(process)
+
+    def blocked(self) -> list[tuple[int, Codes]]:
+        """Return who waits; of somebody whom an order disables, no earlier step is possible."""
+        return [waiting for waiting in self._inner.blocked() if not self.is_held(waiting[0])]
+
+    def ending(self) -> Ending:
+        """Describe the final state: that of the program, whatever the orders are."""
+        return self._inner.ending()
+
+    def close(self) -> None:
+        """End the run."""
+        self._inner.close()
+
+    def drop(self) -> None:
+        """End the run; nothing is learned from it."""
+        self._inner.drop()
+
+    def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
+        """Take recorded steps: they obey the orders, which are in their own order."""
+        differing = self._inner.replay(processes, codes, length)
+        taken = self._taken
+        for process in processes[: length if differing == AS_RECORDED else differing + 1]:
+            taken[process] = taken.get(process, 0) + 1
+        return differing
+
+    def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
+        """Go on by the default schedule; step by step only while an order is open."""
+        while self._is_open:
+            enabled = self.enabled()
+            if not enabled:
+                return True
+            if len(processes) >= limit:
+                return False
+            last = last if last in enabled else enabled[0]
+            codes.append(self.step(last))
+            processes.append(last)
+        return self._inner.finish(last, limit, processes, codes)
+
+    def where(self, process: int) -> str:
+        """Return where a process stands."""
+        return self._inner.where(process)
+
+    def family(self, processes: Sequence[int]) -> str:
+        """Say what those have in common that took the latest steps."""
+        return self._inner.family(processes)
+
+    def fingerprint(self) -> object:
+        """Return a comparable value of the whole state."""
+        return self._inner.fingerprint()
+
+
+class Narrowed(Program):
+    """A program of which only one cube is explored."""
+
+    def __init__(self, inner: Program, cube: Cube, *, by_interleaving: bool = False) -> None:
+        self.inner = inner
+        self.cube = cube
+        self.edges = edges_of(cube, inner)
+        self._by_interleaving = by_interleaving
+
+    def __getattribute__(self, name: str) -> Any:
+        """Ask the program inside for everything that a cube does not change."""
+        if name in _OF_A_CUBE:
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "inner"), name)
+
+    def start(self, *, detail: bool = False) -> Run:
+        """Begin an execution that obeys the orders."""
+        return NarrowedRun(self.inner.start(detail=detail), self.edges)
+
+    def is_elsewhere(self, run: Run, trace: Trace) -> bool:
+        """Tell whether an execution that is over belongs to another cube."""
+        assert isinstance(run, NarrowedRun)
+        return run.is_stuck or not is_own(
+            self.cube, self.inner, trace, by_interleaving=self._by_interleaving
+        )
+
+
+_OF_A_CUBE = frozenset(
+    {"inner", "cube", "edges", "start", "is_elsewhere", "_by_interleaving", "__class__", "__dict__"}
+)
