@@ -22,6 +22,7 @@ from treadle.cli.replay import replay
 from treadle.cli.run import run
 from treadle.cli.status import BUG, INTERRUPTED, MISUSE
 from treadle.cli.translation import translation
+from treadle.cli.web import web
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.version import __version__
 
@@ -47,7 +48,7 @@ def cli() -> None:
     """
 
 
-for _command in (run, replay, compare, deadlocks, constraints, bench, translation, completion):
+for _command in (run, replay, compare, deadlocks, constraints, bench, translation, web, completion):
     cli.add_command(_command)
 
 

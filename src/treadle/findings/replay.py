@@ -9,7 +9,7 @@ from treadle.core.errors import ScheduleMismatch
 from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Program, Run
-from treadle.core.records import FrameRecord, StepRecord
+from treadle.core.records import FrameRecord, Graph, Link, StepRecord
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
@@ -31,6 +31,10 @@ class Replayed:
     """Whether the failure is the recorded one; None if a schedule says nothing about that."""
     difference: str = ""
     """The first step that is not what was recorded, in words; empty if there is none."""
+    links: list[Link] = field(default_factory=list, repr=False)
+    """Which steps made which others possible, across processes."""
+    graph: Graph | None = field(default=None, repr=False)
+    """What the processes run in, if the front end has a picture of it."""
 
     def __str__(self) -> str:
         """Say how this differs from what was recorded; nothing if it does not."""
@@ -89,16 +93,16 @@ def run_again(
     failure = _failure_of(program, run, trace, schedule, races=races, recipe=recipe)
     names = program.vocabulary.process_names
     able = [names[process] for process in run.enabled()]
+    links, graph = links_of(trace, steps), program.graph()
     if failure is not None:
         failure.run_with(program)
-        failure.trace = steps
-        failure.links = links_of(trace, steps)
-        failure.graph = program.graph()
+        failure.trace, failure.links, failure.graph = steps, links, graph
         failure.frames = crashing.get(failure.step) or run.frames()
         failure.token = token_of(failure, trace, program.front_end)
     run.drop()
     same = None if recipe is None else failure is not None and recipe.expects(failure)
-    return Replayed(failure, steps, able, same, _difference(steps, trace, recipe, recorded))
+    difference = _difference(steps, trace, recipe, recorded)
+    return Replayed(failure, steps, able, same, difference, links, graph)
 
 
 def follow(

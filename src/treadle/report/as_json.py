@@ -16,6 +16,7 @@ from treadle.core.exploration import Exploration
 from treadle.core.failure import Cause, Failure
 from treadle.core.records import StepRecord
 from treadle.core.result import Result
+from treadle.core.schedule import Schedule
 from treadle.findings.replay import Replayed
 from treadle.findings.shrink.shrinking import Shrunk
 from treadle.report.cast import Cast
@@ -89,10 +90,7 @@ def report_as_dict(
     return {
         **shown,
         "summary": verdict_in_words(result, target=target),
-        "sources": {
-            file: [{"first": piece.first, "lines": list(piece.lines)} for piece in pieces]
-            for file, pieces in sources_of(places).items()
-        },
+        "sources": sources_as_dict(places),
     }
 
 
@@ -180,6 +178,48 @@ def failure_as_dict(failure: Failure) -> dict[str, Any]:
         "graph": None if failure.graph is None else asdict(failure.graph),
         "remarks": failure.remarks,
         "traceback": "" if error is None else traceback_in_words(error),
+    }
+
+
+def execution_as_dict(execution: Replayed) -> dict[str, Any]:
+    """Return any execution with the keys of a failing one, and the state in which it ends.
+
+    One that passes has the kind `passes`: nothing is said of a cause, and no step is marked.
+    """
+    steps = execution.steps
+    initial, moments = moments_of(steps)
+    changes = {change.name: change.after for moment in moments for change in moment.changes}
+    if execution.failure is not None:
+        told = failure_as_dict(execution.failure)
+    else:
+        nothing: dict[str, Any] = dict.fromkeys(_SAID_OF_FAILURES, "")
+        told = {
+            **nothing,
+            **{key: [] for key in ("waits", "cycle", "acquired", "frames", "remarks")},
+            "schema": FAILURE_SCHEMA,
+            "kind": "passes",
+            "headline": "passes",
+            "step": len(steps),
+            "schedule": str(Schedule(step.process for step in steps)),
+            "options": {},
+            "pair": None,
+            "cause": None,
+            "state": initial,
+            "trace": _steps_as_dicts(steps),
+            "links": [asdict(link) for link in execution.links],
+            "graph": None if execution.graph is None else asdict(execution.graph),
+        }
+    return {**told, "final": {**initial, **changes}}
+
+
+_SAID_OF_FAILURES = ("message", "process", "token", "granularity", "traceback")
+
+
+def sources_as_dict(places: Sequence[str]) -> dict[str, Any]:
+    """Return the pieces of source around `file:line` places, by file."""
+    return {
+        file: [{"first": piece.first, "lines": list(piece.lines)} for piece in pieces]
+        for file, pieces in sources_of(places).items()
     }
 
 

@@ -145,6 +145,8 @@
       for (const box of all(this.section, ".diagram .step")) box.classList.toggle("now", Number(box.dataset.step) === at);
       if (!how.isQuiet) {
         current = this;
+        // whoever shows this page in a frame may want to show the line, too
+        document.dispatchEvent(new CustomEvent("treadle:step", { detail: this.failure.steps[at].where || "" }));
         try { history.replaceState(null, "", `#${row.id}`); } catch { /* in a frame */ }
       }
     }

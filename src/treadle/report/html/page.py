@@ -77,6 +77,12 @@ def comparison_page(comparison: Json) -> str:
     return document(title, body, {"failures": []})
 
 
+def execution_page(execution: Json, sources: Json, title: str) -> str:
+    """Return the page of one execution, whether it fails or not: steps, source and diagram."""
+    shown = failing({**execution, "headline": title}, sources, "f1")
+    return document(title, [shown], _data({"failures": [execution]}))
+
+
 # Parts
 
 

@@ -1,0 +1,112 @@
+"""The settings as a form: a control for each option, from where options are declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from treadle.core.deadlocks import CRITERIA
+from treadle.core.options import Flag, Number, OneOf, Option, find_option
+from treadle.report.html.markup import Content, Markup, tag
+from treadle.session.options import exploring
+from treadle.web.sent import OFF
+
+FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max_executions")
+"""Those that SYCO's users know; the others are folded."""
+_YES, _NO = "true", "false"
+
+
+def settings_form() -> Markup:
+    """Return all settings; what is left as it is, is not sent."""
+    options = exploring()
+    shown = [options[name] for name in FIRST if name in options]
+    others = [option for name, option in options.items() if name not in FIRST]
+    return tag(
+        "fieldset",
+        tag("legend", "Settings"),
+        [_control(option) for option in shown],
+        _guidance(),
+        tag(
+            "details",
+            tag("summary", "More settings"),
+            tag("div", [_control(option) for option in others], class_="fields"),
+        ),
+        class_="settings fields",
+    )
+
+
+def read_options(given: Mapping[str, str]) -> dict[str, object]:
+    """Return the options that a form has set; those that make no sense are refused."""
+    known = exploring()
+    read = {}
+    for name, text in given.items():
+        option = find_option(known, name)
+        value: object = option.meant(text)
+        if isinstance(option.values, Flag):
+            value = text == _YES
+        elif not isinstance(option.values, (Number, OneOf)) and "," in text:
+            value = tuple(filter(None, map(str.strip, text.split(","))))
+        option.read(value)
+        read[name] = value
+    return read
+
+
+def _control(option: Option) -> Markup:
+    name = f"option-{option.name}"
+    values = option.values
+    default = "" if option.default is None else str(option.default)
+    said: dict[str, str] = {"name_": option.name, "id": name, "title": option.help}
+    control: Markup
+    if isinstance(values, Flag):
+        default = _YES if option.default else _NO
+        control = _choice(said, (_YES, _NO), default)
+    elif isinstance(values, OneOf):
+        control = _choice(said, values.names, default)
+    elif isinstance(values, Number):
+        control = tag("input", type="text", inputmode="decimal", placeholder=default, **said)
+    else:
+        shown = "" if not option.default else default
+        control = tag("input", type="text", placeholder=shown, **said)
+    words = option.name.replace("_", " ")
+    return tag("div", tag("label", words, for_=name), control, class_="field")
+
+
+def _guidance() -> Content:
+    guided = {
+        "name_": "guided",
+        "id": "guided",
+        "title": "Look for the deadlock cycles of a static analysis: executions that cannot lead "
+        "to one are left out.",
+    }
+    contexts = {
+        "name_": "contexts",
+        "id": "contexts",
+        "title": "Use no main program: generate contexts with up to so many tasks of each method.",
+    }
+    return [
+        tag(
+            "div",
+            tag("label", "deadlock-guided", for_="guided"),
+            _choice(guided, (OFF, *CRITERIA), OFF),
+            class_="field",
+        ),
+        tag(
+            "div",
+            tag("label", "contexts", for_="contexts"),
+            tag("input", type="text", inputmode="numeric", placeholder="0", **contexts),
+            class_="field",
+        ),
+    ]
+
+
+def _choice(said: Mapping[str, str], names: object, default: str) -> Markup:
+    assert isinstance(names, (tuple, list))
+    rows = [
+        tag(
+            "option",
+            f"{one} (default)" if one == default else one,
+            value=one,
+            selected=one == default,
+        )
+        for one in names
+    ]
+    return tag("select", rows, data_default=default, **said)
