@@ -55,9 +55,8 @@ def test_workers_that_add_are_one_execution(n: int, algorithm: str) -> None:
     assert plain.executions == math.factorial(n)
 
 
-def test_actors_have_to_be_declared() -> None:
-    with pytest.raises(treadle.TreadleError, match="is for models: declare those of actors"):
-        treadle.explore(deposits(2), "constrained", **FOUND)
+def test_deposits_to_an_actor_are_one_execution() -> None:
+    assert treadle.explore(deposits(4), "constrained", **FOUND).executions == 1
 
 
 class Account(Actor):

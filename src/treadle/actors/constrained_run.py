@@ -21,6 +21,7 @@ from treadle.actors.run import ActorRun
 from treadle.actors.standing import frames_of
 from treadle.actors.state import result_of
 from treadle.actors.task import Task, Waiting
+from treadle.analyses.found import Basis
 from treadle.core.constraints import (
     ConstrainedSteps,
     Directed,
@@ -34,6 +35,7 @@ from treadle.core.events import OPEN, Codes, Mode, code, location_of, mode_of
 from treadle.core.failure import error_by_content
 from treadle.core.fingerprint import freeze, loops_of
 from treadle.core.words import brief
+from treadle.smt.values import tag_of
 
 if TYPE_CHECKING:
     from treadle.actors.programs import Program
@@ -132,8 +134,6 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
     def evaluated(self, directed: Directed, first: int, second: int) -> tuple[bool, frozenset[int]]:
         """Tell whether a constraint holds of the next steps of two tasks, and what it read."""
         declared, actor = directed.declared, self.alive[first].actor
-        if declared.holds is None:
-            return True, frozenset()
         assert actor is not None
         read: list[int] = []
 
@@ -143,6 +143,13 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
             read.append(code(number, Mode.READ))
 
         steps = directed.arguments(self.locals_of(first), self.locals_of(second))
+        if declared.basis is not None:
+            if not (declared.basis.fits(*steps) and _has_kinds(actor, declared.basis)):
+                return False, frozenset()
+            for name in declared.basis.shared:
+                looks_at(body_of(actor).group.names.name, type(actor).__qualname__, name)
+        if declared.holds is None:
+            return True, frozenset(map(location_of, read))
         before = freeze(body_of(actor).fields)
         control.is_evaluating = True
         try:
@@ -151,6 +158,8 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         except TreadleError as error:
             raise writes(declared) from error
         except Exception as error:
+            if declared.basis is not None:
+                return False, frozenset()  # a field is not there, or a pure function raised it
             raise raised(declared, error) from error
         finally:
             control.is_evaluating = False
@@ -239,3 +248,11 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         assert actor is not None
         fields = body_of(actor).fields.items()
         return f"{actor!r} has {', '.join(f'{name} = {brief(value)}' for name, value in fields)}"
+
+
+def _has_kinds(actor: Actor, basis: Basis) -> bool:
+    """Tell whether fields hold values of the kinds that a constraint was found for."""
+    fields = body_of(actor).fields
+    return all(
+        name in fields and tag_of(fields[name]) in kinds for name, kinds in basis.shared.items()
+    )

@@ -18,14 +18,19 @@ from typing import TYPE_CHECKING
 from treadle.actors.actor import Actor
 from treadle.actors.classes import classes_in
 from treadle.actors.heap import reachable_actors
+from treadle.actors.method_source import meaning_in
 from treadle.actors.standing import frames_of
+from treadle.actors.synthesised import Named, Synthesis
 from treadle.actors.task import Task, Waiting
 from treadle.actors.waiting import pause, until
+from treadle.analyses.found import compiled
 from treadle.analyses.ir import Span
 from treadle.analyses.known import Known
 from treadle.analyses.method_writes import ANY_FIELD, MethodWrites, Written
 from treadle.core.constraints import Declarations, Declared
 from treadle.core.errors import TreadleError
+from treadle.core.fingerprint import freeze
+from treadle.core.listed import Constrained, Untranslated
 
 if TYPE_CHECKING:
     from treadle.actors.programs import Program
@@ -44,14 +49,49 @@ class Constraints(Declarations):
         known = Known(actor=Actor, until=until, pause=pause)
         self.classes = classes_in(program.main, (*program.args, *program.kwargs.values()))
         self.methods = MethodWrites(known, self.classes)
+        self._program = program
+        self._synthesis: Synthesis | None = None
         self._numbers: dict[Block, int] = {}
 
+    # What a solver finds
+
+    @property
+    def synthesis(self) -> Synthesis:
+        """What looks for constraints in the source."""
+        if self._synthesis is None:
+            self._synthesis = Synthesis(self._program, self)
+        return self._synthesis
+
+    def undeclared(self) -> list[tuple[Named, Named]]:
+        """Return the pairs of blocks that conflict, and of which nothing is declared."""
+        known = {
+            frozenset((a, b))
+            for declared in self.declared
+            for a in self.names().get(declared.first, ())
+            for b in self.names().get(declared.second, ())
+        }
+        return [
+            (first, second)
+            for first, second in self.synthesis.pairs()
+            if frozenset((first.block, second.block)) not in known
+        ]
+
     def find_more(self) -> None:
-        """Refuse what is not built: finding constraints in the source of methods."""
-        raise TreadleError(
-            "constraints='synthesised' is for models: declare those of actors with "
-            "program.independent"
-        )
+        """Add what a solver finds to what is declared."""
+        for first, second in self.undeclared():
+            found, basis = self.synthesis.of(first, second)
+            for text in found.constraints:
+                meanings = [meaning_in(block.function) for block in (first, second)]
+                holds = None if text == "True" else compiled(text, freeze, *meanings)
+                declared = Declared(first.name, second.name, holds, basis, text)
+                self.add_pair(self._number(first.block), self._number(second.block), declared)
+
+    def synthesised(self) -> Iterator[Constrained | Untranslated]:
+        """Yield what a solver finds for each two blocks, and then blocks not understood."""
+        for first, second in self.undeclared():
+            found, _ = self.synthesis.of(first, second)
+            yield found.listed(first.name, second.name)
+        yield from self.synthesis.untranslated()
 
     # Blocks and their names
 
@@ -80,7 +120,20 @@ class Constraints(Declarations):
         obstacle = self.methods.obstacle(blocks[0][0])
         if obstacle:
             raise TreadleError(f"{name!r} cannot be independent by a constraint: {obstacle}")
-        return [self._numbers.setdefault(blocks[0], len(self._numbers))]
+        return [self._number(blocks[0])]
+
+    def _number(self, block: Block) -> int:
+        return self._numbers.setdefault(block, len(self._numbers))
+
+    def every_block(self) -> list[Named]:
+        """Return all blocks, each with the shortest name that only it has."""
+        names = self.names()
+        found: dict[Block, str] = {}
+        for name, blocks in names.items():
+            for block in blocks:
+                if len(blocks) == 1:
+                    found.setdefault(block, name)
+        return [Named(name, *block) for block, name in found.items()]
 
     def _refuse_unknown(self, name: str, names: list[str]) -> None:
         several = [other for other in names if other.startswith(f"{name}:")]

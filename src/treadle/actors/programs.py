@@ -27,11 +27,13 @@ from treadle.actors.shared import SHARED, SharedVariables
 from treadle.actors.swapped import remark_on
 from treadle.actors.watchdog import Watchdog
 from treadle.actors.world import MUTABLE, TESTED, TESTING
+from treadle.analyses.constraint_list import listed
 from treadle.core import program as core
 from treadle.core.constraints import Constraint, Declarations, Declared, Independent, finding_in
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.failure import Failure
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.options import declared_in, find_option
 from treadle.core.program import FindingError
 
@@ -224,6 +226,16 @@ class Program(core.Program):
         """Let steps of such methods say which one they are, or not, from now on."""
         self._uses_constraints = wanted and self.has_constraints
 
+    @property
+    def orders_messages(self) -> bool:
+        """Whether it can be seen in which order messages were sent."""
+        return bool(self._option("order") != "any")
+
+    def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
+        """Yield what is known of each two blocks that conflict, and blocks not understood."""
+        self.constraints.choose(constraints)
+        return listed(self.constraints)
+
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
         """Return a constraint that does not hold of the last two steps of a schedule, if any."""
         return finding_in(lambda: ConstrainedRun(self), processes) if self.has_constraints else None
@@ -331,6 +343,8 @@ class Program(core.Program):
                 f"all steps are dependent: actors share {', '.join(sorted(self.shared))}, which "
                 f"is no field; fields and messages would need fewer executions"
             )
+        if self.constraints.mode == "synthesised" and self._uses_constraints:
+            notes += [why.in_words for why in self.constraints.synthesis.untranslated()]
         return notes
 
 

@@ -74,15 +74,20 @@ class MethodWrites:
 
     def obstacle(self, function: FunctionType) -> str:
         """Say why nothing can be said of the blocks of a method; empty if something can."""
+        found = self.obstacle_at(function)
+        return "" if found is None else f"line {found[0]}: {found[1]}"
+
+    def obstacle_at(self, function: FunctionType) -> tuple[int, str] | None:
+        """Return in which line something keeps us from saying anything, and what; None: nothing."""
         for instruction in self._lowered(function).instructions:
             match instruction:
                 case Havoc(why):
-                    return f"line {instruction.span.line}: {why}"
+                    return instruction.span.line, why
                 case Get():
-                    return f"line {instruction.span.line}: it waits and keeps its actor"
+                    return instruction.span.line, "it waits and keeps its actor"
                 case Call(crosses=True):
-                    return f"line {instruction.span.line}: it may wait and keep its actor"
-        return ""
+                    return instruction.span.line, "it may wait and keep its actor"
+        return None
 
     def span_at(self, code: CodeType, lasti: int) -> Span | None:
         """Return where a suspended frame waits."""

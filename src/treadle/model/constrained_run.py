@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from treadle.analyses.found import Basis
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.failure import error_by_content
@@ -20,7 +21,6 @@ from treadle.model.alike import alike
 from treadle.model.constraints import Standing
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
-from treadle.model.synthesised import Basis
 from treadle.smt.values import tag_of
 
 if TYPE_CHECKING:

@@ -16,19 +16,19 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Kind, Origin
+from treadle.analyses.declared_text import in_python
+from treadle.analyses.found import compiled, has_kinds
 from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
 from treadle.core.constraints import Declarations, Declared, Directed, Locals
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code
-from treadle.model.declared_text import in_python
+from treadle.core.listed import Constrained, Untranslated
+from treadle.model.alike import alike
 from treadle.model.operations import named
 from treadle.model.synthesised import (
     Named,
     Synthesis,
-    compiled,
-    has_kinds,
     source_meaning,
-    source_of,
 )
 
 if TYPE_CHECKING:
@@ -149,12 +149,6 @@ class Constraints(Declarations):
             )
         return [self._number(*block) for block in names[name]]
 
-    def check_names(self) -> None:
-        """Refuse what is declared of blocks that there are not."""
-        for declared in self.declared:
-            self.numbers_of(declared.first)
-            self.numbers_of(declared.second)
-
     def _number(self, function: Function, origin: Origin) -> int:
         return self._numbers.setdefault((function, origin), len(self._numbers))
 
@@ -194,12 +188,18 @@ class Constraints(Declarations):
         for first, second in self.undeclared():
             found = self.synthesis.of(first, second)
             for text in found.result.constraints:
-                sources = [source_of(block.function) for block in (first, second)]
-                holds = None if text == "True" else compiled(text, *sources)
+                meanings = [source_meaning(block.function) for block in (first, second)]
+                holds = None if text == "True" else compiled(text, alike, *meanings)
                 one, other = [self._number(*block[1:]) for block in (first, second)]
                 self.add_pair(
                     one, other, Declared(first.name, second.name, holds, found.basis, text)
                 )
+
+    def synthesised(self) -> Iterator[Constrained | Untranslated]:
+        """Yield what a solver finds for each two blocks, and then blocks not understood."""
+        for first, second in self.undeclared():
+            yield self.synthesis.of(first, second).result.listed(first.name, second.name)
+        yield from self.synthesis.untranslated()
 
     # Numbers of blocks
 

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, overload
 
+from treadle.analyses.constraint_list import listed
 from treadle.analyses.decisive_reads import (
     EVERYWHERE,
     Foresight,
@@ -38,7 +39,6 @@ from treadle.core.program import FindingError
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
-from treadle.model.listing import listed
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
 from treadle.model.state import Handle, State, Stores, check_name, is_plain, state_class
@@ -309,10 +309,7 @@ class Program(programs.Program):
         """Say which blocks no constraint was found for, since they are not understood."""
         if self.constraints.mode != "synthesised" or not self._uses_constraints:
             return []
-        return [
-            f"{why.block} is dependent on all that it conflicts with: line {why.line}, {why.reason}"
-            for why in self.constraints.synthesis.untranslated()
-        ]
+        return [why.in_words for why in self.constraints.synthesis.untranslated()]
 
     def list_constraints(self, constraints: str) -> Iterator[Constrained | Untranslated]:
         """Yield what is known of each two blocks that conflict, and blocks not understood."""

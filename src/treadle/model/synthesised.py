@@ -9,31 +9,26 @@ local names, it is looked at before a constraint is relied on.
 from __future__ import annotations
 
 import builtins
-import enum
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.analyses.decisive_reads import Origin, definition_of
+from treadle.analyses.found import Basis, Meaning
 from treadle.analyses.known import is_named_pure
 from treadle.analyses.value_kinds import Source, ValueKinds
 from treadle.analyses.write_sets import Block, Place
 from treadle.core.listed import Untranslated
-from treadle.model.alike import alike
 from treadle.model.operations import closed_over, named
 from treadle.smt.values import Tag, in_order, tag_of
 
 if TYPE_CHECKING:
-    from treadle.core.constraints import Locals
     from treadle.model.constraints import Constraints, Function
     from treadle.model.program import Program
     from treadle.smt.code import Code, Shared
     from treadle.smt.keeping import Condition, Kept
     from treadle.smt.synthesis import Synthesised
-
-
-Meaning = Callable[[str], object]
 
 
 class Named(NamedTuple):
@@ -42,28 +37,6 @@ class Named(NamedTuple):
     name: str
     function: Function
     origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """What has to hold so that a constraint that was found may be relied on: kinds of values."""
-
-    first: Mapping[str, frozenset[Tag]]
-    second: Mapping[str, frozenset[Tag]]
-    shared: Mapping[str, frozenset[Tag]]
-    """Shared names that could hold values of other kinds, by what others do."""
-
-    def fits(self, first: Locals, second: Locals) -> bool:
-        """Tell whether local names hold values of these kinds."""
-        return has_kinds(first, self.first) and has_kinds(second, self.second)
-
-
-def has_kinds(given: Locals, names: Mapping[str, Collection[Tag]]) -> bool:
-    """Tell whether local names hold values of certain kinds."""
-    return all(
-        hasattr(given, name) and tag_of(getattr(given, name)) in kinds
-        for name, kinds in names.items()
-    )
 
 
 class Found(NamedTuple):
@@ -223,53 +196,6 @@ class Synthesis:
             kinds("second", codes[1]),
             {name: frozenset(self.shared[name].kinds) for name in sorted(result.relied_on)},
         )
-
-
-_TYPES = {kind.__name__: kind for kind in (type, bool, int, str, bytes)}
-
-
-class Result:
-    """What a pure function returned: equal to what nothing can tell from it."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Result) and alike(self.value) == alike(other.value)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def compiled(text: str, *sources: Source) -> Any:
-    """Return a constraint as a function of the state and of both steps' local names."""
-    namespace: dict[str, Any] = {"__builtins__": _TYPES}
-    body = compile(f"lambda s, first, second: {text}", "<synthesised>", "eval")
-    for name in {*body.co_names, *_inner_names(body)} - {"s", "first", "second"}:
-        for source in sources:
-            try:
-                meaning = source.meaning(name)
-            except KeyError:
-                continue
-            if is_named_pure(meaning):
-                namespace[name] = _callable(meaning)
-            elif isinstance(meaning, type) and issubclass(meaning, enum.Enum):
-                namespace[name] = meaning
-    return eval(body, namespace)
-
-
-def _inner_names(body: Any) -> set[str]:
-    return {
-        name for const in body.co_consts if hasattr(const, "co_names") for name in const.co_names
-    }
-
-
-def _callable(value: Any) -> Callable[..., Result]:
-    """Return a pure function as one whose results are compared by kind."""
-
-    def called(*args: Any) -> Result:
-        return Result(value(*(arg.value if isinstance(arg, Result) else arg for arg in args)))
-
-    return called
 
 
 def source_of(function: Any) -> Source:

@@ -92,7 +92,7 @@ class Pair:
         if not _same_details(path, one.raised, other.raised):
             return False
         if one.ends_at is None:
-            return True
+            return same(path, one.returned, other.returned)
         live = self._codes[side].live(one.ends_at)
         for name in sorted((one.locals.keys() | other.locals.keys()) & live):
             if not self._same_local(path, side, name, one, other):

@@ -26,7 +26,7 @@ from treadle.smt.expressions import Expressions
 from treadle.smt.paths import Path
 from treadle.smt.store import RaisesError, Store, UnsureError, truth
 from treadle.smt.terms import Poly, Var
-from treadle.smt.values import Value
+from treadle.smt.values import NONE, Value
 
 MOST_ROUNDS = 32
 """So many times a loop is gone through."""
@@ -42,6 +42,7 @@ class Outcome:
 
     ends_at: Position = None
     raised: tuple[Value | str, ...] = ()
+    returned: Value = NONE
     locals: dict[str, Value] = field(default_factory=dict)
     """Local names that were assigned."""
     rounds: dict[Position, int] = field(default_factory=dict)
@@ -127,7 +128,7 @@ class Execution(Expressions):
                 return self._loop(statement, "", has_begun=False)
             case ast.Return(value):
                 if value is not None:
-                    self.value(value)
+                    self._outcome.returned = self.value(value)
                 return "return"
             case ast.Break():
                 return "break"

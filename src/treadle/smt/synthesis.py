@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from treadle.core.listed import Untranslated
+from treadle.core.listed import Constrained, Untranslated
 from treadle.smt.code import Code, NotTranslatedError, Shared
 from treadle.smt.commuting import SIDES, Pair, Relied
 from treadle.smt.cubes import Cubes
@@ -34,6 +34,12 @@ class Synthesised:
     locals: Mapping[str, frozenset[str]] | None = None
     """Local names that have to, by side."""
     seconds: float = 0.0
+
+    def listed(self, first: str, second: str) -> Constrained:
+        """Return it as data, for blocks that have names."""
+        return Constrained(
+            first, second, self.constraints, self.is_exact, "synthesised", self.seconds
+        )
 
 
 def untranslated(code: Code, shared: Mapping[str, Shared]) -> Untranslated | None:
