@@ -132,12 +132,12 @@ def test_what_objects_in_c_hold_is_shared() -> None:
 def test_importing_what_is_there_is_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
 
-    def referrers(targets: Any) -> Any:
+    def look(*targets: Any) -> Any:
         looked.append(1)
-        return original(targets)
+        return original(*targets)
 
-    original = modules.referrers
-    monkeypatch.setattr(modules, "referrers", referrers)
+    original = modules.functions_and_instances
+    monkeypatch.setattr(modules, "functions_and_instances", look)
 
     def test() -> None:
         together(*[lambda: importlib.import_module("json")] * 2)

@@ -15,7 +15,7 @@ from types import FrameType
 
 from treadle.core.frames import is_of_the_user, room_of
 
-_STEPPING = frozenset({"actors", "python", "threads", "plugin"})
+_STEPPING = frozenset({"actors", "python", "tasks", "threads", "plugin"})
 """Packages of Treadle's in which an exception may come at a bad moment."""
 _ATTEMPTS = 3
 """Interrupts after which somebody means it, whatever is left undone."""

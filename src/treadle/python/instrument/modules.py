@@ -20,14 +20,14 @@ import sys
 import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
-from treadle.core.frames import is_of_the_user
 from treadle.python.accesses import calls, library_state, lru_caches, uninstrumented
 from treadle.python.accesses.class_making import SUBCLASSES
-from treadle.python.host.collector import referrers
+from treadle.python.host.collector import functions_and_instances
 from treadle.python.instrument.first_hooks import with_hook_at_first
+from treadle.python.instrument.loaded_modules import LoadedModules, is_covered, is_under_test
 from treadle.python.instrument.module_tables import (
     BUILTINS,
     GLOBAL,
@@ -73,6 +73,7 @@ def _is_followed(kind: type) -> bool:
 
 
 _rewritten = RewrittenCode(variable_of)
+_loaded = LoadedModules()
 
 
 def _modules_of(value: Any) -> Iterator[str]:
@@ -106,6 +107,21 @@ def _names_in(code: types.CodeType) -> Iterator[str]:
             yield from _names_in(const)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Names:
+    """Names in the code under test that decide how any of its modules is rewritten."""
+
+    stored: frozenset[str]
+    """Attributes that are assigned."""
+    assigned: frozenset[str]
+    """Global variables that are assigned."""
+    of_classes: frozenset[str]
+    """Data that classes hold."""
+    methods: frozenset[str]
+    computed: frozenset[str]
+    specials: frozenset[str]
+
+
 class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
@@ -128,6 +144,8 @@ class Instrumentation:
         """The modules under test: name and namespace, by `id` of the latter."""
         self._scopes: dict[int, Scope] = {}
         self._facts: dict[Facts, None] = {}
+        self._common: tuple[tuple[int, int], _Names] | None = None
+        """What `_names` found, and how many facts and modules there were then."""
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
@@ -142,8 +160,11 @@ class Instrumentation:
         self._importing = 0
         """How many imports are under way, one inside the other."""
 
-    def install(self, shared: Shared) -> None:
-        """Rewrite every function of the modules that are instrumented."""
+    def install(self, shared: Shared, kinds: Sequence[type] = ()) -> list[Any]:
+        """Rewrite every function of the modules that are instrumented.
+
+        Return the instances of some classes, too, which were met while looking for functions.
+        """
         self._shared = shared
         notes.unobserved.clear()
         notes.remarks.clear()
@@ -152,13 +173,15 @@ class Instrumentation:
         shared.has_foreign_operators = uninstrumented.has_foreign_operators
         try:
             self._trust_own_modules()
-            self._add_modules()
+            added = self._add_namespaces()
+            instances = self._rewrite_functions(added, kinds)
             self._patch()
             self.publish()
         except BaseException:
             self.undo()
             raise
         _rewritten.save()
+        return instances
 
     def undo(self) -> None:
         """Put the original code back."""
@@ -171,6 +194,7 @@ class Instrumentation:
         self._namespaces.clear()
         self._scopes.clear()
         self._facts.clear()
+        self._common = None
         self._to_publish.clear()
         instrumented.clear()
         executed.clear()
@@ -185,6 +209,7 @@ class Instrumentation:
         late = set(_late_names(self._adapted)) - self._late
         if not late:
             return
+        self._common = None  # classes may have been added to modules meanwhile
         before = {key: self._scope(name, space) for key, (name, space) in self._namespaces.items()}
         self._late |= late
         self._scopes.clear()
@@ -223,17 +248,20 @@ class Instrumentation:
 
     def covers(self, module: str) -> bool:
         """Tell whether the user asked to look inside a module."""
-        return any(module == name or module.startswith(name + ".") for name in self._packages)
+        return is_covered(module, self._packages)
 
     # Modules
 
     def _trust_own_modules(self) -> None:
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == "treadle" and isinstance(module, types.ModuleType):
-                instrumented.add(id(vars(module)))
+        instrumented.update(_loaded.own(self._packages))
 
     def _add_modules(self) -> list[tuple[str, dict[str, Any]]]:
         """Take in the modules that are there and not known yet, and rewrite their functions."""
+        added = self._add_namespaces()
+        self._rewrite_functions(added)
+        return added
+
+    def _add_namespaces(self) -> list[tuple[str, dict[str, Any]]]:
         added = [
             (name, namespace)
             for name, namespace in self._candidates()
@@ -241,27 +269,27 @@ class Instrumentation:
         ]
         for name, namespace in added:
             self._namespaces[id(namespace)] = name, namespace
-            instrumented.add(id(namespace))
             calls.modules_under_test.add(name)
-        new = {id(namespace) for _, namespace in added}
-        functions = [
-            found
-            for found in referrers(namespace for _, namespace in added)
-            if type(found) is types.FunctionType and id(found.__globals__) in new
-        ]
+        instrumented.update([id(namespace) for _, namespace in added])
+        return added
+
+    def _rewrite_functions(
+        self, added: list[tuple[str, dict[str, Any]]], kinds: Sequence[type] = ()
+    ) -> list[Any]:
+        """Rewrite the functions of new modules; return the instances of some classes."""
+        if not added and not kinds:
+            return []
+        found = functions_and_instances([namespace for _, namespace in added], kinds)
+        functions = [one for one in found if type(one) is types.FunctionType]
         originals = (_rewritten.original(function.__code__) for function in functions)
         self._facts.update(dict.fromkeys(map(facts_of, originals)))
         self._to_publish += added
         for function in functions:
             self._swap(function)
-        return added
+        return [one for one in found if type(one) is not types.FunctionType]
 
     def _candidates(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        loaded = {
-            name: vars(module)
-            for name, module in sorted(sys.modules.items())
-            if isinstance(module, types.ModuleType) and self.is_instrumented(name, module)
-        }
+        loaded = _loaded.under_test(self._packages)
         reached: dict[str, dict[str, Any]] = {}
         asked_for = [name for name in loaded if self.covers(name) or name in self._called]
         todo = [(name, loaded[name]) for name in asked_for]
@@ -285,12 +313,7 @@ class Instrumentation:
 
     def is_instrumented(self, name: str, module: types.ModuleType) -> bool:
         """Tell whether a module's code is under test."""
-        if self.covers(name):
-            return True
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or name.partition(".")[0] == "treadle":
-            return name == "__main__"
-        return is_of_the_user(file)
+        return is_under_test(name, module, self._packages)
 
     # Functions
 
@@ -316,16 +339,14 @@ class Instrumentation:
 
     def _scope(self, module: str, namespace: dict[str, Any]) -> Scope:
         """Return what the rewriter has to know about a module."""
-        stored = {name for facts in self._facts for name in facts.attributes_stored}
-        assigned = {name for facts in self._facts for name in facts.globals_stored}
-        assigned |= {name for owner, name in self._late if owner == module}
-        class_names = stored & self._class_names() | {
-            name for owner, name in self._late if not owner
-        }
+        names = self._names()
+        stored = names.stored
+        assigned = names.assigned | {name for owner, name in self._late if owner == module}
+        class_names = stored & names.of_classes | {name for owner, name in self._late if not owner}
         own = {
             name
             for name, value in namespace.items()
-            if name not in stored | assigned and self._is_under_test(value)
+            if name not in stored and name not in assigned and self._is_under_test(value)
         }
         variables = {
             name: variable_of(module, name)
@@ -335,22 +356,37 @@ class Instrumentation:
         replaced = {name for owner, name in self._late if owner == "builtins"}
         replaced -= namespace.keys() | assigned
         variables.update((name, variable_of("builtins", name)) for name in sorted(replaced))
-        methods = frozenset(name for facts in self._facts for name in facts.functions)
-        specials = frozenset(name for facts in self._facts for name in facts.specials)
         return Scope(
             variables=dict(variables),
             class_names=frozenset(class_names),
             shadowed=frozenset(set(namespace) | assigned | replaced),
             own=frozenset(own),
-            methods=methods,
-            computed=frozenset(name for facts in self._facts for name in facts.class_names),
-            specials=specials - _PLAIN_SPECIALS,
+            methods=names.methods,
+            computed=names.computed,
+            specials=names.specials,
             meets_foreign_operators=FOREIGN_OPERATORS in self._late,
             replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
             assigns_cells="cell_contents" in stored,
             gil=self._gil,
             item_by_item=self._item_by_item,
         )
+
+    def _names(self) -> _Names:
+        """Return the names that matter in all modules, which are the same for each."""
+        version = len(self._facts), len(self._namespaces)
+        if self._common is None or self._common[0] != version:
+            facts = list(self._facts)
+            found = _Names(
+                stored=frozenset(name for one in facts for name in one.attributes_stored),
+                assigned=frozenset(name for one in facts for name in one.globals_stored),
+                of_classes=frozenset(self._class_names()),
+                methods=frozenset(name for one in facts for name in one.functions),
+                computed=frozenset(name for one in facts for name in one.class_names),
+                specials=frozenset(name for one in facts for name in one.specials)
+                - _PLAIN_SPECIALS,
+            )
+            self._common = version, found
+        return self._common[1]
 
     def _is_under_test(self, value: Any) -> bool:
         if type(value) is types.FunctionType:
@@ -360,6 +396,7 @@ class Instrumentation:
     def _class_names(self) -> set[str]:
         """Return the names of data that classes under test hold."""
         names = {name for facts in self._facts for name in facts.class_names}
+        used = {name for facts in self._facts for name in facts.names}
         for _, namespace in self._namespaces.values():
             for value in list(namespace.values()):
                 if isinstance(value, type) and value.__module__ in calls.modules_under_test:
@@ -371,12 +408,11 @@ class Instrumentation:
                 elif isinstance(value, type):
                     names.update(vars(value))
                 elif isinstance(value, types.ModuleType):
-                    names.update(self._names_of_classes(value))
+                    names.update(self._names_of_classes(value, used))
         return names
 
-    def _names_of_classes(self, module: types.ModuleType) -> Iterator[str]:
+    def _names_of_classes(self, module: types.ModuleType, used: set[str]) -> Iterator[str]:
         """Yield the names that classes of a library have which the code under test refers to."""
-        used = {name for facts in self._facts for name in facts.names}
         for name in used.intersection(vars(module)):
             found = vars(module)[name]
             if isinstance(found, type) and not self._is_under_test(found):

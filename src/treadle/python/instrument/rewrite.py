@@ -126,8 +126,7 @@ class _Rewriter:
             index += 1
         result: Any = source
         result[:] = self._out
-        code: types.CodeType = result.to_code()
-        return code
+        return result.to_code()  # type: ignore[no-any-return]
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
@@ -151,12 +150,16 @@ class _Rewriter:
             nested = rewrite(i.arg, self._scope)
             self._plain(Instr("LOAD_CONST", nested, location=i.location))
             return index + 1
-        if i.name in LEAVING:
+        if i.name in LEAVING and not self._is_await(i):
             self._emit(leave(i.location))
         make = _REWRITTEN.get(i.name)
         if make is None or not make(self, i):
             self._plain(i)
         return index + 1
+
+    def _is_await(self, i: Any) -> bool:
+        """Tell whether a coroutine suspends: `throw` expects `SEND` right before that (3.11)."""
+        return i.name == "YIELD_VALUE" and getattr(self._out[-1], "name", "") == "SEND"
 
     def _look_at_classes(self, i: Any) -> None:
         """Emit a look at what decides which special methods an instruction runs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from greenlet import greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 from treadle.python.runtime.task import Task
 
@@ -49,3 +49,15 @@ class Fibers:
     def clear(self) -> None:
         """Let go of all greenlets that are not in use."""
         self._fibers.clear()
+
+    def end(self) -> None:
+        """End all greenlets that are not in use: the collector never frees a suspended one.
+
+        One that ends goes on where its parent stands, which may be another of them.
+        """
+        while self._fibers:
+            _, fiber = self._fibers.popitem()
+            if not fiber.dead:
+                fiber.parent = getcurrent()
+                fiber.throw(GreenletExit)
+        self._run = self._task = None

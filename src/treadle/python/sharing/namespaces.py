@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -25,6 +26,11 @@ class Namespaces(set[int]):
     def add(self, element: int) -> None:
         """Enter a namespace."""
         super().add(element)
+        self.forget()
+
+    def update(self, *elements: Iterable[int]) -> None:
+        """Enter namespaces."""
+        super().update(*elements)
         self.forget()
 
     def clear(self) -> None:

@@ -31,8 +31,45 @@ Feature = tuple[str, Hashable]
 FOREIGN_OPERATORS = "operators", "of a library"
 """Objects are published for which operators run code that is not instrumented."""
 
-Origin = Any
-"""Where a walk met an object: a label, or the object before it, the position, and its origin."""
+_LONGEST_LABEL = 300
+"""Characters of a name for people; a list of linked objects would have a longer one for each."""
+
+
+class _Parent:
+    """An object that a walk has met, and the names for people of what it refers to.
+
+    These are made only if one is asked for, all at once: one by one they would cost a walk each.
+    """
+
+    __slots__ = ("_children", "_earlier", "_position", "_value", "_walk")
+
+    def __init__(self, walk: Walk, value: Any, earlier: _Parent | str, position: int) -> None:
+        self._walk = walk
+        self._value = value
+        self._earlier = earlier
+        self._position = position
+        self._children: list[str] | None = None
+
+    def label(self, position: int) -> str:
+        """Return the name of what it refers to at a position."""
+        unnamed = [self]
+        while isinstance(before := unnamed[-1]._earlier, _Parent) and before._children is None:
+            unnamed.append(before)
+        for parent in reversed(unnamed):
+            parent._name_children()
+        assert self._children is not None
+        return self._children[position]
+
+    def _name_children(self) -> None:
+        if self._children is None:
+            own = _label_at(self._earlier, self._position)
+            self._children = [label for _, label in self._walk.labelled(self._value, own)]
+
+
+def _label_at(parent: _Parent | str, position: int) -> str:
+    """Return the name for people of an object, from where a walk met it: a root has its own."""
+    label = parent if isinstance(parent, str) else parent.label(position)
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
 
 
 class Shared:
@@ -168,10 +205,10 @@ class Shared:
         """Enter what is reachable, and remember where it was met: tables have to be named."""
         published, kept = self.published, self._kept
         passed: set[int] = set()
-        todo: list[tuple[Any, Origin]] = [(root, label)]
+        todo: list[tuple[Any, _Parent | str, int]] = [(root, label, 0)]
         index = -1
         while todo:
-            value, origin = todo.pop()
+            value, parent, place = todo.pop()
             kind = type(value)
             if id(value) in published:
                 continue
@@ -182,8 +219,9 @@ class Shared:
                 index += 1
                 table = row[index] if index < len(row) else None
                 if table is None or table.kind is not kind:
-                    table = self.new_table(walk.table, (key, index), value, self._label_of(origin))
-                    row[index:] = [table, *row[index + 1 :]]
+                    label = _label_at(parent, place)
+                    table = self.new_table(walk.table, (key, index), value, label)
+                    row[index : index + 1] = [table]
                 if walk.counts:
                     table.begin(value)
                 published[id(value)] = table
@@ -191,10 +229,11 @@ class Shared:
             elif _has_been_here(value, passed):
                 continue
             children = walk.children(value)
+            here = _Parent(walk, value, parent, place)
             for position in range(len(children) - 1, -1, -1):
                 child = children[position]
                 if type(child) not in ATOMS and id(child) not in published:
-                    todo.append((child, (value, position, origin)))
+                    todo.append((child, here, position))
 
     def new_table(self, make: type[Table], key: Hashable, value: Any, label: str) -> Table:
         """Return the table of an object that is not what earlier executions had in its place.
@@ -227,16 +266,6 @@ class Shared:
             known = WALKS if outlives_executions(kind) else self._local_walks
             known[kind] = walk
         return walk
-
-    def _label_of(self, origin: Origin) -> str:
-        """Return the name for people of an object, from where a walk met it."""
-        if isinstance(origin, str):
-            return origin
-        value, position, earlier = origin
-        walk = WALKS.get(type(value)) or self._walk_of(type(value))
-        labels = [label for _, label in walk.labelled(value, self._label_of(earlier))]
-        label: str = labels[position]
-        return label
 
     def objects(self) -> list[Any]:
         """Return the objects that are published, those of every execution first."""
