@@ -38,6 +38,7 @@ COMPILED = {
     ),
     "treadle/python/runtime": ("control", "scheduler", "task"),
     "treadle/python/sharing": ("children", "shared", "walks"),
+    "treadle/tasks": ("fifo",),
 }  # fmt: skip
 
 

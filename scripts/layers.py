@@ -33,7 +33,7 @@ ORDER = (
     "python", "python.runtime", "python.sharing", "python.accesses", "python.host",
     "python.instrument", "python.recording",
     "threads.primitives", "threads", "tasks.primitives", "tasks", "actors", "networks.world",
-    "report", "session", "api", "networks", ASSEMBLY, "papers", "cli", "plugin", "web", "_treadle_pytest",
+    "report", "session", "api", "networks", ASSEMBLY, "papers", "web", "cli", "plugin", "_treadle_pytest",
 )  # fmt: skip
 FRONT_ENDS = {"model", "threads", "tasks", "actors", "networks"}
 BUILT_ON = {("tasks", "threads"), ("networks", "model")}  # the only front ends that know another

@@ -53,6 +53,10 @@ RULES = ("tests/networks/test_rules.py",)
 CONSTRAINED = ("tests/test_constrained.py",)
 CROSSING = ("tests/test_crossing.py", "tests/test_cav18.py")
 OF_ACTORS = ("tests/actors/test_constraints.py",)
+SYNTHESIS = ("tests/smt/test_semantics.py", "tests/smt/test_traps.py", "tests/smt/test_table.py",
+             "tests/smt/test_random_blocks.py")  # fmt: skip
+KEEPING = ("tests/smt/test_keeping.py",)
+OF_METHODS = ("tests/actors/test_synthesised.py",)
 ENTRIES = tuple(
     f"tests/networks/test_{topic}.py"
     for topic in ("topologies", "barriers", "os_ken", "properties")
@@ -401,6 +405,38 @@ MUTANTS = [
     Mutant("an invariant looks only behind both steps", "actors/constrained_run.py",
            "        if any(group == name for found", "        if False and any(group == name for found",
            OF_ACTORS),
+    Mutant("a solver compares shared values alone (as printed)", "smt/commuting.py",
+           "            if not self._same_local(path, side, name, one, other):\n"
+           "                return False\n", "            pass\n", SYNTHESIS),
+    Mutant("a solver leaves guards out (as printed)", "smt/commuting.py",
+           "            if outcomes and not block.is_enabled():\n                return None\n", "",
+           SYNTHESIS),
+    Mutant("a solver does not compare exceptions", "smt/commuting.py",
+           "        if not _same_details(path, one.raised, other.raised):\n"
+           "            return False\n", "", SYNTHESIS),
+    Mutant("a solver does not compare where blocks end", "smt/commuting.py",
+           "        if (one.ends_at, one.rounds) != (other.ends_at, other.rounds):\n"
+           "            return False\n", "", SYNTHESIS),
+    Mutant("a solver does not compare created processes", "smt/commuting.py",
+           "        if not self._create_the_same(path, usual, other):\n"
+           "            return False\n", "", SYNTHESIS),
+    Mutant("values of two kinds may be the same", "smt/store.py",
+           "            raise UnsureError  # it may be anything\n        return False\n",
+           "            raise UnsureError  # it may be anything\n        return True\n", SYNTHESIS),
+    Mutant("a cube need not exclude all other paths", "smt/cubes.py",
+           "        if not self._excludes_wrong(literals):\n            return None\n", "", SYNTHESIS),
+    Mutant("a constraint is kept if one path keeps it", "smt/keeping.py",
+           "kept.always = all(leaf.result for leaf in leaves)",
+           "kept.always = any(leaf.result for leaf in leaves)", KEEPING),
+    Mutant("results of tasks are not compared", "smt/commuting.py",
+           "return same(path, one.returned, other.returned)", "return True", OF_METHODS),
+    Mutant("kinds of fields are taken for certain", "actors/constrained_run.py",
+           "and _has_kinds(actor, declared.basis)", "", OF_METHODS),
+    Mutant("what is sent in other ways is of no kind", "actors/field_kinds.py",
+           "        if not self._is_closed:\n            self._kinds.forget_shared()\n", "",
+           OF_METHODS),
+    Mutant("every task that is awaited has not begun", "actors/method_source.py",
+           "if name in self._sent or self._always_waits:", "if name:", OF_METHODS),
     # Networks: what rules of a table depend on
     Mutant("another value for a key commutes with the first", "model/rules.py",
            "            self._link(changed, others, self.mode)\n", "", RULES),

@@ -122,9 +122,6 @@ def test_a_depth_that_makes_no_sense(depth: Any) -> None:
         treadle.explore(racy, "pct", depth=depth)
 
 
-async def coroutine() -> None: ...
-
-
 def generator(s: Any) -> Process:
     yield s
 
@@ -137,7 +134,6 @@ def with_arguments(n: int) -> Program:
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        (coroutine, "coroutine functions are not supported yet"),
         (generator, "'generator' is a process, not a program"),
         (with_arguments, "must take no arguments"),
         (3, "cannot explore int objects"),

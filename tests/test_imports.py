@@ -67,7 +67,7 @@ def test_what_is_loaded_at_each_step() -> None:
         "import: core +",
         "errors: core +",
         "algorithms: core explore +",
-        "options: actors core explore session threads +",
+        "options: actors core explore session tasks threads +",
     ]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from treadle.explore.registry import ALGORITHMS
     from treadle.findings.shrink.shrinking import Shrunk
     from treadle.python.runtime.choice import assume, atomic, choose
+    from treadle.tasks.pausing import pause, slow
 
 __all__ = [
     "ALGORITHMS",
@@ -47,8 +48,10 @@ __all__ = [
     "deadlocks",
     "explore",
     "model",
+    "pause",
     "replay",
     "shrink",
+    "slow",
 ]
 
 _HOMES = {
@@ -61,6 +64,7 @@ _HOMES = {
     "treadle.explore.registry": ("ALGORITHMS",),
     "treadle.findings.shrink.shrinking": ("Shrunk",),
     "treadle.python.runtime.choice": ("assume", "atomic", "choose"),
+    "treadle.tasks.pausing": ("pause", "slow"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -16,7 +16,7 @@ from treadle.core.options import Option
 from treadle.core.program import Program
 from treadle.core.result import Result
 from treadle.explore.progress import Listener
-from treadle.explore.registry import ALGORITHMS
+from treadle.explore.registry import covers
 from treadle.findings.recording import quietly
 from treadle.findings.shrink.shrinking import ATTEMPTS, SECONDS, Shrunk
 from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
@@ -349,7 +349,7 @@ def _checked(test: Callable[[], Any], asked: dict[str, Any]) -> Result:
         if result.failures and settings.shrink:
             result.failures[0] = session.shrink(result.failures[0]).failure
         session.record(*result.failures)
-    is_left_open = ALGORITHMS[result.algorithm].covers and not result.complete
+    is_left_open = covers(result.algorithm) and not result.complete
     if result.failures or (is_left_open and settings.strict):
         raise CheckFailed(result)
     return result

@@ -37,5 +37,5 @@ def test_version(call):
 
 def test_all_commands_are_there():
     assert sorted(cli.cli.commands) == [
-        "abs", "bench", "compare", "completion", "constraints", "deadlocks", "replay", "run",
+        "abs", "bench", "compare", "completion", "constraints", "deadlocks", "replay", "run", "web",
     ]  # fmt: skip

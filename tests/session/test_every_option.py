@@ -9,6 +9,7 @@ import json
 import pickle
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 import treadle
 from treadle.actors import Program
-from treadle.core.options import Directory, Flag, Names, Number, OneOf, Option
+from treadle.core.options import Directory, Either, Flag, Names, Number, OneOf, Option
 from treadle.plugin.session import PytestSession
 from treadle.session.front_ends import FRONT_ENDS
 from treadle.session.options import SURROUNDING, everything, exploring, running
@@ -41,13 +42,15 @@ def right(option: Option) -> Any:
             return ("json",)
         case Directory():
             return "kept"
+        case Either(different=different):
+            return right(replace(option, values=different[0]))
     raise AssertionError(option)
 
 
 def wrong(option: Option) -> Any:
     """Return a value that is none of the option's."""
     match option.values:
-        case Flag() | OneOf():
+        case Flag() | OneOf() | Either():
             return "maybe"
         case Number(above_zero=above_zero):
             return 0 if above_zero else 1.5
@@ -72,13 +75,19 @@ def nothing() -> None:
     """A test without threads: one execution."""
 
 
+async def waits() -> None:
+    """A test with asyncio that awaits nothing: one execution."""
+
+
 SILENT = Program(nothing)
 """A program of actors without actors: one execution."""
 
 
 def target(name: str) -> Any:
     """Return something that an option is for."""
-    return SILENT if name in FRONT_ENDS["actors"].options else nothing
+    if name in FRONT_ENDS["actors"].options:
+        return SILENT
+    return waits if name in ("yields", "leftover_tasks") else nothing
 
 
 def beside(name: str) -> dict[str, Any]:
@@ -211,6 +220,7 @@ def test_a_project(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 FILE = """
     import treadle, treadle.actors
     def nothing(): pass
+    async def waits(): pass
     silent = treadle.actors.Program(nothing)
     @treadle.check(granularity="gil")
     def asks(): return treadle.model.Program()
@@ -228,7 +238,7 @@ def file(workplace: Path) -> Path:
 def on_run(name: str) -> list[str]:
     """Return something that an option is for on the command line, and what it needs besides."""
     if name not in FRONT_ENDS["actors"].options:
-        return ["f.py::nothing"]
+        return ["f.py::waits" if target(name) is waits else "f.py::nothing"]
     return ["f.py::silent", *(f"--{key}={value}" for key, value in beside(name).items())]
 
 
@@ -360,9 +370,11 @@ def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> No
         for option in ALL.values():
             asked = {option.name: value_of(option), **beside(option.name)}
             is_for_actors = target(option.name) is SILENT
+            define = "async def" if target(option.name) is waits else "def"
+            body = "return SILENT" if is_for_actors else "pass"
             tests += [
                 f"@pytest.mark.treadle(**{asked!r})",
-                f"def test_{kind}_{option.name}(): {'return SILENT' if is_for_actors else 'pass'}",
+                f"{define} test_{kind}_{option.name}(): {body}",
             ]
     pytester.makepyfile(test_marks="\n".join(tests))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--tb=short", "-rfE")
@@ -379,7 +391,11 @@ def test_marks(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", running())
 def test_explore_refuses_what_is_for_others(name: str) -> None:
     model = treadle.model.Program()
-    words_for = {"actors": "a treadle.actors.Program", "threads": "a function .*"}
+    words_for = {
+        "actors": "a treadle.actors.Program",
+        "threads": "a function without parameters that uses threads",
+        "tasks": "a coroutine function without parameters",
+    }
     whose = " or ".join(words_for[end] for end in words_for if name in FRONT_ENDS[end].options)
     message = f"{name} is for {whose}, and this is a treadle.model.Program: leave {name} out"
     with pytest.raises(treadle.TreadleError, match=message):
@@ -454,5 +470,5 @@ def test_a_mark_that_is_for_others_fails_its_test_alone(
 
 def test_models_have_no_options_of_their_own() -> None:
     assert FRONT_ENDS["model"].options == {}
-    own = [*FRONT_ENDS["actors"].options, *FRONT_ENDS["threads"].options]
-    assert list(running()) == list(dict.fromkeys(own))  # some are for both
+    own = [*(name for end in ("actors", "threads", "tasks") for name in FRONT_ENDS[end].options)]
+    assert list(running()) == list(dict.fromkeys(own))  # some are for several

@@ -59,12 +59,14 @@ class Caller:
         (Caller(), "threads"),
         (Caller().method, "threads"),
         (print, "threads"),
+        (coroutine, "tasks"),
+        (functools.partial(coroutine), "tasks"),
         (MODEL, "model"),
     ],
 )
 def test_who_is_asked(target: object, name: str) -> None:
     assert front_end_of(target).name == name
-    assert made_by_a_function(target) == (name == "model")
+    assert made_by_a_function(target) == (name in ("model", "tasks"))
 
 
 @pytest.mark.parametrize("target", [None, 3, "f.py::test", [plain], types])
@@ -73,8 +75,8 @@ def test_what_nobody_explores(target: object) -> None:
         treadle.explore(target)  # type: ignore[arg-type]
     assert str(caught.value) == (
         f"cannot explore {type(target).__name__} objects: give a function without parameters that "
-        f"uses threads, or a network (treadle.networks), or a treadle.actors.Program, or a "
-        f"treadle.model.Program"
+        f"uses threads, or a coroutine function without parameters, or a network "
+        f"(treadle.networks), or a treadle.actors.Program, or a treadle.model.Program"
     )
 
 
@@ -118,8 +120,7 @@ def test_a_program_with_two_names_is_one_program() -> None:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (coroutine, "coroutine functions are not supported yet"),
-        (asynchronous_generator, "coroutine functions are not supported yet"),
+        (asynchronous_generator, "'asynchronous_generator' is an asynchronous generator: give a"),
         (generator, "'generator' is a process, not a program: add it to a treadle.model.Program"),
         (Caller, "'Caller' is a class: give a function; pytest runs the methods of classes"),
         (with_parameter, "the test must take no arguments: give a function without parameters"),

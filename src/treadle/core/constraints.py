@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, location_of, mode_of
+from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError, Run
 
 Constraint = Callable[[Any, Any, Any], object]
@@ -145,6 +146,16 @@ class Declarations(ABC):
     @abstractmethod
     def find_more(self) -> None:
         """Add what a solver finds to what is declared."""
+
+    @abstractmethod
+    def synthesised(self) -> Iterator[Constrained | Untranslated]:
+        """Yield what a solver finds for each two blocks, and then blocks not understood."""
+
+    def check_names(self) -> None:
+        """Refuse what is declared of blocks that there are not."""
+        for declared in self.declared:
+            self.numbers_of(declared.first)
+            self.numbers_of(declared.second)
 
     def may_commute(self, first: int, second: int) -> bool:
         """Tell whether there is a constraint for two blocks that is relied on."""

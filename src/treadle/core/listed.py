@@ -27,3 +27,11 @@ class Untranslated:
     block: str
     line: int
     reason: str
+
+    @property
+    def in_words(self) -> str:
+        """Say what that means."""
+        return (
+            f"{self.block} is dependent on all that it conflicts with: line {self.line}, "
+            f"{self.reason}"
+        )

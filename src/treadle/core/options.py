@@ -177,29 +177,29 @@ class Either(Values):
     """What several front ends mean by one name: each refuses what is not for it later."""
 
     def __init__(self, values: Sequence[Values]) -> None:
-        self._values = values
+        self.different = values
         self.can_be_none = any(one.can_be_none for one in values)
         self.metavar = values[0].metavar
 
     @property
     def in_words(self) -> str:
         """Return all that it can be."""
-        return ", or ".join(one.in_words for one in self._values)
+        return ", or ".join(one.in_words for one in self.different)
 
     def admits(self, value: object) -> bool:
         """Tell whether one of them admits it."""
-        return any(one.admits(value) for one in self._values)
+        return any(one.admits(value) for one in self.different)
 
     def stored(self, value: Any) -> Any:
         """Return it as the first that admits it keeps it."""
-        for one in self._values:
+        for one in self.different:
             if one.admits(one.stored(value)):
                 return one.stored(value)
         return value
 
     def parsed(self, text: str) -> object:
         """Return what the first makes of it that admits it."""
-        for one in self._values:
+        for one in self.different:
             with suppress(ValueError):
                 value = one.parsed(text)
                 if one.admits(value):

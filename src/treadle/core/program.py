@@ -31,6 +31,7 @@ from treadle.core.records import FrameRecord, Graph, StepRecord, Wait
 
 if TYPE_CHECKING:
     from treadle.core.constraints import Declarations, Together
+    from treadle.core.happens_before import Edges, Trace
 
 
 @dataclass(slots=True)
@@ -321,6 +322,16 @@ class Program(ABC):
     @property
     def looks_at_end(self) -> bool:
         """Whether somebody looks at all that is shared when an execution is over."""
+        return False
+
+    # Parts of its space
+
+    edges: Edges = {}  # noqa: RUF012 - nobody changes this one
+    """Steps that happen before others whatever they access, if only a part is explored."""
+
+    def is_elsewhere(self, run: Run, trace: Trace) -> bool:
+        """Tell whether an execution that is over belongs to another part of the space."""
+        del run, trace
         return False
 
     # How it is run

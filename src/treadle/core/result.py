@@ -24,6 +24,8 @@ class Result:
     """Executions begun and then found redundant."""
     cut: int = 0
     """Executions that the test itself cut with `treadle.assume`, or that `guided` did."""
+    elsewhere: int = 0
+    """Executions begun in a part of the space and found to belong to another one: not counted."""
     complete: bool = False
     """Whether the whole space was covered: with no failure, that is a proof."""
     failures: list[Failure] = field(default_factory=list)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from treadle.core.failure import Failure
 from treadle.core.result import Result
-from treadle.explore.registry import ALGORITHMS
+from treadle.explore.registry import covers
 from treadle.report.text import except_for
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
@@ -46,7 +46,7 @@ class Verdict:
             outcome = "failed"
         elif result.complete:
             outcome = "verified"
-        elif not ALGORITHMS[result.algorithm].covers:
+        elif not covers(result.algorithm):
             outcome = "sampled"
         return cls(
             outcome,

@@ -15,6 +15,7 @@ FRONT_ENDS.add("model", "treadle.model.front_end:MODELS", "protocols and algorit
 FRONT_ENDS.add("actors", "treadle.actors.front_end:ACTORS", "actors that send each other messages")
 FRONT_ENDS.add("networks", "treadle.networks.front_end:NETWORKS", "software-defined networks")
 FRONT_ENDS.add("threads", "treadle.threads.front_end:THREADS", "unmodified code with threads")
+FRONT_ENDS.add("tasks", "treadle.tasks.front_end:TASKS", "unmodified code with asyncio")
 
 
 def _in_order() -> Iterator[FrontEnd]:

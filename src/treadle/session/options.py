@@ -24,6 +24,7 @@ from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained import CONSTRAINTS, UNIFORMITY
 from treadle.explore.registry import ALGORITHMS
 from treadle.session.front_ends import FRONT_ENDS
+from treadle.tasks.options import TaskOptions
 from treadle.threads.options import ThreadOptions
 
 
@@ -84,7 +85,7 @@ class SearchOptions(TypedDict, total=False):
     ]
 
 
-class ProgramOptions(ThreadOptions, ActorOptions, total=False):
+class ProgramOptions(ThreadOptions, ActorOptions, TaskOptions, total=False):
     """What decides how a program runs: the options of front ends."""
 
 

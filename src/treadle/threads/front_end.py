@@ -57,9 +57,9 @@ class Threads(FrontEnd):
         """Refuse what only makes an object when it is called: its code would never run."""
         name = getattr(function, "__name__", "it")
         function = inspect.unwrap(function)
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        if inspect.isasyncgenfunction(function):
             raise TreadleError(
-                "coroutine functions are not supported yet: asyncio will be; give a plain function"
+                f"{name!r} is an asynchronous generator: give a coroutine function or a plain one"
             )
         if inspect.isgeneratorfunction(function):
             raise TreadleError(
@@ -79,13 +79,13 @@ class Threads(FrontEnd):
         self, target: Callable[[], object], options: Mapping[str, Any]
     ) -> Iterator[ThreadProgram]:
         """Take control of a test, and try it out once to learn what matters in it."""
-        _refuse_unknown_python()
+        refuse_unknown_python()
         from treadle.threads.program import ThreadProgram  # greenlet and bytecode come with it
 
         self.refuse(target)
-        _refuse_parameters(target)
+        refuse_parameters(target)
         for package in options["instrument"]:
-            _refuse_missing(package)
+            refuse_missing(package)
         program = ThreadProgram(
             target,
             getattr(target, "__name__", "test"),
@@ -107,7 +107,7 @@ class Threads(FrontEnd):
 THREADS = Threads()
 
 
-def _refuse_unknown_python() -> None:
+def refuse_unknown_python() -> None:
     """Refuse interpreters whose instructions and primitives nobody looked at."""
     if sys.implementation.name == "cpython" and sys.version_info[:2] <= NEWEST_PYTHON:
         return
@@ -119,7 +119,8 @@ def _refuse_unknown_python() -> None:
     )
 
 
-def _refuse_parameters(test: Callable[..., object]) -> None:
+def refuse_parameters(test: Callable[..., object]) -> None:
+    """Refuse a test that cannot be called as it is."""
     try:
         inspect.signature(test).bind()
     except TypeError:
@@ -129,7 +130,7 @@ def _refuse_parameters(test: Callable[..., object]) -> None:
         ) from None
 
 
-def _refuse_missing(package: str) -> None:
+def refuse_missing(package: str) -> None:
     """Refuse to instrument what is not there and could not be imported."""
     if package in sys.modules or _can_be_imported(package):
         return

@@ -16,6 +16,18 @@ CLOCKS = ("thread", "shared")
 WATCHDOG = 10.0
 """Seconds that a step may take, unless told otherwise."""
 
+INSTRUMENT = Option(
+    Names("packages", '["json"]', "PACKAGE"),
+    (),
+    "A package whose code is under test besides the project's own.",
+)
+PATIENCE = Option(
+    SECONDS_OR_NONE,
+    WATCHDOG,
+    "Seconds after which a step is said to block outside of Treadle's control.",
+    in_tokens=False,
+)
+
 
 class ThreadOptions(TypedDict, total=False):
     """What can be asked of a test that uses threads."""
@@ -29,14 +41,7 @@ class ThreadOptions(TypedDict, total=False):
             "lock is handed over, or also inside of what looks through a list.",
         ),
     ]
-    instrument: Annotated[
-        Iterable[str],
-        Option(
-            Names("packages", '["json"]', "PACKAGE"),
-            (),
-            "A package whose code is under test besides the project's own.",
-        ),
-    ]
+    instrument: Annotated[Iterable[str], INSTRUMENT]
     races: Annotated[bool, Option(FLAG, False, "Whether a data race is a failure.")]
     thread_exceptions: Annotated[
         bool,
@@ -82,12 +87,4 @@ class ThreadOptions(TypedDict, total=False):
             in_tokens=False,
         ),
     ]
-    watchdog: Annotated[
-        float | None,
-        Option(
-            SECONDS_OR_NONE,
-            WATCHDOG,
-            "Seconds after which a step is said to block outside of Treadle's control.",
-            in_tokens=False,
-        ),
-    ]
+    watchdog: Annotated[float | None, PATIENCE]

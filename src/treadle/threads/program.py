@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,12 +28,12 @@ from treadle.python.sharing.published import published
 from treadle.python.sharing.shared import Feature, Shared
 from treadle.threads.labels import label_of_thread
 from treadle.threads.options import ESCAPE
-from treadle.threads.primitives.local import Locals
+from treadle.threads.primitives.local import Locals, kinds_of_local
 from treadle.threads.primitives.main_thread import MainThread
 from treadle.threads.primitives.outside.paths import files
 from treadle.threads.primitives.outside.printing import output
 from treadle.threads.primitives.outside.surroundings import Surroundings
-from treadle.threads.primitives.patches import Installer
+from treadle.threads.primitives.patches import Installer, Patches
 from treadle.threads.primitives.registry import patches
 from treadle.threads.run import ThreadRun
 from treadle.threads.towards_deadlock import Towards
@@ -87,9 +87,9 @@ class ThreadProgram(Program):
         self.is_cut = False
         """Whether `treadle.assume` did not hold in this execution."""
         self._run: ThreadRun | None = None
-        self._installer = Installer()
-        self._interrupts = Interrupts()
-        keepers = (MainThread(), Locals(self.scheduler), Surroundings(), files, output)
+        self._installer, self._interrupts = Installer(), Interrupts()
+        self._locals = Locals(self.scheduler)
+        keepers = (MainThread(), self._locals, Surroundings(), files, output)
         self._host = Host(self, watchdog, keepers)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
@@ -141,8 +141,8 @@ class ThreadProgram(Program):
         slots.item_by_item = self._item_by_item
         escapes.begin(ESCAPE if self._escapes_fail else "")
         try:
-            self._instrumentation.install(self.shared)
-            self._installer.install(patches(), self._instrumentation.covers)
+            self._locals.meet(self._instrumentation.install(self.shared, kinds_of_local()))
+            self._installer.install(self.all_patches(), self._instrumentation.covers)
             with self._host.guarded():
                 yield
         finally:
@@ -152,8 +152,13 @@ class ThreadProgram(Program):
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
+                self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
                 slots.item_by_item = False
+
+    def all_patches(self) -> Iterable[Patches]:
+        """Return what is replaced while the test is explored."""
+        return patches()
 
     @property
     def granularity(self) -> str:

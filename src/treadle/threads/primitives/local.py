@@ -18,7 +18,6 @@ from typing import Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes
-from treadle.python.host.collector import referrers
 from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
@@ -110,15 +109,17 @@ class Locals:
         """Locals of this execution: one that died would leave its values to its successor."""
         self._instances: list[tuple[Any, dict[str, Any]]] = []
         self._wrapped: list[tuple[Any, Any]] = []
+        self._met: list[Any] = []
 
     # An exploration's life
 
+    def meet(self, instances: list[Any]) -> None:
+        """Be told of all thread-local objects that there are, before `take`."""
+        self._met = instances
+
     def take(self) -> Callable[[], None]:
         """Look which thread-local objects there are; return what puts everything back."""
-        kinds = set(_all_subclasses(_Local))
-        found = [
-            one for one in referrers(kinds) if type(one) in kinds and not _is_foreign(type(one))
-        ]
+        found, self._met = [one for one in self._met if not _is_foreign(type(one))], []
         foreign = _foreign_globals() if found else set()
         self._instances = [(one, dict(one.__dict__)) for one in found if id(one) not in foreign]
         for kind in _Local.__subclasses__():
@@ -236,6 +237,11 @@ class LocalTable(ObjectTable):
         return ()
 
 
+def kinds_of_local() -> list[Any]:
+    """Return all classes of thread-local objects."""
+    return list(dict.fromkeys(_all_subclasses(_Local)))
+
+
 def _all_subclasses(kind: Any) -> Iterable[Any]:
     yield kind
     for one in kind.__subclasses__():
@@ -250,9 +256,10 @@ def _foreign_globals() -> set[int]:
     """Return the plain thread-local objects that are global variables of foreign modules."""
     found: set[int] = set()
     for name, module in list(sys.modules.items()):
-        values = list(getattr(module, "__dict__", {}).values())
-        if name.partition(".")[0] in _FOREIGN and _Local in map(type, values):
-            found.update(id(value) for value in values if type(value) is _Local)
+        if name.partition(".")[0] in _FOREIGN:
+            values = list(getattr(module, "__dict__", {}).values())
+            if _Local in map(type, values):
+                found.update(id(value) for value in values if type(value) is _Local)
     return found
 
 

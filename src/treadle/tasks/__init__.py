@@ -1,0 +1,1 @@
+"""The asyncio front end: handles of an event loop as steps."""

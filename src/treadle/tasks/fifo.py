@@ -1,0 +1,163 @@
+"""The search for `order="fifo"`: one run for each class, by zones of arrival times (`zones`).
+
+A guided tour. The ready queue of a loop is FIFO, so that all that is open is when something from
+outside arrives. A zone is a set of points, and a point says at which poll each arrival comes: it
+determines the run. `todo` holds zones that nobody has been to. A run at some point of one gives a
+list of constraints: the order of each two steps that are dependent, and *hard* ones, whose opposite
+cannot be (something arrives after it was armed, time passes in order). Points that satisfy them all
+mean the same class. So for each constraint the part of the zone that does not satisfy it is put
+into `todo`, and the rest of the list is about what is left of the zone. If the point itself
+violates a hard constraint, the run is forgotten, and the part that satisfies it is tried instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from treadle.core.events import Footprint
+from treadle.core.program import Run
+from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
+from treadle.tasks.countdowns import Countdown
+from treadle.tasks.polls import Polls
+from treadle.tasks.run import TaskRun
+from treadle.tasks.steps import Step
+from treadle.tasks.zones import START, Constraint, Position, Zone, before, polled_after
+
+
+class Entry(NamedTuple):
+    """A constraint of a zone; a hard one names the arrival that it is about."""
+
+    constraint: Constraint
+    hard: int = -1
+
+
+def position(step: Step) -> Position:
+    """Return when a step runs, from the arrival that it comes from."""
+    anchor = step.anchor
+    return (anchor.process + 1 if anchor.is_arrival else START), step.hops
+
+
+class Fifo(Algorithm):
+    """Zones of arrival times."""
+
+    name: ClassVar[str] = "fifo"
+    repeats_classes: ClassVar[bool] = True
+    knows_values: ClassVar[bool] = False
+
+    def prepare(self) -> None:
+        """Begin with everything."""
+        self._todo: list[list[Entry]] = [[]]
+        self._take()
+
+    def _take(self) -> None:
+        """Take the next zone, and a point of it."""
+        self._entries = self._todo.pop()
+        self._zone = Zone(entry.constraint for entry in self._entries)
+        self.polls = Polls(self._zone.point())
+        self._decided: set[int] = set()
+        """Countdowns of whom it is said by now who was last."""
+
+    def decide(self, run: Run, last: int) -> int:
+        """Run what the loop runs at this point."""
+        del last
+        assert isinstance(run, TaskRun)
+        step = self.polls.next_step(run)
+        if step is not None:
+            return step.process
+        return BLOCKED if self.polls.violated else ENDED
+
+    def executed(self, process: int, footprint: Footprint) -> None:
+        """Take no note: the loop does."""
+        del process, footprint
+
+    # What a run shows
+
+    def analyse(self, run: Run, outcome: int) -> None:
+        """Go through the constraints of the run, in the order of the later events."""
+        assert isinstance(run, TaskRun)
+        trace = self.search.trace
+        self.search.count_checks()
+        trace.extend()
+        taken = run.loop.taken
+        races: dict[int, list[int]] = {}
+        for race in trace.races:
+            races.setdefault(race.second, []).append(race.first)
+        self._index = {step.process: index for index, step in enumerate(taken)}
+        for index, step in enumerate(taken):
+            if step.is_arrival:
+                for other in run.ahead_of(step, index):
+                    self._add_hard(other, step)
+            for first in races.get(index, ()):
+                self._order(taken[first], step)
+        if outcome == BLOCKED:
+            for other, step in self.polls.violated:
+                self._add_hard(other, step)
+            if not self._zone.is_empty:
+                self._todo.append(self._entries)
+
+    def _add_hard(self, other: Step, arrival: Step) -> None:
+        """Add that an arrival comes after something has run, or has arrived."""
+        self._rest_on(other)
+        found = polled_after(position(other), arrival.process + 1)
+        if found is not None:
+            self._zone.add(found)
+            self._entries.append(Entry(found, arrival.process))
+
+    def _rest_on(self, *steps: Step) -> None:
+        """Add who was last in the countdowns that decided where steps stand."""
+        for step in steps:
+            for countdown in step.rests:
+                if id(countdown) not in self._decided:
+                    self._decided.add(id(countdown))
+                    self._settle(countdown)
+
+    def _settle(self, countdown: Countdown) -> None:
+        last = countdown.last
+        assert last is not None
+        for other in countdown.counted:
+            if other is not last:
+                self._order(other, last)
+
+    def _order(self, x: Step, y: Step) -> None:
+        """Add that a step runs before another; the opposite is to be tried."""
+        self._rest_on(x, y)
+        constraint = before(position(x), position(y))
+        opposite = before(position(y), position(x))
+        if constraint is None or opposite is None:
+            return
+        kept = [entry for entry in self._entries if not self._is_stale(entry, x)]
+        is_new = self._zone.admits(opposite)
+        if not is_new and len(kept) < len(self._entries):
+            is_new = Zone(entry.constraint for entry in kept).admits(opposite)
+        if is_new:
+            self._todo.append([*kept, Entry(opposite)])
+        self._zone.add(constraint)
+        self._entries.append(Entry(constraint))
+
+    def _is_stale(self, entry: Entry, x: Step) -> bool:
+        """Tell whether a hard constraint may be another one when `x` comes later."""
+        if entry.hard < 0:
+            return False
+        index = self._index.get(entry.hard)
+        if index is None:
+            return True
+        return bool(self.search.trace.before[index] >> self._index[x.process] & 1)
+
+    # What is next
+
+    def backtrack(self) -> int:
+        """Go to another zone, from the beginning."""
+        if not self._todo:
+            return EXPLORED
+        self._take()
+        return 0
+
+    def todo(self, depth: int) -> int:
+        """Return how many zones wait; all of them begin anew."""
+        return 0 if depth else len(self._todo)
+
+    @classmethod
+    def shrink(cls, program: Any, failure: Any) -> Any:
+        """Leave a failure as it is: the first point of a zone is the earliest one."""
+        del program
+        return failure

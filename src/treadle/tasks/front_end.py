@@ -1,0 +1,84 @@
+"""Coroutine functions as a front end: `async def` tests, explored on a loop of Treadle's own.
+
+This file is light. What takes control is loaded when a test is opened.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.decorated import called_plainly
+from treadle.core.errors import TreadleError
+from treadle.core.front_end import FrontEnd
+from treadle.core.options import declared_in
+from treadle.tasks.options import TaskOptions
+from treadle.threads.front_end import refuse_missing, refuse_parameters, refuse_unknown_python
+
+if TYPE_CHECKING:
+    from treadle.tasks.program import TaskProgram
+
+LEFTOVER = "leftover"
+
+
+class Tasks(FrontEnd):
+    """Coroutine functions."""
+
+    name = "tasks"
+    targets = "a coroutine function without parameters"
+    options = declared_in(TaskOptions)
+    kinds = (LEFTOVER,)
+
+    def recognises(self, target: object) -> bool:
+        """Tell whether something is a coroutine function, decorated or not."""
+        return callable(target) and inspect.iscoroutinefunction(inspect.unwrap(target))
+
+    def is_meant(self, name: str, value: object, module: str) -> bool:
+        """Tell whether a variable is a coroutine function of the module that can be a test."""
+        return (
+            name.startswith("test")
+            and inspect.isfunction(value)
+            and self.recognises(value)
+            and value.__module__ == module
+            and not inspect.signature(value).parameters
+        )
+
+    @contextmanager
+    def opened(
+        self, target: Callable[[], Any], options: Mapping[str, Any]
+    ) -> Iterator[TaskProgram]:
+        """Take control of a test, and try it out once to learn what matters in it."""
+        refuse_unknown_python()
+        _refuse_running_loop()
+        from treadle.tasks.program import TaskProgram  # greenlet and bytecode come with it
+
+        refuse_parameters(target)
+        for package in options["instrument"]:
+            refuse_missing(package)
+        program = TaskProgram(
+            target,
+            getattr(target, "__name__", "test"),
+            order=options["order"],
+            yields=options["yields"],
+            leftover_tasks=options["leftover_tasks"],
+            instrument=options["instrument"],
+            watchdog=options["watchdog"],
+        )
+        with called_plainly(), program.controlled():
+            program.try_out()
+            yield program
+
+
+TASKS = Tasks()
+
+
+def _refuse_running_loop() -> None:
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return
+    raise TreadleError(
+        "an event loop is running here already: call `explore` from a function that is no coroutine"
+    )

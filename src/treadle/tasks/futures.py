@@ -1,0 +1,239 @@
+"""`Future` and `Task`: CPython's own, written in Python, that also record what is done to them.
+
+| operation | accesses |
+|---|---|
+| `done, result, exception, cancelled`, awaiting a future | reads its state |
+| `set_result, set_exception, cancel` | writes its state; of one that is done, reads it |
+| `add_done_callback, remove_done_callback` | reads its state; if the queue is FIFO, writes its callbacks |
+| a step of a task | writes the task's control |
+| `cancel, uncancel` of a pending task | reads its state, writes its control; `cancelling` reads it |
+
+Futures hash by name: `wait` and code under test iterate over sets of them.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.futures
+import asyncio.tasks
+import zlib
+from collections.abc import Callable, Generator
+from contextvars import Context
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.python.runtime import slots
+from treadle.tasks.steps import Owner, Place
+
+if TYPE_CHECKING:
+    from treadle.tasks.loop import Loop
+
+_PyFuture: Any = asyncio.futures._PyFuture  # type: ignore[attr-defined]
+_PyTask: Any = asyncio.tasks._PyTask  # type: ignore[attr-defined]
+_PENDING = "PENDING"
+
+
+class Future(_PyFuture):  # type: ignore[misc]
+    """A future that records."""
+
+    where_name: str
+
+    def __init__(self, *, loop: Any = None) -> None:
+        super().__init__(loop=loop if loop is not None else asyncio.get_running_loop())
+        if not hasattr(self._loop, "touch"):
+            raise TreadleError("a future of another event loop is used in a test that is explored")
+        self.where = self._place()
+        self.listeners = self.of_loop.place("callbacks", self.where_name, "callbacks of")
+        self._listening: list[tuple[Any, str]] = []
+        """The names under which callbacks will run, in the order of `_callbacks`."""
+
+    def _place(self) -> Place:
+        self.where_name = self.of_loop.owner.next_name("~f")
+        return self.of_loop.place("future", self.where_name, "future")
+
+    @property
+    def of_loop(self) -> Loop:
+        """The loop, as what it is."""
+        loop: Loop = self._loop
+        return loop
+
+    def __hash__(self) -> int:
+        return zlib.crc32(self.where_name.encode())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __del__(self) -> None:
+        """What nobody looked at is a finding at the end of the execution, not at this moment."""
+
+    # Who looks
+
+    def look(self) -> None:
+        """Record that its state is read."""
+        self.of_loop.touch(self.where.read, self)
+
+    def done(self) -> bool:
+        """Tell whether it is done."""
+        self.look()
+        return bool(super().done())
+
+    def cancelled(self) -> bool:
+        """Tell whether it was cancelled."""
+        self.look()
+        return bool(super().cancelled())
+
+    def result(self) -> Any:
+        """Return its result."""
+        self.look()
+        return super().result()
+
+    def exception(self) -> BaseException | None:
+        """Return its exception."""
+        self.look()
+        found: BaseException | None = super().exception()
+        return found
+
+    # Who changes it
+
+    def change(self) -> None:
+        """Record that its state is written, unless it is done."""
+        self._ends()
+        access = self.where.write if self._state == _PENDING else self.where.read
+        self.of_loop.touch(access, self)
+
+    def _ends(self) -> None:
+        """Take note that it is about to be done; tasks are counted."""
+
+    def set_result(self, result: Any) -> None:
+        """Complete it."""
+        self.change()
+        slots.hand_out(result, "result")
+        super().set_result(result)
+
+    def set_exception(self, exception: Any) -> None:
+        """Complete it with an exception."""
+        self.change()
+        if isinstance(exception, TreadleError | TreadleBug):
+            self.of_loop.fatal = exception
+        slots.hand_out(exception, "exception")
+        super().set_exception(exception)
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Cancel it."""
+        self.change()
+        return bool(super().cancel(msg=msg))
+
+    # Who is told
+
+    def add_done_callback(
+        self, fn: Callable[..., object], *, context: Context | None = None
+    ) -> None:
+        """Call a function when it is done."""
+        loop = self.of_loop
+        self.look()
+        if loop.is_fifo:
+            loop.touch(self.listeners.write)
+        task = getattr(fn, "__self__", None)
+        name = "" if isinstance(task, Task) else loop.owner.next_name("/d")
+        slots.hand_out(fn, "callback")
+        if self._state != _PENDING:
+            with loop.naming(name):
+                super().add_done_callback(fn, context=context)
+            return
+        super().add_done_callback(fn, context=context)
+        self._listening.append((fn, name))
+
+    def remove_done_callback(self, fn: Callable[..., object]) -> int:
+        """Do not call a function when it is done."""
+        self.look()
+        if self.of_loop.is_fifo:
+            self.of_loop.touch(self.listeners.write)
+        self._listening = [(kept, name) for kept, name in self._listening if kept != fn]
+        return int(super().remove_done_callback(fn))
+
+    def _Future__schedule_callbacks(self) -> None:  # noqa: N802 - CPython's private name
+        callbacks, names = self._callbacks[:], self._listening
+        self._callbacks[:], self._listening = [], []
+        for (callback, context), (_, name) in zip(callbacks, names, strict=True):
+            with self.of_loop.naming(name):
+                self._loop.call_soon(callback, self, context=context)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self.done():
+            self._asyncio_future_blocking = True
+            yield self
+        if not self.done():
+            raise RuntimeError("await wasn't used with future")
+        return self.result()
+
+    __iter__ = __await__
+
+
+class GatheringFuture(Future):
+    """What `gather` returns: cancelling it cancels the children."""
+
+    def __init__(self, children: list[Any], *, loop: Any) -> None:
+        super().__init__(loop=loop)
+        self._children = children
+        self._cancel_requested = False
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Cancel the children; whoever counts them looks at whether that was asked for."""
+        self.change()
+        if self._state != _PENDING:
+            return False
+        cancelled = [child.cancel(msg=msg) for child in self._children]
+        self._cancel_requested = self._cancel_requested or any(cancelled)
+        return any(cancelled)
+
+
+class Task(_PyTask, Future):  # type: ignore[misc]
+    """A task that records; what it does is a step each time that the loop runs it."""
+
+    def __init__(
+        self, coro: Any, *, loop: Any = None, name: Any = None, context: Any = None, **options: Any
+    ) -> None:
+        if options.pop("eager_start", False) or options:
+            raise TreadleError("eager tasks are not explored yet: create tasks that start later")
+        super().__init__(coro, loop=loop, name=name, context=context)  # type: ignore[call-arg, misc]
+        if name is None:
+            self._name = f"Task-{self.where_name}"
+
+    def _place(self) -> Place:
+        loop = self.of_loop
+        self.where_name = loop.owner.next_name(".") if loop.tasks else "main"
+        self.as_owner = Owner(loop.program.vocabulary, self.where_name)
+        self.control = loop.place("control", self.where_name, "control of")
+        loop.tasks.append(self)
+        loop.touch(loop.live.add)
+        return loop.place("future", self.where_name, "state of")
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Ask it to end."""
+        self._touch_control()
+        return bool(super().cancel(msg=msg))
+
+    def uncancel(self) -> int:
+        """Take a request back."""
+        self._touch_control()
+        return int(super().uncancel())
+
+    def cancelling(self) -> int:
+        """Return how many requests there are."""
+        self.of_loop.touch(self.control.read)
+        return int(super().cancelling())
+
+    def _touch_control(self) -> None:
+        if self._state == _PENDING:
+            self.of_loop.touch(self.control.write)
+
+    def _ends(self) -> None:
+        if self._state == _PENDING:
+            self.of_loop.touch(self.of_loop.live.add)
+
+
+def all_tasks(loop: Any = None) -> set[Any]:
+    """Return the tasks that are not done: this reads the set that creations and ends add to."""
+    found: Any = loop or asyncio.get_running_loop()
+    found.touch(found.live.read)
+    return {task for task in found.tasks if task._state == _PENDING}

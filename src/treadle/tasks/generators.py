@@ -1,0 +1,61 @@
+"""Asynchronous generators: running one is a write of it, since several tasks may hold it.
+
+Whoever runs one is seen by a profiler that is only there while an execution has some.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from treadle.tasks.steps import Place
+
+if TYPE_CHECKING:
+    from treadle.tasks.loop import Loop
+
+_CALLS = ("call", "return")
+
+
+class Generators:
+    """The asynchronous generators of one execution."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._places: dict[int, tuple[Any, Place]] = {}
+        """By `id` of the frame, which the generator keeps alive."""
+
+    def begun(self, generator: Any) -> None:
+        """Take note of one that is run for the first time."""
+        name = self._loop.owner.next_name("~g")
+        place = self._loop.place("generator", name, "asynchronous generator")
+        self._places[id(generator.ag_frame)] = generator, place
+        self._loop.touch(place.write)
+        sys.setprofile(self._ran)
+
+    def dropped(self, generator: Any) -> None:
+        """Take note of one that nobody refers to: it is kept until the end."""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """See which of them are run."""
+        before = sys.getprofile()
+        if self._places:
+            sys.setprofile(self._ran)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+
+    def _ran(self, frame: FrameType, event: str, _: Any) -> None:
+        if event in _CALLS:
+            known = self._places.get(id(frame))
+            if known is not None:
+                self._loop.touch(known[1].write)
+
+    async def close(self) -> None:
+        """Close those that are left."""
+        for generator, _ in list(self._places.values()):
+            await generator.aclose()

@@ -1,0 +1,417 @@
+"""The event loop of an execution: it runs what it is told to, and records what that does.
+
+A guided tour. Everything that a loop can be asked to run is a `Step` (`steps`). What is ready
+stands in `ready`, in the order of the queue; what is to come from outside (timers, pauses, results
+of executors) in `armed`. `run` runs one of them and returns its accesses: what the hooks of
+rewritten code collected, what `Future` and `Task` recorded by `touch`, and what it scheduled. Who
+is next is not decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.events
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from treadle.core.errors import TreadleError
+from treadle.core.events import OPEN, Codes, Mode, code, mode_of
+from treadle.core.frames import is_of_the_user, place_of_frame
+from treadle.core.words import place_in_words
+from treadle.python.runtime import control, slots
+from treadle.tasks.countdowns import Countdown, countdown_of, future_of
+from treadle.tasks.futures import Future, Task
+from treadle.tasks.generators import Generators
+from treadle.tasks.moments import Moment, outside
+from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
+
+if TYPE_CHECKING:
+    from treadle.tasks.program import TaskProgram
+
+
+_REFUSED = (
+    "run_forever", "run_until_complete", "stop", "close", "add_reader", "remove_reader",
+    "add_writer", "remove_writer", "add_signal_handler", "remove_signal_handler",
+    "set_task_factory", "set_default_executor", "sock_recv", "sock_recv_into", "sock_recvfrom",
+    "sock_recvfrom_into", "sock_sendall", "sock_sendto", "sock_sendfile", "sock_connect",
+    "sock_accept", "sendfile", "subprocess_exec", "subprocess_shell", "create_connection",
+    "create_server", "create_unix_connection", "create_unix_server", "create_datagram_endpoint",
+    "getaddrinfo", "getnameinfo", "connect_read_pipe", "connect_write_pipe", "start_tls",
+    "connect_accepted_socket",
+)  # fmt: skip
+"""What only a real loop can do, or what would make another one of this."""
+
+
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    """Return a method that refuses to do what a real loop does."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        place = place_of_frame(sys._getframe(1), lambda file: not is_of_the_user(file))
+        raise TreadleError(
+            f"loop.{name} at {place_in_words(place)}: real sockets, subprocesses, signals and "
+            f"other loops are not explored: test against a stand-in in the same loop, and mark its "
+            f"delays by `await treadle.pause()`"
+        )
+
+    return refuse
+
+
+class _Refusing(asyncio.AbstractEventLoop):
+    """A loop that does nothing that needs the operating system."""
+
+    for _name in _REFUSED:
+        locals()[_name] = _refusal(_name)
+
+
+class Loop(_Refusing):
+    """The loop of one execution."""
+
+    def __init__(self, program: TaskProgram) -> None:
+        self.program = program
+        self.is_fifo = program.order == "fifo"
+        self.ready: dict[int, Step] = {}
+        """Steps that can be taken, in the order of the queue."""
+        self.armed: dict[int, Step] = {}
+        """What is to come from outside, in the order in which it was armed."""
+        self.taken: list[Step] = []
+        """The steps of the execution so far."""
+        self.tasks: list[Task] = []
+        self.fatal: BaseException | None = None
+        self.errors: list[tuple[Step, BaseException]] = []
+        """Exceptions of callbacks, which a loop only logs."""
+        self.owner = Owner(program.vocabulary, "loop")
+        self.step: Step | None = None
+        self._name = ""
+        self._spawned: list[Step] = []
+        self._countdowns: dict[int, Countdown] = {}
+        self._muted: Any = None
+        """The countdown whose callback runs: what it looks at is known."""
+        self._woken: list[Step] | None = None
+        self.live = self.place("tasks", "live", "all tasks")
+        self.generators = Generators(self)
+        self._handler: Callable[..., object] | None = None
+        self.is_over = False
+        """Whether the main task has ended: what is armed from then on is ignored."""
+
+    # What is recorded
+
+    def place(self, sort: str, name: str, words: str) -> Place:
+        """Return a location of the front end's own."""
+        known = self.program.places.get((sort, name))
+        if known is None:
+            known = Place(self.program.vocabulary, sort, name, f"{words} {name}".strip())
+            self.program.places[sort, name] = known
+        return known
+
+    def touch(self, access: int, future: Any = None) -> None:
+        """Record an access of the present step."""
+        if self.step is None:
+            return
+        if self._muted is not None and (
+            mode_of(access) is Mode.READ or future is self._muted.outer
+        ):
+            return
+        control.collect((access,))
+
+    @contextmanager
+    def naming(self, name: str) -> Iterator[None]:
+        """Call what is scheduled meanwhile by a name, unless it is a task's step."""
+        before, self._name = self._name, name
+        try:
+            yield
+        finally:
+            self._name = before
+
+    # What can be asked of a loop
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> Any:
+        """Put a callback into the queue."""
+        task = getattr(callback, "__self__", None)
+        is_step = isinstance(task, Task)
+        if isinstance(task, Task):
+            owner = task.as_owner
+            name = owner.next_name("#")
+        else:
+            name = self._name or self.owner.next_name("/s")
+            owner = Owner(self.program.vocabulary, name)
+            self._publish(callback, args)
+        step = self._new_step(name, owner)
+        handle = CallHandle(callback, args, self, context)
+        handle.step, step.handle = step, handle
+        handle.where = self.place("handle", name, "handle")
+        if not is_step and args and isinstance(args[0], Future):
+            step.countdown = countdown_of(callback, self._countdowns)
+        self.ready[step.process] = step
+        self._schedule(step)
+        return handle
+
+    def _publish(self, callback: Any, args: tuple[Any, ...]) -> None:
+        if self.step is not None:
+            slots.hand_out(callback, "callback")
+            for arg in args:
+                slots.hand_out(arg, "argument")
+
+    def _new_step(self, name: str, owner: Owner) -> Step:
+        process = self.program.vocabulary.process(name)
+        now = self.step.moment if self.step is not None else Moment()
+        return Step(name, process, owner, now)
+
+    def _schedule(self, step: Step) -> None:
+        """Take note that the present step has scheduled another one."""
+        me = self.step
+        if me is None:
+            return
+        step.armed_by = me
+        if not step.is_arrival:
+            step.anchor, step.hops, step.rests = me.anchor, me.hops + 1, me.rests
+            step.place = (*me.place, len(self._spawned))
+        if self._woken is not None:
+            self._woken.append(step)
+        self._spawned.append(step)
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> Any:
+        """Put a callback into the queue; from the loop's own thread, the only one there is."""
+        return self.call_soon(callback, *args, context=context)
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> Any:
+        """Call back after a delay."""
+        if delay is None:
+            raise TypeError("delay must not be None")
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> Any:
+        """Call back at a time."""
+        if when is None:
+            raise TypeError("when cannot be None")
+        name = self.owner.next_name("/t")
+        self._publish(callback, args)
+        step = self._new_step(name, Owner(self.program.vocabulary, name))
+        step.deadline = step.moment.later(max(0.0, when - self.time()))
+        step.moment = step.deadline
+        handle = Timer(when, callback, args, self, context)
+        handle.step, step.handle = step, handle
+        handle.where = self.place("handle", name, "timer")
+        self.arm(step)
+        return handle
+
+    def arm(self, step: Step) -> None:
+        """Let a step come from outside."""
+        step.is_arrival = True
+        if self.is_over:
+            return
+        self.armed[step.process] = step
+        self._schedule(step)
+
+    def arrival(self, callback: Callable[..., object], *args: Any) -> Step:
+        """Let a callback come from outside, some time from now on."""
+        name = self.owner.next_name("/p")
+        step = self._new_step(name, Owner(self.program.vocabulary, name))
+        step.moment = outside(name, step.moment, self.program.latency)
+        step.handle = handle = CallHandle(callback, args, self, copy_context())
+        handle.step = step
+        handle.where = self.place("handle", name, "handle")
+        self.arm(step)
+        return step
+
+    def time(self) -> float:
+        """Return the time of the present step."""
+        return self.step.moment.seconds if self.step is not None else 0.0
+
+    def create_future(self) -> Any:
+        """Return a new future."""
+        return Future(loop=self)
+
+    def create_task(
+        self, coro: Any, *, name: Any = None, context: Any = None, **options: Any
+    ) -> Any:
+        """Make a task of a coroutine: what that can reach is shared from now on."""
+        if self.step is not None:
+            for item in _referents(coro):
+                slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
+        return Task(coro, loop=self, name=name, context=context, **options)
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> Any:
+        """Run a function elsewhere: here, as one step, when its result arrives."""
+        del executor
+        future = self.create_future()
+        self._publish(func, args)
+        function = slots.resolve(func)
+
+        def finish() -> None:
+            if future.cancelled():
+                return
+            try:
+                result = function(*args)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self.arrival(finish)
+        return future
+
+    def get_debug(self) -> bool:
+        """Tell whether asyncio's own checks are on; they are not."""
+        return False
+
+    def set_debug(self, enabled: bool) -> None:
+        """Leave asyncio's own checks off: they look at stacks and at clocks."""
+
+    def is_running(self) -> bool:
+        """Tell whether it runs."""
+        return True
+
+    def is_closed(self) -> bool:
+        """Tell whether it was closed."""
+        return False
+
+    def get_task_factory(self) -> None:
+        """Return None: tasks are Treadle's own."""
+
+    def get_exception_handler(self) -> Any:
+        """Return what is told of errors that nobody else is."""
+        return self._handler
+
+    def set_exception_handler(self, handler: Any) -> None:
+        """Tell somebody of errors that nobody else is told of; they are findings nevertheless."""
+        self._handler = handler
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Take note of an error that is told to nobody else."""
+        error = context.get("exception") or RuntimeError(str(context.get("message")))
+        if self.step is not None:
+            self.errors.append((self.step, error))
+        if self._handler is not None:
+            self._handler(self, context)
+
+    default_exception_handler = call_exception_handler
+
+    async def shutdown_asyncgens(self) -> None:
+        """Close the asynchronous generators that are left."""
+        await self.generators.close()
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Do nothing: there is no executor."""
+
+    def _timer_handle_cancelled(self, handle: Any) -> None:
+        """Do nothing: a cancelled timer is due at once, and does nothing."""
+
+    # Running
+
+    def run(self, step: Step) -> Codes:
+        """Run a step; return what it accessed."""
+        self.ready.pop(step.process, None)
+        self.armed.pop(step.process, None)
+        self.taken.append(step)
+        self.step, self.owner = step, step.owner
+        self._spawned = []
+        scheduler = self.program.scheduler
+        me = scheduler.me = step.owner.actor
+        me.doing, me.now = (), step.moment.seconds
+        asyncio.events._set_running_loop(self)
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
+        slots.announce = control.collect
+        control.enter_block()
+        try:
+            with self.generators.watched():
+                self._run_handle(step)
+        finally:
+            control.leave_block()
+            asyncio.events._set_running_loop(None)
+            sys.set_asyncgen_hooks(*hooks)
+            self.step = scheduler.me = None
+        if self.fatal is not None:
+            raise self.fatal
+        return self._codes(step, me.doing or ())
+
+    def _codes(self, step: Step, collected: Any) -> Codes:
+        """Return the accesses of a step that has been taken."""
+        spawns = (code(new.process, Mode.SPAWN) for new in self._spawned if not new.joins)
+        accesses = [access for access in dict.fromkeys(collected) if access != OPEN]
+        end = (OPEN,) if accesses and not self.is_fifo else ()
+        return (*step.joins, *accesses, *spawns, *end)
+
+    def _run_handle(self, step: Step) -> None:
+        handle: Any = step.handle
+        task = getattr(handle._callback, "__self__", None)
+        if isinstance(task, Task):
+            self.touch(task.control.write)
+        elif step.deadline is None or self.is_fifo:
+            self.touch(handle.where.read)
+        else:  # whether a timer is due, only a run can tell: it is at once if it is cancelled
+            self.touch(handle.where.await_)
+        if handle.cancelled():
+            return
+        if step.countdown is not None:
+            self._count(step, step.countdown)
+        else:
+            self._call(step)
+
+    def _call(self, step: Step) -> None:
+        handle: Any = step.handle
+        callback = handle._callback
+        if not isinstance(getattr(callback, "__self__", None), Task):
+            callback = slots.resolve(callback)
+        try:
+            handle._context.run(callback, *handle._args)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            if isinstance(error, TreadleError):
+                raise
+            self.call_exception_handler({"message": "in a callback", "exception": error})
+
+    def _count(self, step: Step, countdown: Countdown) -> None:
+        """Run a callback that counts, and record what it comes to."""
+        outer = future_of(countdown)
+        was_pending = outer._state == "PENDING"
+        self._muted, self._woken = countdown, []
+        try:
+            self._call(step)
+        finally:
+            woken, self._muted, self._woken = self._woken, None, None
+        countdown.counted.append(step)
+        if not was_pending:
+            self.touch(outer.where.read)
+        elif outer._state == "PENDING":
+            self.touch(outer.where.add)
+        elif countdown.has_ended():
+            self.touch(outer.where.add)
+            countdown.last = step
+            for new in woken:
+                new.joins = countdown.joins()
+                new.rests = (*new.rests, *self._rests(countdown))
+        else:
+            self.touch(outer.where.write)
+
+    def _rests(self, countdown: Countdown) -> list[Countdown]:
+        """Return the countdowns on whose order the place of the last callback rests."""
+        return [countdown] if len(countdown.counted) > 1 else []
+
+
+def _referents(coroutine: Any) -> list[Any]:
+    """Return what a coroutine works with: its arguments and cells, in a fixed order."""
+    return gc.get_referents(coroutine)

@@ -1,0 +1,76 @@
+"""What is replaced in asyncio while a test is explored: its futures and tasks, and a few functions.
+
+Everything else of asyncio runs as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.events
+import asyncio.futures
+import asyncio.mixins
+import asyncio.tasks
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.errors import TreadleError
+from treadle.core.frames import callers_frame
+from treadle.tasks.futures import Future, GatheringFuture, Task, all_tasks
+from treadle.tasks.pausing import pause
+from treadle.threads.primitives.patches import Patches
+
+if TYPE_CHECKING:
+    from treadle.tasks.program import TaskProgram
+
+_original_sleep = asyncio.tasks.sleep
+_original_as_completed = asyncio.tasks.as_completed
+
+
+def _as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+    """Make tasks in the order given: asyncio makes a set of the coroutines first."""
+    if isinstance(fs, Iterable) and not asyncio.isfuture(fs) and not asyncio.iscoroutine(fs):
+        fs = [asyncio.ensure_future(one) for one in dict.fromkeys(fs)]
+    return _original_as_completed(fs, timeout=timeout)
+
+
+def _running_loop(self: Any) -> Any:
+    """Return the loop that an object of asyncio's belongs to: there is only one."""
+    del self
+    return asyncio.get_running_loop()
+
+
+def _refuse_loop(*_: Any, **__: Any) -> Any:
+    raise TreadleError(
+        "a loop inside the loop is not explored: await the coroutine, or make a task of it"
+    )
+
+
+def patches(program: TaskProgram) -> list[Patches]:
+    """Return what is replaced."""
+
+    def sleep(delay: float, result: Any = None) -> Any:
+        if delay <= 0 and program.order == "fifo" and program.yields != "exact":
+            namespace = callers_frame().f_globals
+            if program.yields == "all" or program.is_own_module(namespace):
+                return _pausing(result)
+        return _original_sleep(delay, result)
+
+    references = [
+        (asyncio.futures.Future, Future),
+        (asyncio.futures._PyFuture, Future),  # type: ignore[attr-defined]
+        (asyncio.tasks.Task, Task),
+        (asyncio.tasks._PyTask, Task),  # type: ignore[attr-defined]
+        (asyncio.tasks._GatheringFuture, GatheringFuture),  # type: ignore[attr-defined]
+        (asyncio.tasks.all_tasks, all_tasks),
+        (_original_sleep, sleep),
+        (_original_as_completed, _as_completed),
+        (asyncio.run, _refuse_loop),
+        (asyncio.new_event_loop, _refuse_loop),
+    ]
+    attributes = [(asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop)]
+    return [Patches(attributes=attributes, references=references)]
+
+
+async def _pausing(result: Any) -> Any:
+    await pause()
+    return result

@@ -1,0 +1,142 @@
+"""An `async def` test as a program: started again and again on a loop of Treadle's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from treadle.core.errors import TreadleBug
+from treadle.python.host.host import WATCHDOG
+from treadle.python.instrument.modules import Instrumentation
+from treadle.python.runtime import control, notes, slots
+from treadle.python.runtime.escapes import escapes
+from treadle.tasks.loop import Loop
+from treadle.tasks.patches import patches as own_patches
+from treadle.tasks.run import TaskRun
+from treadle.tasks.steps import Place
+from treadle.threads.primitives.patches import Patches
+from treadle.threads.program import ThreadProgram
+
+LATENCY = 60.0
+"""Seconds that what comes from outside may take."""
+_RUN_BY_ASYNCIO = (
+    "asyncio.locks", "asyncio.queues", "asyncio.taskgroups", "asyncio.timeouts", "asyncio.streams",
+)  # fmt: skip
+"""Modules of asyncio whose code is looked inside like that under test."""
+_NO_CHOICE = (
+    "nothing arrives from outside, so there is only one order: `treadle.pause()` marks a delay, "
+    '`order="any"` reorders ready tasks'
+)
+
+
+class TaskProgram(ThreadProgram):
+    """A test that is a coroutine function."""
+
+    front_end = "tasks"
+
+    def __init__(
+        self,
+        test: Callable[[], Any],
+        name: str,
+        *,
+        order: str = "any",
+        yields: str = "test",
+        leftover_tasks: bool = True,
+        instrument: tuple[str, ...] = (),
+        watchdog: float | None = WATCHDOG,
+    ) -> None:
+        super().__init__(test, name, watchdog=watchdog)
+        self.order = order
+        self.yields = yields
+        self.leftover_tasks = leftover_tasks
+        self.latency = LATENCY
+        self.places: dict[tuple[str, str], Place] = {}
+        """The front end's own locations."""
+        self._packages = instrument
+        self._instrumentation = Instrumentation(test, (*instrument, *_RUN_BY_ASYNCIO))
+        self._tasks_run: TaskRun | None = None
+        self.announce = _go_on
+        if order == "fifo":
+            from treadle.tasks.fifo import Fifo
+
+            self.strategy = Fifo
+
+    @property
+    def granularity(self) -> str:
+        """There is nothing to choose: a step is a handle."""
+        return ""
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Options that it takes to run the test in the same way again."""
+        found: dict[str, object] = {}
+        if self.order != "fifo":
+            found["order"] = self.order
+        if self.yields != "test":
+            found["yields"] = self.yields
+        if not self.leftover_tasks:
+            found["leftover_tasks"] = False
+        if self._packages:
+            found["instrument"] = self._packages
+        return found
+
+    def all_patches(self) -> Iterable[Patches]:
+        """Return what is replaced while the test is explored."""
+        return [*super().all_patches(), *own_patches(self)]
+
+    def notes(self, *, has_ended: bool) -> list[str]:
+        """Return what users should know about the executions so far."""
+        del has_ended
+        found = [
+            f"{name} ran uninstrumented on shared objects {where}, as one atomic step: "
+            f"add its package to `instrument` to look inside"
+            for name, where in notes.unobserved
+        ]
+        found += [] if self.branches else [_NO_CHOICE]
+        return found + list(notes.remarks.values())
+
+    def escapes(self) -> list[str]:
+        """Return what the executions so far did that is neither modelled nor seen."""
+        return [one for one in escapes.sentences if "through an event loop" not in one]
+
+    def is_own_module(self, namespace: dict[str, Any]) -> bool:
+        """Tell whether code is of the test's own module."""
+        return namespace is getattr(self.test, "__globals__", None)
+
+    # Executions
+
+    def start(self, *, detail: bool = False) -> TaskRun:  # type: ignore[override]
+        """Begin an execution."""
+        del detail
+        if slots.program is not self:
+            raise TreadleBug("an execution was started outside of `controlled`")
+        self.abandon()
+        self._interrupts.raise_pending()
+        self.scheduler.reset()
+        self.shared.reset()
+        self._instrumentation.adapt()
+        self._instrumentation.publish()
+        self.returned = None
+        self.is_cut = False
+        loop = Loop(self)  # type: ignore[abstract]
+        run = self._tasks_run = TaskRun(self, loop)
+        self._host.begin(loop.owner.actor)
+        run.begin(self.test)
+        return run
+
+    def abandon(self) -> None:
+        """Unwind what is left of the last execution."""
+        slots.announce = slots.nothing
+        if self._tasks_run is not None:
+            run, self._tasks_run = self._tasks_run, None
+            run.unwind()
+        self.scheduler.me = None
+
+    @property
+    def announce_access(self) -> Callable[..., None]:
+        """How hooks announce an access: steps collect them."""
+        return control.collect
+
+
+def _go_on(*_: Any) -> None:
+    """Stand in for the scheduler's `announce`: a handle goes on to its end."""

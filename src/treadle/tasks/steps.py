@@ -1,0 +1,128 @@
+"""What a step is: one run of one handle of the loop, with a name that every execution gives it.
+
+| what | its name |
+|---|---|
+| task | `main`, then `<task>.<n>` for the n-th task that its creator made |
+| its k-th handle | `<task>#<k>`, whoever woke it |
+| done callback | `<owner>/d<n>`, by who registered it |
+| `call_soon`, timer, arrival | `<owner>/s<n>`, `/t<n>`, `/p<n>` |
+| future, generator | `<owner>~f<n>`, `~g<n>` |
+
+An owner is a task or a callback's handle; it counts on its own what it makes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from greenlet import getcurrent
+
+from treadle.core.events import Codes, Mode, Vocabulary, code
+from treadle.python.runtime.task import Path
+from treadle.python.runtime.task import Task as Actor
+from treadle.tasks.moments import Moment
+
+_IDENT = 1
+
+
+class Owner:
+    """Who takes steps, and names what it makes: a task, or a callback."""
+
+    __slots__ = ("actor", "counts", "label", "name")
+
+    def __init__(self, vocabulary: Vocabulary, name: str, label: str = "") -> None:
+        self.name = name
+        self.label = label or name
+        self.counts: Counter[str] = Counter()
+        self.actor = Actor(Path(vocabulary, name, _IDENT), None)
+        """What the hooks of rewritten code take for the thread that runs."""
+        self.actor.fiber = getcurrent()
+
+    def next_name(self, mark: str) -> str:
+        """Return the name of something that it makes."""
+        self.counts[mark] += 1
+        return f"{self.name}{mark}{self.counts[mark]}"
+
+
+class Step:
+    """A handle as a process of the exploration, which takes one step."""
+
+    __slots__ = (
+        "anchor", "armed_by", "countdown", "deadline", "handle", "hops", "is_arrival", "joins",
+        "moment", "name", "owner", "place", "process", "rests",
+    )  # fmt: skip
+
+    def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
+        self.name = name
+        self.process = process
+        self.owner = owner
+        self.moment = moment
+        self.handle: asyncio.Handle | None = None
+        self.deadline: Moment | None = None
+        """When it is due, if it is a timer's."""
+        self.is_arrival = False
+        """Whether it comes from outside: a timer, an answer."""
+        self.joins: Codes = ()
+        """The countdown's callbacks that had to run before it could."""
+        self.countdown: Any = None
+        """The countdown that it is part of (`countdowns`)."""
+        self.armed_by: Step | None = None
+        self.anchor: Step = self
+        """The arrival that it comes from, and how many turns of the loop after that it runs."""
+        self.hops = 0
+        self.place: tuple[int, ...] = ()
+        """Where it stands among those with the same anchor and as many hops."""
+        self.rests: tuple[Any, ...] = ()
+        """Countdowns that decided on its anchor."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled its handle: it does nothing then."""
+        return self.handle is not None and self.handle.cancelled()
+
+    def __repr__(self) -> str:
+        return f"<step {self.name}>"
+
+
+class Place:
+    """A location of the front end's own: a future's state, a task's control, a handle."""
+
+    __slots__ = ("add", "await_", "number", "read", "write")
+
+    def __init__(self, vocabulary: Vocabulary, sort: str, name: str, words: str) -> None:
+        number = vocabulary.location((sort, name), words)
+        self.number = number
+        self.read = code(number, Mode.READ)
+        self.write = code(number, Mode.WRITE)
+        self.add = code(number, Mode.ADD)
+        self.await_ = code(number, Mode.AWAIT)
+
+
+class CallHandle(asyncio.Handle):
+    """What `call_soon` returns."""
+
+    __slots__ = ("step", "where")
+
+    step: Step
+    where: Place
+
+    def cancel(self) -> None:
+        """Cancel it; it stays a process that does nothing, so that the race is seen."""
+        self._loop.touch(self.where.write)  # type: ignore[attr-defined]
+        super().cancel()
+
+
+class Timer(asyncio.TimerHandle):
+    """What `call_later` and `call_at` return."""
+
+    __slots__ = ("step", "where")
+
+    step: Step
+    where: Place
+
+    def cancel(self) -> None:
+        """Cancel it; it is due at once then, and does nothing."""
+        self._loop.touch(self.where.write)  # type: ignore[attr-defined]
+        asyncio.Handle.cancel(self)
