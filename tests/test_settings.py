@@ -43,7 +43,7 @@ def test_every_setting_can_be_read() -> None:
         "learn": False, "refined": False, "constraints": "none", "uniformity": "keeps",
         "escapes": "fail", "clock": "shared", "towards_deadlock": True,
         "dependency": "field", "order": "fifo", "max_tasks": 5,
-        "always_release": True, "early_stop": True,
+        "always_release": True, "early_stop": True, "yields": "exact", "leftover_tasks": False,
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")

@@ -84,7 +84,7 @@ FAILURES = {
             run(*[counter.increment] * (1 + len(seen) % 2))
         """,
     "usage": """
-        @pytest.mark.treadle
+        @pytest.mark.treadle(max_steps=0)
         async def test_it():
             pass
         """,
