@@ -269,7 +269,7 @@ def test_pytest_exit_ends_everything(run: Run) -> None:
 def test_usage_errors_are_one_line(run: Run) -> None:
     result = run(
         """
-        @pytest.mark.treadle
+        @pytest.mark.treadle(races=True)
         async def test_async():
             pass
 
@@ -301,7 +301,7 @@ def test_usage_errors_are_one_line(run: Run) -> None:
     result.assert_outcomes(failed=7)
     text = " ".join(result.outlines)
     for message in (
-        "treadle: error: coroutine functions are not supported yet",
+        "treadle: error: races is for a function without parameters that uses threads,",
         "treadle: error: the test's options: unknown setting 'algoritm': did you mean 'algorithm'?",
         "treadle: error: the test's options: unknown algorithm 'best': choose one of exhaustive,",
         "treadle: error: @pytest.mark.treadle takes options by name only, not 'optimal'",

@@ -91,12 +91,12 @@ def test_arguments_with_defaults_are_fine() -> None:
     assert treadle.explore(takes).ok
 
 
-def test_coroutine_functions_are_refused() -> None:
+def test_coroutine_functions_are_not_for_this_front_end() -> None:
     async def coroutine() -> None:
         return
 
-    with pytest.raises(treadle.TreadleError, match="asyncio"):
-        treadle.explore(coroutine)
+    with pytest.raises(treadle.TreadleError, match=r"races is for .* that uses threads"):
+        treadle.explore(coroutine, races=True)
 
 
 def test_generator_functions_are_refused() -> None:
