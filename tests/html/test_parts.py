@@ -60,6 +60,8 @@ def step(process: str, **more: Any) -> dict[str, Any]:
         "label": "",
         "then": "",
         "lane": "",
+        "arrival": "",
+        "is_inner": False,
         "takes": [],
         "gives": [],
         "changes": [],

@@ -177,6 +177,8 @@ def test_a_failure_as_json():
                 "label": "",
                 "then": "",
                 "lane": "",
+                "arrival": "",
+                "is_inner": False,
             },
             {
                 "process": "right",
@@ -191,6 +193,8 @@ def test_a_failure_as_json():
                 "label": "",
                 "then": "",
                 "lane": "",
+                "arrival": "",
+                "is_inner": False,
             },
         ],
     }

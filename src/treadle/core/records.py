@@ -44,11 +44,17 @@ class StepRecord:
 
     Nothing is said of it if it is `over`: a message that was handled."""
     lane: str = ""
-    """What its column is headed by, if several processes share one: an actor, a node."""
+    """What its column is headed by, if several processes share one: an actor, a node, a task."""
     gives: tuple[str, ...] = ()
     """What was given back in it: names as in `Access.held`."""
     changes: tuple[str, ...] = ()
     """Data that it changed, by name; an access says to what, if that can be told."""
+    arrival: str = ""
+    """What came from outside in it, in words: time passed, an answer arrived.
+
+    Such a step is nobody's: it stands across all columns."""
+    is_inner: bool = False
+    """Whether it is of the library that runs the program: shown only if it fails, or on demand."""
 
 
 class LinkKind(StrEnum):
