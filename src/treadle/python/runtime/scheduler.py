@@ -65,6 +65,7 @@ class Scheduler:
         "hub",
         "length",
         "limit",
+        "listeners",
         "me",
         "on_crash",
         "on_end",
@@ -72,7 +73,6 @@ class Scheduler:
         "position",
         "processes",
         "scratch",
-        "trail",
     )  # fmt: skip
 
     def __init__(self, fibers: Fibers | None = None) -> None:
@@ -102,8 +102,8 @@ class Scheduler:
         self.aborts_left = _MOST_ABORTS
         self.earlier = 0
         """Steps that were done before the present record began."""
-        self.trail: StepListener | None = None
-        """Is told of each step, once somebody asked for it."""
+        self.listeners: list[StepListener] = []
+        """Are told of each step, once they asked for it."""
         self.position = self.length = 0
         self.finishing = False
         self.processes: Any = ()
@@ -136,8 +136,8 @@ class Scheduler:
                 caller.end_step()
         done: Any = me.doing
         me.doing = doing
-        if self.trail is not None and done is not None:
-            self.trail.add(me, done)
+        if self.listeners and type(done) is tuple:
+            self._tell(me, done)
         position = self.position
         if position < self.length:
             if done == self.codes[position]:
@@ -159,6 +159,14 @@ class Scheduler:
             self._next()
             return
         self._announce_specially(me, done)
+
+    def listen(self, listener: StepListener) -> None:
+        """Tell somebody of each step that ends from now on in this execution."""
+        self.listeners.append(listener)
+
+    def _tell(self, task: Task, done: Codes) -> None:
+        for listener in self.listeners:
+            listener.add(task, done)
 
     def _announce_specially(self, me: Task, done: Any) -> None:
         """The cases of `announce` that are not frequent."""
@@ -235,8 +243,8 @@ class Scheduler:
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
         done: Any = task.doing
-        if self.trail is not None and done is not None:
-            self.trail.add(task, done)
+        if self.listeners and type(done) is tuple:
+            self._tell(task, done)
         del self.alive[task.number]
         if self.aborting or self.fatal is not None:
             self.hub.switch()
@@ -264,6 +272,7 @@ class Scheduler:
         self.alive[task.number] = task
         self._begun.append(task)
         task.parent = parent
+        task.now = parent.now if parent else 0.0
         fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:

@@ -121,9 +121,10 @@ def visit(site: object) -> None:
         return
     if program.shared.learned:
         _give_up_at_last(scheduler)
-    trail = scheduler.trail
-    if not isinstance(trail, Trail):
-        trail = scheduler.trail = Trail()
+    trail: Trail | None = scheduler.scratch.get(Trail)
+    if trail is None:
+        trail = scheduler.scratch[Trail] = Trail()
+        scheduler.listen(trail)
         effects[0] = False
     frame = callers_frame()
     values = dict(frame.f_locals)

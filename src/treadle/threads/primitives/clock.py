@@ -1,11 +1,10 @@
 """Time on a virtual clock: sleeping takes none, and every execution begins at the same time.
 
-Each task has a clock of its own (`Task.now`), so that reading it is no event. A task's clock goes
-on when it sleeps or waits in vain, and to the later of two clocks when it joins a thread. Reading
-the clock makes it tick, the more the longer a task does nothing else: a loop that polls until a
+Each task has a clock of its own, which goes on with what happens before what (`runtime.clocks`).
+Reading it makes it tick, the more the longer a task does nothing else: a loop that polls until a
 deadline comes to its end.
 
-So time stamps of threads that did not synchronise come in one order only. With `clock="shared"`
+Time stamps of threads that did not synchronise come in one order only. With `clock="shared"`
 all look at one clock, each look is a step on it, and later looks show later times.
 """
 
@@ -22,7 +21,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode, code
 from treadle.core.records import WaitKind
-from treadle.python.runtime import control, notes
+from treadle.python.runtime import clocks, control, notes
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.spin import effects
@@ -89,7 +88,7 @@ def sleep(seconds: Any, /) -> None:
     if duration is None or not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
         return
-    operation = Sleep(me.now + duration)
+    operation = Sleep(clocks.now(me) + duration)
     control.announce(operation, SLEEP, seconds)
     if me.doing is operation:
         me.doing = ()
@@ -99,23 +98,22 @@ def sleep(seconds: Any, /) -> None:
 def _ticked(me: Task) -> float:
     """Return what a task's clock shows, and let it tick."""
     if control.the_program().has_shared_clock:
-        _share(me)
+        _share()
     else:
         _note_readers(me)
-    readings, shown = me.scratch.get("clock", (0, me.now))
-    readings = readings + 1 if shown == me.now else 1
-    me.now += _TICK * 2 ** max(0, readings - _EVEN_TICKS)
+    now = clocks.now(me)
+    readings, shown = me.scratch.get("clock", (0, now))
+    readings = readings + 1 if shown == now else 1
+    me.now = now + _TICK * 2 ** max(0, readings - _EVEN_TICKS)
     effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
-    control.the_program().scheduler.scratch[_CLOCK] = me.now
     return me.now
 
 
-def _share(me: Task) -> None:
+def _share() -> None:
     """Look at the clock of all tasks, in a step."""
-    running = control.the_program()
-    control.announce((code(running.shared.location(_CLOCK, _CLOCK), Mode.WRITE),))
-    me.now = max(me.now, running.scheduler.scratch.get(_CLOCK, 0.0))
+    shared = control.the_program().shared
+    control.announce((code(shared.location(_CLOCK, _CLOCK), Mode.WRITE),))
 
 
 def _note_readers(me: Task) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
-from treadle.python.runtime import control
+from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
@@ -303,13 +303,13 @@ def _wait_for(self: Any, predicate: Any, timeout: float | None = None) -> Any:
     me = control.current()
     if me is None:
         return _original_wait_for(self, predicate, timeout)
-    end = None if timeout is None else me.now + timeout
+    end = None if timeout is None else clocks.now(me) + timeout
     result = predicate()
     while not result:
         self.wait(timeout)
         result = predicate()
         if end is not None:
-            timeout = end - me.now
+            timeout = end - clocks.now(me)
             if timeout <= 0:
                 break
     return result

@@ -19,7 +19,7 @@ from typing import Any
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.runtime import control
+from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, given, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
@@ -71,8 +71,6 @@ class FutureTable(FacetTable):
         """Tasks that know that it is done, and will stay so."""
         self.runner: Task | None = None
         """Who works on it."""
-        self.when = 0.0
-        """When it was done."""
 
     def forget(self) -> None:
         """Forget what depends on what was learned."""
@@ -100,7 +98,6 @@ class FutureTable(FacetTable):
     def see(self, me: Task) -> None:
         """Note that a task has seen the future done."""
         self.seen.add(me.number)
-        me.now = max(me.now, self.when)
 
     def read(self, what: Any) -> Codes:
         """Return the codes of reading an attribute: what it shows of the future's state."""
@@ -314,7 +311,6 @@ def _finish(future: Any, deed: Deed, result: Any, exception: Any) -> None:
             act(me, (OPEN, table.outcome(Mode.READ), *table.start(Mode.READ)))
         elif not expected:
             act(me, (OPEN, table.outcome(Mode.WRITE), *table.start(Mode.WRITE)))
-        table.when = me.now
     if future._state in DONE:
         raise _base.InvalidStateError(f"{future._state}: {_in_words(future)}")
     future._result = result
@@ -369,7 +365,6 @@ def cancel_pending(future: Any, me: Task) -> None:
     future._state = _base.CANCELLED
     table = table_of(future)
     if table is not None:
-        table.when = me.now
         table.see(me)
     future._invoke_callbacks()
 
@@ -470,7 +465,7 @@ def _await_several(operation: _Several, several: list[Any]) -> list[Any]:
         if table is not None:
             table.see(me)
     if deadline is not None:
-        control.pass_time(me, deadline - me.now)
+        control.pass_time(me, deadline - clocks.now(me))
     return finished
 
 
@@ -503,7 +498,7 @@ def wait(
     conditions = (futures.FIRST_COMPLETED, futures.FIRST_EXCEPTION, futures.ALL_COMPLETED)
     if return_when not in conditions:
         raise ValueError(f"Invalid return condition: {return_when!r}")
-    until = None if timeout is None else me.now + max(timeout, 0)
+    until = None if timeout is None else clocks.now(me) + max(timeout, 0)
     needs_all = return_when == futures.ALL_COMPLETED
     done = set(_await_several(_Several(several, enough, until, needs_all), several))
     return _base.DoneAndNotDoneFutures(done, {f for f in several if f not in done})
@@ -522,7 +517,7 @@ def _as_they_complete(fs: Iterable[Any], timeout: float | None) -> Iterator[Any]
     Another order of completion is one in which the caller wakes up in between: it is explored too.
     """
     me = control.task()
-    until = None if timeout is None else me.now + timeout
+    until = None if timeout is None else clocks.now(me) + timeout
     left = _in_order(fs)
     total = len(left)
     while left:

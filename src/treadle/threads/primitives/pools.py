@@ -459,8 +459,6 @@ class _Pool:
             operation = _JoinWorker(worker)
             me = control.announce(operation, JOIN_WORKERS, self.executor)
             act(me, operation.pending(me))
-            for ended in operation.holders():
-                me.now = max(me.now, ended.now)
 
 
 def _pool_of(executor: Any, is_own: bool = False) -> _Pool:

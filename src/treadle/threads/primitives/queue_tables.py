@@ -56,8 +56,8 @@ class QueueTable(ObjectTable):
         self.queue = value
         self._decide()
         self._era = control.the_program().scheduler.crashes
-        self.messages: deque[tuple[int | None, float]] = deque([(None, 0.0)] * value._qsize())
-        """Locations and times of the items' puts, oldest first; None: before publication."""
+        self.messages: deque[int | None] = deque([None] * value._qsize())
+        """Locations of the items' puts, oldest first; None: before publication."""
         self.slots: deque[int] = deque()
         """Locations of the gets that freed slots, first the oldest; what is missing was free."""
 
@@ -149,7 +149,7 @@ class QueueTable(ObjectTable):
                 return (*self.blocked_put(), *count)
             return (OPEN, code(self.order, Mode.WRITE), *self.limit(Mode.READ), *count)
         message = self.own_location("put", task)
-        self.messages.append((message, task.now))
+        self.messages.append(message)
         own = (code(message, Mode.WRITE), *count)
         if not bounded:
             return (code(self.order, Mode.WRITE), *own)
@@ -173,8 +173,7 @@ class QueueTable(ObjectTable):
             task.scratch[self.key] = task.scratch.get(self.key, 0) + 1
         if self.coarse:
             return self.blocked_get() if waits else (OPEN, code(self.order, Mode.WRITE))
-        message, when = self.messages.popleft() if self.messages else (None, 0.0)
-        task.now = max(task.now, when)
+        message = self.messages.popleft() if self.messages else None
         freed: Codes = ()
         if bounded:
             slot = self.own_location("get", task)

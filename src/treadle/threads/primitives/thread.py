@@ -210,7 +210,6 @@ def start_task(
     me.children += 1
     path = me.path.child(me.children)
     task = Task(path, body)
-    task.now = me.now
     counted = _count_codes(Mode.ADD, looks=False)
     codes = (*path.spawn, *codes, *counted) if codes or counted else path.spawn
     control.spawn(me, task, codes, started, deed, about, detail)
@@ -450,9 +449,6 @@ def join_task(
         me.doing = timed.codes
         if not timed.has_ended:
             control.pass_time(me, timeout)
-            return
-    if target.now > me.now:
-        me.now = target.now
 
 
 def _look_whether_started(self: Any) -> None:
