@@ -1,12 +1,12 @@
-"""Brute force: all that a loop with a FIFO queue can do, by every choice at every poll.
+"""Brute force: all that a loop can do, by every choice at every poll, or of every next handle.
 
-It shares nothing with the search by zones but the recorded accesses, which name the classes.
+It shares nothing with the searches but the recorded accesses, which name the classes.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from exploring import final_state
@@ -18,29 +18,32 @@ from treadle.session.settings import Settings
 from treadle.tasks.run import TaskRun
 
 Class = frozenset[Any]
+Choices = Callable[[TaskRun], list[tuple[int, ...]]]
 
 
 class TooMany(Exception):
     """There are more schedules than anybody wants to see."""
 
 
-def every_schedule(test: Callable[[], Any], limit: int) -> tuple[int, set[Class], set[str]]:
+def every_schedule(
+    test: Callable[[], Any], limit: int, order: str = "fifo", **options: Any
+) -> tuple[int, set[Class], set[str]]:
     """Return how many schedules there are, their classes, and the final states."""
-    asked = {"order": "fifo", "yields": "exact"}
+    asked = {"order": order, "yields": "exact", **options}
     with opened(test, Settings.asked_for(asked)) as session:
         while True:
             try:
-                return _enumerate(session.program, limit)
+                return _enumerate(session.program, limit, CHOICES[order])
             except Restart:
                 continue
 
 
-def _enumerate(program: Program, limit: int) -> tuple[int, set[Class], set[str]]:
+def _enumerate(program: Program, limit: int, choices: Choices) -> tuple[int, set[Class], set[str]]:
     count, classes, states = 0, set(), set()
     todo: list[list[int]] = [[]]
     while todo:
         prefix = todo.pop()
-        made, options, run, trace = _run(program, prefix)
+        made, options, run, trace = _run(program, prefix, choices)
         count += 1
         if count > limit:
             run.close()
@@ -53,28 +56,43 @@ def _enumerate(program: Program, limit: int) -> tuple[int, set[Class], set[str]]
     return count, classes, states
 
 
-def _run(program: Program, prefix: list[int]) -> tuple[list[int], list[int], TaskRun, Trace]:
+def _run(
+    program: Program, prefix: list[int], choices: Choices
+) -> tuple[list[int], list[int], TaskRun, Trace]:
     run = program.start()
     assert isinstance(run, TaskRun)
     trace = Trace(program.vocabulary)
     made: list[int] = []
     options: list[int] = []
     while True:
-        ready = list(run.loop.ready)
-        choices = [batch for batch in _arrivals(run) if batch or ready]
-        if not choices:
+        found = choices(run)
+        if not found:
             return made, options, run, trace
-        options.append(len(choices))
+        options.append(len(found))
         made.append(prefix[len(made)] if len(made) < len(prefix) else 0)
-        for process in [*ready, *choices[made[-1]]]:
+        for process in found[made[-1]]:
             trace.append(process, run.step(process))
 
 
-def _arrivals(run: TaskRun) -> Iterator[tuple[int, ...]]:
-    """Yield what may come at a poll, in each order: nothing first."""
+def _at_a_poll(run: TaskRun) -> list[tuple[int, ...]]:
+    """Return what an iteration may run: what is ready, and behind it what comes, in each order."""
+    ready = (*run.loop.ready, *_cancelled(run))
     due = [step.process for step in run.loop.armed.values() if run.is_due(step)]
-    for size in range(len(due) + 1):
-        yield from itertools.permutations(due, size)
+    due = [process for process in due if process not in ready]
+    arrivals = (some for size in range(len(due) + 1) for some in itertools.permutations(due, size))
+    return [(*ready, *some) for some in arrivals if some or ready]
+
+
+def _any_handle(run: TaskRun) -> list[tuple[int, ...]]:
+    return [(process,) for process in _cancelled(run)[:1] or run.enabled()]
+
+
+def _cancelled(run: TaskRun) -> list[int]:
+    """Return the timers that were cancelled: they are due at once, and do nothing."""
+    return [step.process for step in run.loop.armed.values() if step.is_cancelled]
+
+
+CHOICES: dict[str, Choices] = {"fifo": _at_a_poll, "any": _any_handle}
 
 
 def class_of(trace: Trace) -> Class:

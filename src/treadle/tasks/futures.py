@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.python.runtime import slots
+from treadle.tasks.moments import BEGINNING
 from treadle.tasks.steps import Owner, Place
 
 if TYPE_CHECKING:
@@ -204,6 +205,8 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         self.where_name = loop.owner.next_name(".") if loop.tasks else "main"
         self.as_owner = Owner(loop.program.vocabulary, self.where_name)
         self.control = loop.place("control", self.where_name, "control of")
+        self.moment = BEGINNING if loop.step is None else loop.step.moment
+        """When its latest step happens."""
         loop.tasks.append(self)
         loop.touch(loop.live.add)
         return loop.place("future", self.where_name, "state of")

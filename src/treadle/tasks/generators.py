@@ -25,7 +25,7 @@ class Generators:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._places: dict[int, tuple[Any, Place]] = {}
-        """By `id` of the frame, which the generator keeps alive."""
+        """By `id` of the frame, which the generator keeps alive until it ends."""
 
     def begun(self, generator: Any) -> None:
         """Take note of one that is run for the first time."""
@@ -47,12 +47,13 @@ class Generators:
         try:
             yield
         finally:
-            sys.setprofile(before)
+            if self._places:  # a profiler written in C cannot be put back: it is no function
+                sys.setprofile(before if callable(before) else None)
 
     def _ran(self, frame: FrameType, event: str, _: Any) -> None:
         if event in _CALLS:
             known = self._places.get(id(frame))
-            if known is not None:
+            if known is not None and known[0].ag_frame is frame:
                 self._loop.touch(known[1].write)
 
     async def close(self) -> None:

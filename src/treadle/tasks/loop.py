@@ -23,10 +23,10 @@ from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.frames import is_of_the_user, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control, slots
-from treadle.tasks.countdowns import Countdown, countdown_of, future_of
+from treadle.tasks.countdowns import Countdown, added, countdown_of
 from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
-from treadle.tasks.moments import Moment, outside
+from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
 
 if TYPE_CHECKING:
@@ -89,9 +89,13 @@ class Loop(_Refusing):
         self._spawned: list[Step] = []
         self._countdowns: dict[int, Countdown] = {}
         self._muted: Any = None
-        """The countdown whose callback runs: what it looks at is known."""
+        """What the countdown completes whose callback runs: what it looks at is known."""
         self._woken: list[Step] | None = None
+        self._accessed: list[int] = []
+        """What the present step has accessed so far."""
         self.live = self.place("tasks", "live", "all tasks")
+        self.end = self.place("loop", "end", "the end of the test")
+        """What is armed is ignored after it: so whoever arms something looks at it."""
         self.generators = Generators(self)
         self._handler: Callable[..., object] | None = None
         self.is_over = False
@@ -111,11 +115,13 @@ class Loop(_Refusing):
         """Record an access of the present step."""
         if self.step is None:
             return
-        if self._muted is not None and (
-            mode_of(access) is Mode.READ or future is self._muted.outer
-        ):
+        if self._muted is not None and (mode_of(access) is Mode.READ or future is self._muted):
             return
-        control.collect((access,))
+        self._accessed.append(access)
+
+    def collect(self, codes: Codes, *_: Any) -> None:
+        """Take note of accesses by rewritten code."""
+        self._accessed.extend(codes)
 
     @contextmanager
     def naming(self, name: str) -> Iterator[None]:
@@ -142,11 +148,15 @@ class Loop(_Refusing):
             owner = Owner(self.program.vocabulary, name)
             self._publish(callback, args)
         step = self._new_step(name, owner)
+        if isinstance(task, Task):
+            if task.moment is not step.moment:
+                step.moment = latest([task.moment, step.moment])
+            task.moment = step.moment
         handle = CallHandle(callback, args, self, context)
         handle.step, step.handle = step, handle
         handle.where = self.place("handle", name, "handle")
         if not is_step and args and isinstance(args[0], Future):
-            step.countdown = countdown_of(callback, self._countdowns)
+            step.countdown = countdown_of(callback, args[0], self._countdowns)
         self.ready[step.process] = step
         self._schedule(step)
         return handle
@@ -159,7 +169,7 @@ class Loop(_Refusing):
 
     def _new_step(self, name: str, owner: Owner) -> Step:
         process = self.program.vocabulary.process(name)
-        now = self.step.moment if self.step is not None else Moment()
+        now = self.step.moment if self.step is not None else BEGINNING
         return Step(name, process, owner, now)
 
     def _schedule(self, step: Step) -> None:
@@ -217,6 +227,7 @@ class Loop(_Refusing):
     def arm(self, step: Step) -> None:
         """Let a step come from outside."""
         step.is_arrival = True
+        self.touch(self.end.read)
         if self.is_over:
             return
         self.armed[step.process] = step
@@ -226,7 +237,7 @@ class Loop(_Refusing):
         """Let a callback come from outside, some time from now on."""
         name = self.owner.next_name("/p")
         step = self._new_step(name, Owner(self.program.vocabulary, name))
-        step.moment = outside(name, step.moment, self.program.latency)
+        step.moment = step.moment.outside(name, self.program.latency)
         step.handle = handle = CallHandle(callback, args, self, copy_context())
         handle.step = step
         handle.where = self.place("handle", name, "handle")
@@ -333,19 +344,28 @@ class Loop(_Refusing):
         asyncio.events._set_running_loop(self)
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
-        slots.announce = control.collect
+        self._accessed = []
         control.enter_block()
+        slots.announce = self.collect
         try:
             with self.generators.watched():
                 self._run_handle(step)
+            if self.main_is_done() and not self.is_over:
+                self.is_over = True
+                self.touch(self.end.write)
         finally:
+            slots.announce = self.collect
             control.leave_block()
             asyncio.events._set_running_loop(None)
             sys.set_asyncgen_hooks(*hooks)
             self.step = scheduler.me = None
         if self.fatal is not None:
             raise self.fatal
-        return self._codes(step, me.doing or ())
+        return self._codes(step, [*self._accessed, *(me.doing or ())])
+
+    def main_is_done(self) -> bool:
+        """Tell whether the main task has ended."""
+        return bool(self.tasks) and self.tasks[0]._state != "PENDING"
 
     def _codes(self, step: Step, collected: Any) -> Codes:
         """Return the accesses of a step that has been taken."""
@@ -386,14 +406,18 @@ class Loop(_Refusing):
 
     def _count(self, step: Step, countdown: Countdown) -> None:
         """Run a callback that counts, and record what it comes to."""
-        outer = future_of(countdown)
-        was_pending = outer._state == "PENDING"
-        self._muted, self._woken = countdown, []
+        outer = countdown.outer
+        was_pending = outer is not None and outer._state == "PENDING"
+        before = len(self._accessed)
+        self._muted, self._woken = outer, []
         try:
             self._call(step)
         finally:
             woken, self._muted, self._woken = self._woken, None, None
         countdown.counted.append(step)
+        self._accessed[before:] = added(self._accessed[before:])
+        if outer is None:
+            return
         if not was_pending:
             self.touch(outer.where.read)
         elif outer._state == "PENDING":
@@ -404,6 +428,7 @@ class Loop(_Refusing):
             for new in woken:
                 new.joins = countdown.joins()
                 new.rests = (*new.rests, *self._rests(countdown))
+                new.moment = latest([new.moment, countdown.moment()])
         else:
             self.touch(outer.where.write)
 

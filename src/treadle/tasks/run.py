@@ -29,6 +29,7 @@ class TaskRun(Run):
         self.loop = loop
         self.crashes: list[Crash] = program.scheduler.crashes
         self.main: Any = None
+        self._has_ended = False
         self._ending: Ending | None = None
         self._standing: list[int] | None = None
 
@@ -62,8 +63,8 @@ class TaskRun(Run):
         while loop.errors:
             at, error = loop.errors.pop(0)
             self.crashes.append(Crash.of(at.process, number, error))
-        if self.main._state != "PENDING" and not loop.is_over:
-            loop.is_over = True
+        if loop.is_over and not self._has_ended:
+            self._has_ended = True
             ended = _exception_of(self.main)
             if ended is not None:
                 self.crashes.append(Crash.of(step.process, number, ended))
@@ -108,7 +109,7 @@ class TaskRun(Run):
     def _joined_by(self, step: Step) -> Codes:
         """Return which handles that were run had to precede an arrival."""
         earlier = self._before_in_time(step, len(self.loop.taken))
-        return tuple(code(other.process, Mode.JOIN) for other in earlier)
+        return tuple(sorted(code(other.process, Mode.JOIN) for other in earlier))
 
     def _before_in_time(self, step: Step, index: int) -> list[Step]:
         """Return what was run, before some step, because it is of an earlier moment."""
