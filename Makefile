@@ -20,7 +20,7 @@ IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_example
 	tests/test_golden.py tests/test_compiled.py tests/plugin tests/threads
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs pictures format clean
+.PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs pictures editor format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ docs: $(SITE_TOOLS)  ## build the documentation's site into site/
 
 outputs: $(INSTALLED)  ## put what is really printed into the documentation
 	@$(BIN)/python tests/test_docs.py
+
+editor:  ## put CodeMirror into one file for `treadle web` again (needs npm)
+	@cd scripts/editor && npm ci --silent --ignore-scripts && npm run --silent build
 
 pictures: $(BROWSER)  ## take the documentation's pictures of pages again
 	@$(BIN)/python scripts/pictures.py

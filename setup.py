@@ -1,4 +1,4 @@
-"""Builds Treadle; everything but the optional compilation is in pyproject.toml.
+"""Builds Treadle; all but the optional compilation and the examples is in pyproject.toml.
 
 With TREADLE_COMPILE=1 the core and the scheduler of threads are compiled by mypyc. It needs a C
 compiler, and mypy, types-greenlet and setuptools in the environment (`pip install
@@ -10,8 +10,10 @@ classes, and base classes that many derive from (`Operation`, `Table`).
 """
 
 import os
+from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 COMPILED = {
     "treadle/core": ("events", "happens_before", "steps"),
@@ -52,4 +54,26 @@ def extensions() -> list:
     return mypycify(paths, debug_level="0")
 
 
-setup(ext_modules=extensions())
+class BuildWithExamples(build_py):
+    """Puts the examples into the package: the library of `treadle web` has them wherever it is."""
+
+    def run(self) -> None:
+        """Copy the package, and the examples into it; an editable install finds them beside it."""
+        super().run()
+        if self.editable_mode:
+            return
+        for source, target in self._examples().items():
+            self.mkpath(str(Path(target).parent))
+            self.copy_file(source, target, preserve_mode=False)
+
+    def get_outputs(self, include_bytecode: bool = True) -> list:
+        """Return what is installed."""
+        return [*super().get_outputs(include_bytecode), *self._examples().values()]
+
+    def _examples(self) -> dict:
+        library = Path(self.build_lib, "treadle", "web", "library")
+        found = [path for path in Path("examples").rglob("*") if path.suffix in (".py", ".abs")]
+        return {str(path): str(library / path.relative_to("examples")) for path in found}
+
+
+setup(ext_modules=extensions(), cmdclass={"build_py": BuildWithExamples})

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 import treadle
+from schema import validate
 from treadle.cli import main
 from treadle.cli.bench import bench
 from treadle.core.errors import TreadleBug, TreadleError
@@ -28,7 +29,7 @@ from treadle.papers.history import History, default_path
 from treadle.papers.paper import Paper, PaperTable, Printed, Row
 from treadle.papers.table import MeasuredRow, build, notes, seconds
 
-MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable"]
+MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable", "schema"]
 KEYS = ["program", "n", "algorithm", "executions", "blocked", "events", "seconds", "peak_mb"]
 
 Run = Callable[..., Result]
@@ -139,6 +140,8 @@ def test_json_lines(run: Run) -> None:
     lines = lines_of(result)
     assert result.exit_code == 0
     assert [list(line) for line in lines] == [[*KEYS, *MORE]] * 6
+    for line in lines:
+        validate(line)
     assert [(line["n"], line["algorithm"]) for line in lines] == [
         (n, algorithm) for n in (2, 3) for algorithm in ("classic", "source", "optimal")
     ]

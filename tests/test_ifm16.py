@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import treadle
+from schema import validate
 from treadle.cli.bench import bench
 from treadle.papers import PAPERS
 from treadle.papers.check import deviation
@@ -154,6 +155,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert {(row["program"], row["n"]) for row in rows} == {("barber", 1)}
     row = rows[0]
+    validate(row)
     assert (row["executions"], row["states"]) == (42, 181)
     assert (row["guided_states"], row["pruned"]) == (19, 3)
     assert (row["cycles"], row["confirmed"], row["unfeasible"]) == (1, 1, 0)

@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from schema import validate
 from treadle.cli import cli
 from treadle.core.errors import TreadleError
 from treadle.papers.lopstr17 import BENCHMARKS, SIZES, Row, deviation, measure, rows
@@ -85,6 +86,7 @@ def test_the_command_prints_json():
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 0, result.output
     row = json.loads(result.output)
+    validate(row)
     assert {
         name: row[name] for name in ("program", "m", "systematic", "guided", "deadlocking")
     } == {

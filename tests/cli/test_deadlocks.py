@@ -71,7 +71,7 @@ def threads():
     pass
 """
 
-KEYS = ["target", "free", "cycles", "conditions", "notes", "seconds"]
+KEYS = ["target", "free", "cycles", "conditions", "notes", "seconds", "schema"]
 CYCLE = ["kind", "verdict", "chain", "tests"]
 
 
@@ -155,6 +155,7 @@ def test_several_targets_and_json(deadlocks: Any) -> None:
         "awaited": "Self.answer",
         "held": "Self of L35",
         "holder": "Self.ask",
+        "words": "Self.ask waits at actors.py:6 for Self.answer; Self of L35 is held by Self.ask",
     }
     (failure,) = cycle["failures"]
     assert failure["schedule"] == "main main.1:ask"

@@ -20,6 +20,7 @@ from click.shell_completion import get_completion_class
 
 import treadle
 import treadle.report
+from schema import SCHEMA, validate
 from treadle import cli
 from treadle.cli.completion import programs_in
 from treadle.session.session import Session
@@ -370,14 +371,12 @@ def test_no_breakpoints_where_nobody_looks(bank, token):
 
 # For tools and issues
 
-SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
-
 
 def checked(out: str) -> dict[str, object]:
     """Return an object that is as the schema says."""
     shown = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+    validate(shown)
     assert isinstance(shown, dict)
     return shown
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import golden_programs as programs
 import treadle
 import treadle.report
 from looked_at import read
+from schema import validate
 from treadle.report.as_json import report_as_dict
 from treadle.report.html.page import page
 
-SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
 CASES: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "assertion": (programs.lost_deposit, {}),
     "exception": (programs.chained, {}),
@@ -40,7 +38,7 @@ def test_every_kind_of_failure(name: str) -> None:
     test, options = CASES[name]
     result = treadle.explore(test, observe=True, **options)
     shown = json.loads(json.dumps(report_as_dict(result, name, ["replay"] * len(result.failures))))
-    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+    validate(shown)
     parsed = read(page(shown))
     sections = parsed.all("section", "failure")
     assert len(sections) == len(result.failures) == 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from schema import validate
 from treadle.core.deadlocks import VERDICTS, Condition, DeadlockCycle, Deadlocks, Link
 from treadle.core.failure import Failure
 from treadle.core.schedule import Schedule
@@ -115,7 +116,10 @@ def test_json() -> None:
         seconds=0.12345,
     )
     shown = json.loads(json.dumps(deadlocks_as_dict(found)))
-    assert list(shown) == ["target", "free", "cycles", "conditions", "notes", "seconds"]
+    keys = ["target", "free", "cycles", "conditions", "notes", "seconds", "schema"]
+    assert list(shown) == keys
+    validate(shown)
+    assert shown["cycles"][0]["chain"][0]["words"] == str(found.cycles[0]).partition(", which")[0]
     assert shown["seconds"] == 0.1235
     assert shown["conditions"] == [
         {"method": "Valve.enter", "file": "v.py", "line": 2, "condition": "self.open"}

@@ -8,13 +8,13 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import jsonschema
 import pytest
 
 import treadle
 import treadle.report
 from looked_at import EVERYTHING, NETWORK, explored, report
 from racy_model import racy
+from schema import SCHEMA, validate
 from treadle.core.records import LinkKind
 from treadle.core.result import Result
 from treadle.report.as_json import (
@@ -27,7 +27,6 @@ from treadle.report.comparison import Comparison
 from treadle.report.registry import REPORTS, report_for
 from treadle.session.replaying import rerun
 
-SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
 FILE = """
     from pathlib import Path
     import treadle
@@ -137,7 +136,7 @@ def failed() -> Result:
 def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
     shown = report_as_dict(failed(), "m.py::program", ["treadle replay"])
     (failure,) = shown["failures"]
-    assert set(shown) == keys_of("result")
+    assert set(shown) | {"recorded"} == keys_of("result")  # which only the page has
     assert set(failure) == keys_of("failure") | {"shrunk"}
     assert set(failure["trace"][0]) == keys_of("step")
     assert set(failure["cause"]) == keys_of("cause")
@@ -149,7 +148,7 @@ def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
     assert set(pieces[0]) == keys_of("piece")
     assert "target" not in result_as_dict(failed())
     required = set(SCHEMA["$defs"]["result"]["required"])
-    assert keys_of("result") - required == {"target", "summary", "sources"}
+    assert keys_of("result") - required == {"target", "summary", "sources", "recorded"}
     required = set(SCHEMA["$defs"]["failure"]["required"])
     assert keys_of("failure") - required == {"replay"}
 
@@ -165,9 +164,9 @@ def test_keys_of_links_and_graphs_are_those_of_the_schema() -> None:
 @pytest.mark.parametrize("target", EVERYTHING)
 def test_whatever_a_page_shows_is_what_the_schema_says(target: str) -> None:
     shown = json.loads(json.dumps(report(target)))
-    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+    validate(shown)
     compared = json.loads(json.dumps(Comparison(target, [explored(target)], frozenset()).as_dict()))
-    jsonschema.Draft202012Validator(SCHEMA).validate(compared)
+    validate(compared)
 
 
 def test_keys_of_waits_and_replays_are_those_of_the_schema() -> None:
@@ -196,13 +195,13 @@ def test_keys_of_waits_and_replays_are_those_of_the_schema() -> None:
 )
 def test_what_is_shown_is_what_the_schema_says(shown: Callable[[], dict[str, Any]]) -> None:
     once = json.loads(json.dumps(shown()))
-    jsonschema.Draft202012Validator(SCHEMA).validate(once)
+    validate(once)
 
 
 def test_a_json_report_has_what_json_prints(command_line: Call) -> None:
     _, out, _ = command_line("run", "m.py::program", "--json", "--report", "r.json")
     printed, written = json.loads(out), json.loads(Path("r.json").read_text())
-    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    validate(written)
     replays = [failure["replay"] for failure in written["failures"]]
     assert replays == [f"treadle replay m.py::program {written['failures'][0]['token']}"]
     for result in (printed, written):

@@ -12,6 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+ENDLESS_SPACE = """
+import treadle
+
+program = treadle.model.Program(x=0)
+
+def writer(s):
+    for _ in range(9):
+        s.x += 1
+        yield
+
+for name in "pqrst":
+    program.process(writer, name=name)
+"""
+"""A program with more executions than anybody can wait for."""
+
 
 class Served:
     """A server, and how to ask it."""

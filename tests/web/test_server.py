@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from web.serving import Served, served
+from schema import validate
+from web.serving import ENDLESS_SPACE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -26,19 +30,6 @@ def increment(s):
 program.process(increment, name="p")
 program.process(increment, name="q")
 """
-ENDLESS_SPACE = """
-import treadle
-
-program = treadle.model.Program(x=0)
-
-def writer(s):
-    for _ in range(9):
-        s.x += 1
-        yield
-
-for name in "pqrst":
-    program.process(writer, name=name)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +40,65 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def test_only_its_own_page_may_use_it(server: Served) -> None:
     assert server.ask("")[0] == 200
-    port = server.address.split(":")[2].split("/")[0]
-    assert server.ask("", Host=f"evil.example:{port}")[0] == 403
-    assert server.ask("jobs", {}, Origin="http://evil.example")[0] == 403
+    own = server.address.split("/")[2]
+    port = own.partition(":")[2]
+    assert server.ask("check", {"file": "a.py", "text": ""}, Origin=f"http://{own}")[0] == 200
+    assert server.ask("", **{"Sec-Fetch-Site": "none"})[0] == 200
+    for path, content in (("", None), ("jobs", {}), ("check", {}), ("editor.js", None)):
+        for headers in (
+            {"Host": f"evil.example:{port}"},  # its name was bound anew, to this machine
+            {"Host": f"127.0.0.1:{int(port) + 1}"},
+            {"Host": "127.0.0.1"},
+            {"Origin": "http://evil.example"},
+            {"Origin": "null"},  # a page in a sandbox
+            {"Origin": f"https://{own}"},
+            {"Sec-Fetch-Site": "cross-site"},  # an image, a frame, a link: no `Origin`
+            {"Sec-Fetch-Site": "same-site"},  # another port of this machine
+        ):
+            assert server.ask(path, content, **headers)[0] == 403, (path, headers)
     root = Served(server.address.rsplit("/", 2)[0] + "/")
     for wrong in ("", "guessed/", "guessed/jobs"):
         status, text = root.ask(wrong)
         assert status == 403
         assert "after a restart it is a new one" in text
+
+
+def test_it_is_there_for_this_machine_only(server: Served) -> None:
+    port = int(server.address.split(":")[2].split("/")[0])
+    elsewhere = socket.socket()
+    elsewhere.settimeout(5)
+    with elsewhere, pytest.raises(ConnectionRefusedError):
+        elsewhere.connect(("127.0.0.2", port))  # another address of this machine
+
+
+@pytest.mark.parametrize("origin", ["", "Origin: http://evil.example\r\n"])
+def test_no_web_socket_is_opened(server: Served, origin: str) -> None:
+    host, path = server.address.removeprefix("http://").split("/", 1)
+    name, _, port = host.partition(":")
+    with socket.create_connection((name, int(port)), 10) as sent:
+        sent.sendall(
+            f"GET /{path}jobs HTTP/1.1\r\nHost: {host}\r\n{origin}Connection: Upgrade\r\n"
+            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dHJlYWRsZS10cmVhZGxlCg==\r\n\r\n".encode()
+        )
+        assert b" 101 " not in sent.recv(200)
+    assert server.ask("")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "library?name=../../pyproject.toml",
+        "library?name=/etc/hostname",
+        "library?name=actors/../../README.md",
+        "jobs/..%2f..%2fetc/program",
+        "jobs/x/executions/1.svg/../../../../etc/hostname",
+        "..%2f..%2f..%2f..%2fetc%2fhostname",
+    ],
+)
+def test_no_path_leads_out_of_the_library(server: Served, path: str) -> None:
+    status, _ = server.ask(path)
+    assert status in (400, 403, 404)
 
 
 def test_executions_have_final_states(server: Served) -> None:
@@ -65,11 +107,14 @@ def test_executions_have_final_states(server: Served) -> None:
     _, summary = server.ask(f"jobs/{job}/summary")
     # four orders of two reads and two writes: both updates, or one is lost
     report = json.loads(server.ask(f"jobs/{job}/result.json")[1])
+    validate(report)
     assert report["schema"] == "treadle.result/1"
     assert report["verdict"] == "verified"
     assert f"{report['executions']} executions" in summary.replace("</h3>", "")
-    assert "x = 1" in summary
-    assert "x = 2" in summary
+    assert summary.count('class="differs"') == 2
+    assert "<dt>x</dt><dd>1</dd>" in summary
+    assert "<dt>x</dt><dd>2</dd>" in summary
+    assert sorted(one["final"]["x"] for one in report["recorded"]) == ["1", "1", "2", "2"]
     assert "Execution 1" in server.ask(f"jobs/{job}/executions/1.html")[1]
     assert server.ask(f"jobs/{job}/executions/1.svg")[1].startswith("<svg")
     assert server.ask(f"jobs/{job}/program")[1] == LOST_UPDATE
@@ -85,7 +130,9 @@ def test_executions_have_final_states(server: Served) -> None:
         ("import os\nos._exit(3)", "ended its own process, with status 3"),
         ("import sys\nsys.exit(3)", "SystemExit: 3"),
         ("while True: pass", "6 s"),
-        ("x = [0] * 10**9", "MemoryError"),
+        ("x = [0] * 10**9", "more than 600 MB at program.py:1, the limit of this server"),
+        ("x = [0]\nwhile True: x += x", "more than 600 MB at program.py:2"),
+        ("import threading\ndef test():\n    while True: pass", "6 s"),
         ("", "has no program"),
     ],
 )
@@ -132,8 +179,81 @@ def test_two_at_once_do_not_disturb_each_other(server: Served) -> None:
     assert counts[0] < 6
 
 
-def test_deadlocks_are_guided(server: Served, tmp_path: Path) -> None:
-    del tmp_path
+def test_what_was_found_within_the_limit_of_time_is_shown(server: Served) -> None:
+    job = server.apply(ENDLESS_SPACE, algorithm="exhaustive")
+    assert server.end_of(job)["kind"] == "result"
+    report = json.loads(server.ask(f"jobs/{job}/result.json")[1])
+    assert report["executions"] > 0
+    assert not report["complete"]
+
+
+def test_the_settings_of_a_project_hold(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nalgorithm = "source"\nseed = 5\n')
+    with served(tmp_path) as one:
+        page = one.ask("")[1]
+        assert '<option value="source" selected>source (default)</option>' in page
+        counts = {}
+        for asked in ({}, {"algorithm": "optimal"}):
+            job = one.apply(LOST_UPDATE, **asked)
+            assert one.end_of(job)["kind"] == "result"
+            report = json.loads(one.ask(f"jobs/{job}/result.json")[1])
+            counts[report["algorithm"]] = report["executions"]
+    assert list(counts) == ["source", "optimal"]
+
+
+def test_what_is_wrong_in_a_project_is_said_before_the_page_opens(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.treadle]\nalgorithm = "sauce"\n')
+    command = [sys.executable, "-m", "treadle", "web", "--no-browser"]
+    command[1:3] = ["-c", "import sys; from treadle.cli import main; main(sys.argv[1:])"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert "did you mean 'source'" in ended.stderr or "algorithm" in ended.stderr
+
+
+GUIDED = """
+from treadle.actors import Actor, program
+
+
+class Node(Actor):
+    async def meet(self, other, last):
+        if last:
+            other.meet.send(self, 0).get()
+
+    async def idle(self):
+        pass
+
+
+@program
+def main():
+    nodes = [Node() for _ in range(6)]
+    for at, node in enumerate(nodes):
+        node.meet.send(nodes[at - 1], at == 99)
+        for _ in range(4):
+            node.idle.send()
+"""
+
+
+def test_stopping_a_guided_search_gives_what_is_known(server: Served) -> None:
+    job = server.apply(GUIDED, guided="all")
+    server.wait_for_progress(job)
+    server.ask(f"jobs/{job}/stop", {})
+    assert server.end_of(job)["kind"] == "result"
+    found = json.loads(server.ask(f"jobs/{job}/result.json")[1])
+    assert {cycle["reason"] for cycle in found["cycles"]} == {"it was stopped"}
+    assert '<h2 class="told incomplete">' in server.ask(f"jobs/{job}/summary")[1]
+
+
+def test_deadlocks_of_threads_are_guided(server: Served) -> None:
+    text = json.loads(server.ask("library?name=threads/bank_transfer.py")[1])["text"]
+    job = server.apply(text, "bank_transfer.py", "opposite_order", guided="cycle")
+    assert server.end_of(job)["kind"] == "result"
+    found = json.loads(server.ask(f"jobs/{job}/result.json")[1])
+    assert [cycle["verdict"] for cycle in found["cycles"]] == ["confirmed"]
+    assert len(found["recorded"]) == 1
+    validate(found)
+
+
+def test_deadlocks_are_guided(server: Served) -> None:
     text = json.loads(server.ask("library?name=actors/barber.py")[1])["text"]
     job = server.apply(text, "barber.py", guided="cycle")
     last = server.end_of(job)
@@ -158,4 +278,7 @@ def test_mistakes_have_lines(server: Served) -> None:
     found = json.loads(server.ask("check", {"file": "a.abs", "text": "class {"})[1])
     assert found["error"]["line"] == 1
     found = json.loads(server.ask("check", {"file": "a.py", "text": "def barber(n): ..."})[1])
-    assert found["names"] == ["barber(n)"]
+    parameters = [{"name": "n", "usual": ""}]
+    assert found["programs"] == [
+        {"name": "barber", "call": "barber({0})", "parameters": parameters}
+    ]

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 from rich.console import Console
@@ -20,10 +20,17 @@ from treadle.core.deadlocks import CRITERIA, OUTPUTS, SENSITIVITIES, SENSITIVITY
 from treadle.core.errors import TreadleError
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.guided.guided import GUIDED
+from treadle.explore.progress import Listener
 from treadle.report.colour import print_words
 from treadle.report.deadlocks import deadlocks_as_dict
 from treadle.report.live import LiveLine
-from treadle.session.deadlocks import GUIDED_BY_DEFAULT, Wish, look_for_deadlocks
+from treadle.session.deadlocks import (
+    GUIDED_BY_DEFAULT,
+    Stop,
+    Wish,
+    look_for_deadlocks,
+    never,
+)
 from treadle.session.front_ends import front_end_of
 from treadle.session.settings import Settings
 from treadle.symbolic.limits import Limits, limits_of
@@ -31,6 +38,15 @@ from treadle.threads.front_end import THREADS
 
 if TYPE_CHECKING:
     from treadle.session.contexts import ContextWish
+
+
+class _Told(TypedDict):
+    """What every search for deadlocks is given."""
+
+    target: str
+    listener: Listener
+    is_stopped: Stop
+
 
 _FOR_THREADS = {"algorithm": "optimal", "schedule": "stay"}
 """Threads are guided by the order of choices alone, so any algorithm will do."""
@@ -229,18 +245,23 @@ def _outcome(
     with found.running():
         if in_contexts is not None:
             return _in_contexts(found, in_contexts, quiet=quiet), found
-        return _look(found, settings, wish, LiveLine(Console(stderr=True, quiet=quiet))), found
+        return look(found, settings, wish, LiveLine(Console(stderr=True, quiet=quiet))), found
 
 
-def _look(found: Found, settings: Settings, wish: Wish, live: LiveLine) -> Deadlocks:
+def look(
+    found: Found,
+    settings: Settings,
+    wish: Wish,
+    listener: Listener,
+    is_stopped: Stop = never,
+) -> Deadlocks:
     """Look for the deadlocks of a program of actors, or of a test with threads."""
+    told: _Told = {"target": str(found), "listener": listener, "is_stopped": is_stopped}
     if front_end_of(found.test).name == THREADS.name:
         from treadle.session.lock_orders import lock_orders_of_test  # greenlet comes with it
 
-        return lock_orders_of_test(
-            found.test, settings.changed(_FOR_THREADS), target=str(found), listener=live
-        )
-    return look_for_deadlocks(found.test, settings, wish, target=str(found), listener=live)
+        return lock_orders_of_test(found.test, settings.changed(_FOR_THREADS), **told)
+    return look_for_deadlocks(found.test, settings, wish, **told)
 
 
 def _in_contexts(found: Found, wish: ContextWish, *, quiet: bool) -> Deadlocks:

@@ -10,12 +10,17 @@ import os
 import resource
 import signal
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from treadle.cli.deadlocks import look
 from treadle.cli.loading import Found, find, find_code
 from treadle.cli.showing import replay_line
+from treadle.core.deadlocks import Deadlocks
 from treadle.core.errors import TreadleError
+from treadle.core.exploration import Exploration
 from treadle.core.failure import Failure
 from treadle.core.result import Result
 from treadle.explore.progress import Progress
@@ -24,15 +29,18 @@ from treadle.findings.replay import Replayed
 from treadle.report.as_json import execution_as_dict, report_as_dict, sources_as_dict
 from treadle.report.deadlocks import deadlocks_as_dict
 from treadle.report.live import progress_in_words
-from treadle.session.deadlocks import GUIDED_BY_DEFAULT, look_for_deadlocks
+from treadle.session.deadlocks import GUIDED_BY_DEFAULT
 from treadle.session.deadlocks import Wish as DeadlockWish
 from treadle.session.session import Session
-from treadle.session.settings import Settings
+from treadle.session.settings import Settings, for_command_line
+from treadle.web.checking import line_of
 from treadle.web.form import read_options
 from treadle.web.sent import OFF, Wish, message, read_wish
 
 MOST_EXECUTIONS = 200
 """That are taken down step by step."""
+_AFTER_STOP = 1.5
+"""Seconds for that if somebody waits for the end."""
 
 
 class _Worker:
@@ -58,72 +66,80 @@ class _Worker:
 
     def work(self) -> dict[str, Any]:
         """Do what was wished for."""
-        settings = Settings().changed(read_options(self.wish.options), for_this_test=True)
-        if self.wish.guided != OFF or self.wish.contexts:
-            return self._look_for_deadlocks(settings)
+        project = for_command_line(Path(self.wish.project or "."))
+        if self.wish.contexts:
+            return self._deadlocks_in_contexts()
         found = find(self.wish.target)
-        settings = Settings().changed(
-            {**found.asks_for, **read_options(self.wish.options), "database": False},
-            for_this_test=True,
-        )
+        options = read_options(self.wish.options)
+        if self.wish.guided != OFF:
+            return self._deadlocks(found, project.changed({**GUIDED_BY_DEFAULT, **options}))
+        asked = {**found.asks_for, **options, "database": False}
+        settings = project.changed(asked, for_this_test=True)
         with found.opened(settings) as session:
             return self._explored(session, found)
 
     def _explored(self, session: Session, found: Found) -> dict[str, Any]:
-        def is_enough(*_: object) -> bool:
-            return self.is_interrupted
-
-        result = session.explore(listener=self, is_enough=is_enough, observe=True)
-        if self.is_interrupted:
+        result = session.explore(
+            listener=self, is_enough=lambda *_: self.is_interrupted, observe=True
+        )
+        if self.is_interrupted and not result.complete:
             result.stopped_by = "the interruption"
         session.record(*result.failures)
         assert result.exploration is not None
-        executions = list(executions_of(session.program, result.exploration, MOST_EXECUTIONS))
+        executions = list(self._taken_down(session, result.exploration))
         replays = [replay_line(failure, found) for failure in result.failures]
         report = report_as_dict(result, str(found), replays)
         return _told(report["summary"], report["verdict"], executions, _total(result), report)
 
-    def _look_for_deadlocks(self, settings: Settings) -> dict[str, Any]:
-        wish = self.wish
-        criterion = "cycle" if wish.guided == OFF else wish.guided
-        if wish.contexts:
-            from treadle.session.contexts import ContextWish, look_in_contexts
+    def _taken_down(self, session: Session, exploration: Exploration) -> Iterator[Replayed]:
+        """Yield executions step by step; after a stop, for as long as somebody may wait."""
+        started = told = time.monotonic()
+        executions = executions_of(session.program, exploration, MOST_EXECUTIONS)
+        for number, execution in enumerate(executions, start=1):
+            yield execution
+            now = time.monotonic()
+            if self.is_interrupted and now - started > _AFTER_STOP:
+                return
+            if now - told > self.interval:
+                self.tell("progress", f"taking down executions, {number} of them so far")
+                told = now
 
-            found = find_code(wish.target)
-            asked = ContextWish(wish.contexts, criterion)
-            with found.running():
-                outcome = look_in_contexts(
-                    found.test,
-                    asked,
-                    name=str(found),
-                    progress=lambda words: self.tell("progress", words),
-                )
-        else:
-            found = find(wish.target)
-            guided = {**GUIDED_BY_DEFAULT, **read_options(wish.options)}
-            with found.running():
-                outcome = look_for_deadlocks(
-                    found.test,
-                    Settings().changed(guided),
-                    DeadlockWish(criterion),
-                    target=str(found),
-                    listener=self,
-                )
-        failures = [one for cycle in outcome.confirmed for one in cycle.failures]
-        words, _, rest = str(outcome).partition("\n")
-        tests = [test for cycle in outcome.cycles for test in cycle.tests[:1]]
-        told = _told(
-            words,
-            "failed" if outcome.confirmed else "verified",
-            [_as_execution(one) for one in failures],
-            len(failures),
-            None,
-        )
-        return {
-            **told,
-            "words": "\n\n".join(filter(None, [rest.strip(), *tests])),
-            "deadlocks": deadlocks_as_dict(outcome),
-        }
+    def _deadlocks(self, found: Found, settings: Settings) -> dict[str, Any]:
+        """Look for the deadlock cycles of a program."""
+        wish = DeadlockWish(self.wish.guided)
+        with found.running():
+            return _told_of_deadlocks(
+                look(found, settings, wish, self, lambda: self.is_interrupted)
+            )
+
+    def _deadlocks_in_contexts(self) -> dict[str, Any]:
+        """Look for the deadlock cycles of classes, whatever the main program is."""
+        from treadle.session.contexts import ContextWish, look_in_contexts
+
+        found = find_code(self.wish.target)
+        criterion = "cycle" if self.wish.guided == OFF else self.wish.guided
+        with found.running():
+            outcome = look_in_contexts(
+                found.test,
+                ContextWish(self.wish.contexts, criterion),
+                name=str(found),
+                progress=lambda words: self.tell("progress", words),
+                is_stopped=lambda: self.is_interrupted,
+            )
+        return _told_of_deadlocks(outcome)
+
+
+def _told_of_deadlocks(outcome: Deadlocks) -> dict[str, Any]:
+    failures = {
+        str(one.schedule): one for cycle in outcome.confirmed for one in cycle.failures
+    }.values()
+    summary = str(outcome).partition("\n")[0]
+    verdict = "failed" if outcome.confirmed else "verified"
+    if not outcome.confirmed and not outcome.is_settled:
+        verdict = "incomplete"
+    executions = [_as_execution(one) for one in failures]
+    told = _told(summary, verdict, executions, len(executions), None)
+    return {**told, "deadlocks": deadlocks_as_dict(outcome)}
 
 
 def _total(result: Result) -> int:
@@ -145,13 +161,22 @@ def _told(
     return {
         "summary": summary,
         "verdict": verdict,
-        "words": "",
         "executions": [execution_as_dict(one) for one in executions],
         "total": total,
         "sources": sources_as_dict(places),
         "report": report,
         "deadlocks": None,
     }
+
+
+def _in_words(error: Exception, wish: Wish) -> str:
+    """Return what went wrong; the directory that the worker is in is nobody's business."""
+    words = str(error).replace(f"{Path.cwd()}/", "")
+    if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+        line = line_of(words, wish.file)
+        place = f" at {wish.file}:{line}" if line else ""
+        return f"the program needs more than {wish.memory} MB{place}, the limit of this server"
+    return words
 
 
 def _limit(wish: Wish) -> None:
@@ -174,10 +199,8 @@ def main() -> None:
     worker = _Worker(wish, out)
     try:
         worker.tell("result", worker.work())
-    except MemoryError:
-        worker.tell("error", f"out of memory: more than {wish.memory} MB, the server's limit")
-    except TreadleError as error:
-        worker.tell("error", str(error).replace(f"{Path.cwd()}/", ""))
+    except (MemoryError, TreadleError) as error:
+        worker.tell("error", _in_words(error, wish))
     out.flush()
     os._exit(0)  # threads of the program, if any, are not waited for
 

@@ -61,6 +61,9 @@ class Task:
         return f"{self.program}({self.n}) under {self.label}"
 
 
+BENCH_SCHEMA = "treadle.bench/1"
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """What one row took and found."""
@@ -107,7 +110,7 @@ class Measurement:
             known |= {} if self.guided is None else asdict(self.guided)
         if self.steps_rerun is None:
             del known["steps_rerun"], known["states_kept"]
-        return json.dumps(known)
+        return json.dumps({**known, "schema": BENCH_SCHEMA})
 
     @classmethod
     def from_json(cls, text: str) -> Measurement:

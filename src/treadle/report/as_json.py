@@ -114,7 +114,7 @@ def exploration_as_dict(exploration: Exploration) -> dict[str, Any]:
         "tree": [
             {
                 "parent": parents.get(id(branch)),
-                "steps": [asdict(step) for step in branch.steps],
+                "steps": [_flat(step) for step in branch.steps],
                 "ending": branch.ending,
                 "left_out": [asdict(one) for one in branch.left_out],
                 "undrawn": branch.undrawn,
@@ -223,6 +223,11 @@ def sources_as_dict(places: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def _flat(record: Any) -> dict[str, Any]:
+    """Return the fields of a record that has no records in it; `asdict` would look, slowly."""
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
 def _cause_as_dict(cause: Cause | None) -> dict[str, Any] | None:
     if cause is None:
         return None
@@ -240,11 +245,11 @@ def _steps_as_dicts(steps: Sequence[StepRecord]) -> list[dict[str, Any]]:
     _, moments = moments_of(steps)
     return [
         {
-            **asdict(step),
-            "accesses": [_without_held(asdict(one)) for one in step.accesses],
+            **_flat(step),
+            "accesses": [_without_held(_flat(one)) for one in step.accesses],
             "takes": list(moment.takes),
             "gives": [{"name": name, "process": process} for name, process in moment.gives],
-            "changes": [asdict(change) for change in moment.changes],
+            "changes": [_flat(change) for change in moment.changes],
             "preempts": preempted(steps, index),
         }
         for index, (step, moment) in enumerate(zip(steps, moments, strict=True))

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from treadle.core.deadlocks import CONFIRMED, Condition, Contexts, DeadlockCycle, Deadlocks, Link
 from treadle.report.line import plain, wrapped
 
+DEADLOCKS_SCHEMA = "treadle.deadlocks/1"
 _OF_THREADS = {"holds": "holds", "owes": "has yet to give"}
 """What a thread has that another one waits for, by how it waits itself."""
 _WAITS = {"get": "waits", "await": "waits, its actor released,", "until": "waits for a condition"}
@@ -19,27 +20,25 @@ def cycle_in_words(cycle: DeadlockCycle) -> str:
     >>> cycle_in_words(DeadlockCycle("deadlock", (link,)))
     'Self.b waits at self.py:3 for Self.c; Self of L9 is held by Self.b'
     """
-    parts: list[str] = []
     if all(link.wait in _OF_THREADS for link in cycle.chain):
-        return "; ".join(map(_thread_in_words, cycle.chain))
-    for link in cycle.chain:
-        who = ", which" if parts else link.method
-        parts.append(f"{who} {_wait_in_words(link)}")
-        if link.held:
-            parts.append(f"; {link.held} is held by {link.holder}")
-    return "".join(parts)
+        return "; ".join(map(link_in_words, cycle.chain))
+    first, *others = cycle.chain
+    return "".join([link_in_words(first), *(f", which {_wait_in_words(one)}" for one in others)])
 
 
-def _thread_in_words(link: Link) -> str:
-    place = f"{link.file}:{link.line}"
-    has = f"{_OF_THREADS[link.wait]} {link.held}"
-    return f"{link.method} {has} and waits for {link.awaited} at {place}"
+def link_in_words(link: Link) -> str:
+    """Return one of those who wait, and for whom."""
+    if link.wait in _OF_THREADS:
+        has = f"{_OF_THREADS[link.wait]} {link.held}"
+        return f"{link.method} {has} and waits for {link.awaited} at {link.file}:{link.line}"
+    return f"{link.method} {_wait_in_words(link)}"
 
 
 def _wait_in_words(link: Link) -> str:
     how = _WAITS[link.wait]
-    end = "to write what it waits for" if link.wait == "until" else ""
-    return f"{how} at {link.file}:{link.line} for {link.awaited}{' ' + end if end else ''}"
+    end = " to write what it waits for" if link.wait == "until" else ""
+    held = f"; {link.held} is held by {link.holder}" if link.held else ""
+    return f"{how} at {link.file}:{link.line} for {link.awaited}{end}{held}"
 
 
 def headline(found: Deadlocks) -> str:
@@ -128,6 +127,7 @@ def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
         ],
         "notes": found.notes,
         "seconds": round(found.seconds, 4),
+        "schema": DEADLOCKS_SCHEMA,
     }
     if found.contexts is not None:
         told["contexts"] = asdict(found.contexts)
@@ -147,6 +147,7 @@ def _cycle_as_dict(cycle: DeadlockCycle) -> dict[str, object]:
                 "awaited": link.awaited,
                 "held": link.held,
                 "holder": link.holder,
+                "words": link_in_words(link),
             }
             for link in cycle.chain
         ],

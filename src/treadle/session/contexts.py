@@ -29,6 +29,7 @@ from treadle.core.deadlocks import (
     Deadlocks,
 )
 from treadle.core.errors import ScheduleMismatch, TreadleError
+from treadle.session.deadlocks import STOPPED, Stop, never
 from treadle.session.side_by_side import side_by_side
 from treadle.symbolic.contexts import Context
 from treadle.symbolic.framework import Examined, Framework
@@ -73,7 +74,12 @@ class ContextWish:
 
 
 def look_in_contexts(
-    target: object, wish: ContextWish, *, name: str = "", progress: Progress | None = None
+    target: object,
+    wish: ContextWish,
+    *,
+    name: str = "",
+    progress: Progress | None = None,
+    is_stopped: Stop = never,
 ) -> Deadlocks:
     """Generate contexts for the deadlock cycles of classes, and look for deadlocks in them."""
     started = time.perf_counter()
@@ -87,7 +93,7 @@ def look_in_contexts(
         conditions=candidates.conditions,
         contexts=counted,
     )
-    search = _Search(framework, wish, found, counted, classes, progress)
+    search = _Search(framework, wish, found, counted, classes, progress, is_stopped)
     for at in range(len(candidates.cycles)):
         search.look_for(at)
     found.notes += [f"nothing is proved, {one}" for one in candidates.unknown]
@@ -108,6 +114,7 @@ class _Search:
         counted: Contexts,
         classes: list[type],
         progress: Progress | None,
+        is_stopped: Stop,
     ) -> None:
         self._framework = framework
         self._wish = wish
@@ -115,6 +122,7 @@ class _Search:
         self._counted = counted
         self._classes = classes
         self._progress = progress
+        self._is_stopped = is_stopped
         self._unlike: list[str] = []
         """Test cases that went another way when they were run for real."""
 
@@ -123,6 +131,9 @@ class _Search:
         cycle, wish = self._found.cycles[at], self._wish
         if wish.criterion == "first" and self._counted.deadlocking:
             cycle.reason = "another deadlock was found first"
+            return
+        if self._is_stopped():
+            cycle.reason = STOPPED
             return
         limits: dict[str, None] = {}
         cycle.states = cycle.states or 0
@@ -134,9 +145,14 @@ class _Search:
             if wish.timeout is not None and time.monotonic() - started > wish.timeout:
                 limits[f"{wish.timeout:g} s for a cycle"] = None
                 break
+            if self._is_stopped():
+                limits[STOPPED] = None
+                break
         if cycle.verdict == CONFIRMED:
             return
-        if limits:
+        if STOPPED in limits:
+            cycle.reason = STOPPED
+        elif limits:
             cycle.reason = f"none up to {wish.most} tasks of a method, within limits"
         else:
             cycle.verdict = UNFEASIBLE

@@ -42,6 +42,15 @@ GUIDED_BY_DEFAULT = {"algorithm": "sleep", "schedule": "newest"}
 
 
 _FIRST = "another deadlock was found first"
+STOPPED = "it was stopped"
+
+Stop = Callable[[], bool]
+"""Tells whether somebody wants a search to end with what it has."""
+
+
+def never() -> bool:
+    """Go on until all is done."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +96,13 @@ def look_for_deadlocks(
     *,
     target: str = "",
     listener: Listener | None = None,
+    is_stopped: Stop = never,
 ) -> Deadlocks:
-    """Analyse a program, and look for executions that end in the cycles that it may have."""
+    """Analyse a program, and look for executions that end in the cycles that it may have.
+
+    `is_stopped` is asked after each execution whether to end with what was found; not of searches
+    in processes of their own.
+    """
     started = time.perf_counter()
     front_end = front_end_of(program)
     candidates = front_end.deadlock_candidates(program, wish.sensitivity)
@@ -97,7 +111,7 @@ def look_for_deadlocks(
         target or program.name, cycles=candidates.cycles, conditions=candidates.conditions
     )
     if candidates.cycles:
-        _search_all(program, settings, wish, candidates, listener)
+        _search_all(program, settings, wish, candidates, listener, is_stopped)
     _conclude(found, candidates)
     found.seconds = time.perf_counter() - started
     return found
@@ -121,12 +135,13 @@ def _search_all(
     wish: Wish,
     candidates: Candidates,
     listener: Listener | None,
+    is_stopped: Stop,
 ) -> None:
     """Look for each cycle, as many side by side as there are workers."""
     cycles = candidates.cycles
     aims = [cycle.aim for cycle in cycles if cycle.aim is not None]
     jobs = [
-        partial(_search, program, settings, wish.criterion, aims, at, listener)
+        partial(_search, program, settings, wish.criterion, aims, at, listener, is_stopped)
         for at in range(len(aims))
     ]
     stop = _has_deadlock if wish.criterion == "first" else None
@@ -162,21 +177,28 @@ def _search(
     aims: Sequence[Aim],
     at: int,
     listener: Listener | None,
+    is_stopped: Stop,
 ) -> _Found:
     """Explore what may lead to one cycle."""
     found, aim, started = _Found(), aims[at], time.process_time()
+    if is_stopped():
+        found.reason = STOPPED
+        return found
     with opened(aim.guided(program), settings.changed({"stop_on_failure": False})) as session:
 
         def is_enough(run: Run, schedule: Callable[[], Schedule]) -> bool:
             if not aim.is_deadlock(run):
-                return False
+                return is_stopped()
             for index, other in enumerate(aims):
                 if index not in found.met and other.is_met_by(run):
                     found.met[index] = schedule()
-            return criterion == "first" or (criterion == "cycle" and at in found.met)
+            is_found = criterion == "first" or (criterion == "cycle" and at in found.met)
+            return is_found or is_stopped()
 
         result = session.explore(listener=listener, is_enough=is_enough)
     _sum_up(found, result, at)
+    if found.verdict == UNDECIDED and is_stopped():
+        found.reason = STOPPED
     found.seconds = time.process_time() - started
     return found
 

@@ -17,6 +17,7 @@ from treadle.core.deadlocks import UNDECIDED, DeadlockCycle, Deadlocks, Link
 from treadle.core.result import Result
 from treadle.core.words import place_in_words
 from treadle.explore.progress import Listener
+from treadle.session.deadlocks import STOPPED, Stop, never
 from treadle.session.session import opened
 from treadle.session.settings import Settings
 from treadle.threads.program import ThreadProgram
@@ -40,13 +41,20 @@ def lock_orders(files: Iterable[Path], *, target: str) -> Deadlocks:
 
 
 def lock_orders_of_test(
-    test: object, settings: Settings, *, target: str, listener: Listener | None = None
+    test: object,
+    settings: Settings,
+    *,
+    target: str,
+    listener: Listener | None = None,
+    is_stopped: Stop = never,
 ) -> Deadlocks:
     """Explore a test with threads, towards the candidates of its code first."""
     started = time.perf_counter()
     wanted = {"towards_deadlock": True, "stop_on_failure": False}
     with opened(test, settings.changed(wanted)) as session:
-        result = session.explore(listener=listener)
+        result = session.explore(listener=listener, is_enough=lambda *_: is_stopped())
+        if is_stopped() and not result.complete:
+            result.stopped_by = STOPPED
         session.record(*result.failures, explained=False)
         assert isinstance(session.program, ThreadProgram)
         assert session.program.towards is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from treadle.core.deadlocks import CRITERIA
-from treadle.core.options import Flag, Number, OneOf, Option, find_option
+from treadle.core.options import Either, Flag, Number, OneOf, Option, Values, find_option
 from treadle.report.html.markup import Content, Markup, tag
 from treadle.session.options import exploring
+from treadle.session.settings import Settings
 from treadle.web.sent import OFF
 
 FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max_executions")
@@ -15,9 +17,12 @@ FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max
 _YES, _NO = "true", "false"
 
 
-def settings_form() -> Markup:
-    """Return all settings; what is left as it is, is not sent."""
-    options = exploring()
+def settings_form(project: Settings) -> Markup:
+    """Return all settings, as a project has them; what is left as it is, is not sent."""
+    options = {
+        name: replace(option, default=getattr(project, name, option.default))
+        for name, option in exploring().items()
+    }
     shown = [options[name] for name in FIRST if name in options]
     others = [option for name, option in options.items() if name not in FIRST]
     return tag(
@@ -55,12 +60,15 @@ def _control(option: Option) -> Markup:
     values = option.values
     default = "" if option.default is None else str(option.default)
     said: dict[str, str] = {"name_": option.name, "id": name, "title": option.help}
+    names = _names(values)
     control: Markup
     if isinstance(values, Flag):
         default = _YES if option.default else _NO
         control = _choice(said, (_YES, _NO), default)
-    elif isinstance(values, OneOf):
-        control = _choice(said, values.names, default)
+    elif isinstance(values, Either) and names:  # each front end has a default of its own
+        control = _choice(said, names, "", usual="usual")
+    elif names:
+        control = _choice(said, names, default)
     elif isinstance(values, Number):
         control = tag("input", type="text", inputmode="decimal", placeholder=default, **said)
     else:
@@ -68,6 +76,15 @@ def _control(option: Option) -> Markup:
         control = tag("input", type="text", placeholder=shown, **said)
     words = option.name.replace("_", " ")
     return tag("div", tag("label", words, for_=name), control, class_="field")
+
+
+def _names(values: Values) -> list[str]:
+    """Return what can be chosen; nothing if that is no list."""
+    parts = values.different if isinstance(values, Either) else [values]
+    lists = [part for part in parts if isinstance(part, OneOf)]
+    if len(lists) < len(parts):
+        return []
+    return list(dict.fromkeys(name for part in lists for name in part.names))
 
 
 def _guidance() -> Content:
@@ -98,9 +115,9 @@ def _guidance() -> Content:
     ]
 
 
-def _choice(said: Mapping[str, str], names: object, default: str) -> Markup:
-    assert isinstance(names, (tuple, list))
-    rows = [
+def _choice(said: Mapping[str, str], names: Sequence[str], default: str, usual: str = "") -> Markup:
+    rows = [tag("option", usual, value="", selected=True)] if usual else []
+    rows += [
         tag(
             "option",
             f"{one} (default)" if one == default else one,

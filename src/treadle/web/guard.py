@@ -44,14 +44,13 @@ def refusal(path: str, headers: Mapping[str, str], token: str, port: int) -> str
     if headers.get("host") not in hosts:
         return "this server answers to its own address only"
     origin = headers.get("origin")
-    is_foreign = headers.get("sec-fetch-site", "none") in ("cross-site", "same-site")
-    if origin is not None and origin not in [f"http://{host}" for host in hosts]:
+    is_foreign = origin is not None and origin not in [f"http://{host}" for host in hosts]
+    # A browser says so even where it sends no `Origin`: images, frames, links.
+    if is_foreign or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return "a page from elsewhere may not use this server"
     given = path.split("/")[1] if path.startswith("/") else ""
     if not secrets.compare_digest(given.encode(), token.encode()):
         return "this is not the address that `treadle web` printed; after a restart it is a new one"
-    if is_foreign and origin is not None:
-        return "a page from elsewhere may not use this server"
     return ""
 
 
@@ -63,6 +62,10 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
+        if scope["type"] == "websocket":  # nothing here speaks it: no page can need it
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

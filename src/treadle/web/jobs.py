@@ -1,7 +1,8 @@
 """Programs that run: each in a process of its own, with limits, which can be stopped.
 
 Whatever a program does (it exits, eats memory, never ends) its process ends, and the server says
-what happened. Stopping asks first: the worker then gives what it has found so far.
+what happened. Whoever stops it, a user or the limit of time, asks first: the worker then gives what
+it has found so far.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import secrets
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,8 +28,10 @@ MOST_AT_ONCE = 4
 """Jobs that run at the same time."""
 MOST_KEPT = 20
 """Jobs whose results are kept."""
-PATIENCE = 3.0
-"""Seconds that a worker has to end when it was asked to."""
+PATIENCE = 4.0
+"""Seconds of silence that a worker is granted when it was asked to end."""
+_LONGEST_END = 30.0
+"""Seconds that it has in all to say what it found."""
 _LONGEST_LINE = 256 * 1024 * 1024
 
 
@@ -52,6 +56,8 @@ class Job:
     error: str = ""
     is_stopped: bool = False
     printed: bytes = b""
+    heard: float = 0.0
+    """When the worker said something last."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
     work: asyncio.Task[None] | None = None
@@ -102,7 +108,7 @@ class Jobs:
         for old in [name for name, job in self._jobs.items() if job.is_over][: -MOST_KEPT or None]:
             del self._jobs[old]
         limits = self._limits
-        wish = replace(wish, memory=limits.memory, seconds=limits.seconds)
+        wish = replace(wish, memory=limits.memory, seconds=limits.seconds + _LONGEST_END)
         job = Job(secrets.token_hex(6), wish, text)
         self._jobs[job.name] = job
         job.work = asyncio.create_task(self._run(job, places))
@@ -113,8 +119,7 @@ class Jobs:
         job.is_stopped = True
         _signal(job, signal.SIGINT)
         if job.work is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(job.work), PATIENCE)
+            await _end_of(job.work, job)
         _signal(job, signal.SIGKILL)
 
     async def close(self) -> None:
@@ -139,12 +144,7 @@ class Jobs:
                     start_new_session=True,  # it is ended with all that it started
                     limit=_LONGEST_LINE,
                 )
-                await asyncio.wait_for(self._talk(job), self._limits.seconds)
-            except TimeoutError:
-                job.error = (
-                    f"stopped after {self._limits.seconds:g} s, the limit of this server "
-                    f"(--seconds), {_how_far(job)}"
-                )
+                await self._in_time(job)
             except OSError as error:
                 job.error = f"the program cannot be run: {error}"
             finally:
@@ -152,6 +152,22 @@ class Jobs:
                 if job.process is not None:
                     await job.process.wait()
                 job.tell()
+
+    async def _in_time(self, job: Job) -> None:
+        """Let a worker work for as long as it may; then ask it for what it has, then end it."""
+        talking = asyncio.create_task(self._talk(job))
+        seconds = self._limits.seconds
+        await asyncio.wait({talking}, timeout=seconds)
+        if not talking.done():
+            _signal(job, signal.SIGINT)
+            await _end_of(talking, job)
+        if talking.done():
+            await talking
+            return
+        talking.cancel()
+        job.error = (
+            f"stopped after {seconds:g} s, the limit of this server (--seconds), {_how_far(job)}"
+        )
 
     async def _talk(self, job: Job) -> None:
         """Send the wish, and take in what the worker says until it ends."""
@@ -165,6 +181,7 @@ class Jobs:
         printing = asyncio.create_task(_keep_printed(job))
         assert process.stdout is not None
         async for line in process.stdout:
+            job.heard = time.monotonic()
             for kind, content in json.loads(line).items():
                 setattr(job, kind, content)
             if job.is_over:
@@ -175,6 +192,16 @@ class Jobs:
             await printing
             job.error = _ended(job, status)
         printing.cancel()
+
+
+async def _end_of(work: asyncio.Task[None], job: Job) -> None:
+    """Wait until a job is over that was asked to end, or has been silent for too long."""
+    asked = time.monotonic()
+    while not work.done():
+        now = time.monotonic()
+        if now - max(asked, job.heard) > PATIENCE or now - asked > _LONGEST_END:
+            return
+        await asyncio.wait({work}, timeout=0.1)
 
 
 async def _keep_printed(job: Job) -> None:
@@ -192,7 +219,7 @@ def _ended(job: Job, status: int) -> str:
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         return (
             f"the program was ended by the system, {_how_far(job)}: it used up its "
-            f"{job.wish.seconds:g} s of processor time, or the machine's memory"
+            f"{job.wish.seconds - _LONGEST_END:g} s of processor time, or the machine's memory"
         )
     if b"MemoryError" in job.printed:
         return f"the program needs more than {job.wish.memory} MB, the limit of this server"

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from treadle.report.html.document import style_of
 from treadle.report.html.markup import Markup, tag
+from treadle.session.settings import Settings
 from treadle.web.form import settings_form
 from treadle.web.library import Entry
 
 _HERE = Path(__file__).parent
-_LOOK = _HERE.parent / "report" / "html" / "page.css"
+EDITOR = _HERE / "editor.js"
+"""CodeMirror in one file; see scripts/editor."""
 
 
-def web_page(entries: list[Entry], first: Entry) -> str:
-    """Return the page; it begins with a program."""
-    style = _LOOK.read_text("utf-8") + (_HERE / "web.css").read_text("utf-8")
+def web_page(entries: list[Entry], first: Entry, project: Settings) -> str:
+    """Return the page; it begins with a program, and with the settings of a project."""
+    style = style_of("look", "page") + (_HERE / "web.css").read_text("utf-8")
     begin = json.dumps({"file": first.file, "program": first.program, "text": first.text})
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name_="color-scheme", content="light dark"),
         tag("title", "Treadle"),
         tag("link", rel="icon", href="data:,"),
         tag("style", Markup(style)),
@@ -28,8 +32,9 @@ def web_page(entries: list[Entry], first: Entry) -> str:
     body = tag(
         "body",
         tag("header", tag("h1", "Treadle"), _library(entries), class_="top"),
-        tag("main", tag("div", _editor(), _side(), class_="work"), _outcome(), id="main"),
+        tag("main", tag("div", _editor(), _side(project), class_="work"), _outcome(), id="main"),
         tag("script", Markup(begin.replace("<", "\\u003c")), type="application/json", id="begin"),
+        tag("script", src=EDITOR.name),
         tag("script", Markup((_HERE / "web.js").read_text("utf-8"))),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
@@ -53,16 +58,7 @@ def _library(entries: list[Entry]) -> Markup:
 
 
 def _editor() -> Markup:
-    area = tag(
-        "textarea",
-        id="text",
-        spellcheck="false",
-        autocomplete="off",
-        autocapitalize="off",
-        wrap="off",
-        aria_label="Program",
-        aria_describedby="mistake",
-    )
+    program = tag("input", type="text", id="program", list="names", placeholder="the only one")
     return tag(
         "section",
         tag(
@@ -70,21 +66,22 @@ def _editor() -> Markup:
             tag("label", "File", for_="file"),
             tag("input", type="text", id="file"),
             tag("label", "Program", for_="program"),
-            tag("input", type="text", id="program", list="names", placeholder="the only one"),
+            program,
             tag("datalist", id="names"),
+            tag("div", id="arguments", class_="names", role="group", aria_label="Initial values"),
             class_="names",
         ),
-        tag("div", tag("pre", id="coloured", aria_hidden="true"), area, class_="editor"),
+        tag("div", id="editor", class_="editor"),
         tag("p", id="mistake", role="status"),
         class_="code",
         aria_label="Editor",
     )
 
 
-def _side() -> Markup:
+def _side(project: Settings) -> Markup:
     return tag(
         "form",
-        settings_form(),
+        settings_form(project),
         tag(
             "div",
             tag("button", "Apply", type="submit", id="apply"),

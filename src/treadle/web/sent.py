@@ -32,6 +32,8 @@ class Wish:
     """Megabytes that the worker may have."""
     seconds: float = 0.0
     """Processor time that it may have."""
+    project: str = ""
+    """The directory whose settings hold: its `pyproject.toml`, or one above it."""
 
     @property
     def target(self) -> str:

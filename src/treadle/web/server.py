@@ -12,18 +12,25 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 
 from treadle.core.errors import TreadleError
+from treadle.session.settings import for_command_line
 from treadle.web.checking import checked, line_of
 from treadle.web.form import read_options
 from treadle.web.guard import Guard
 from treadle.web.jobs import Job, Jobs, Limits
 from treadle.web.library import Entry, library
-from treadle.web.page import web_page
+from treadle.web.page import EDITOR, web_page
 from treadle.web.sent import OFF, Wish
-from treadle.web.shown import execution_html, execution_svg, report_html, summary
+from treadle.web.shown import as_json, execution_html, execution_svg, report_html, summary
 
 MOST_LETTERS = 1_000_000
 """Of a program."""
@@ -34,7 +41,8 @@ def application(
     token: str, port: int, worker: Sequence[str], limits: Limits, own: Entry | None = None
 ) -> Starlette:
     """Return the application; `own` is the file that the user began with."""
-    server = _Server(Jobs(worker, limits), own)
+    project = Path.cwd() if own is None or own.place is None else own.place
+    server = _Server(Jobs(worker, limits), own, project)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -44,6 +52,7 @@ def application(
     job = "/jobs/{job}"
     routes = [
         Route("/", server.page),
+        Route("/editor.js", server.editor),
         Route("/library", server.entry),
         Route("/check", server.check, methods=["POST"]),
         Route("/jobs", server.apply, methods=["POST"]),
@@ -71,8 +80,10 @@ async def _complain(_: Request, error: Exception) -> Response:
 class _Server:
     """What is kept between requests."""
 
-    def __init__(self, jobs: Jobs, own: Entry | None) -> None:
+    def __init__(self, jobs: Jobs, own: Entry | None, project: Path) -> None:
         self.jobs = jobs
+        self._project = project
+        self._settings = for_command_line(project)
         self._entries = dict(library())
         self._first = own or next(iter(self._entries.values()), Entry("", "", "program.py", "", ""))
         if own is not None:
@@ -81,7 +92,11 @@ class _Server:
     # The page
 
     async def page(self, _: Request) -> Response:
-        return HTMLResponse(web_page(list(self._entries.values()), self._first))
+        entries = list(self._entries.values())
+        return HTMLResponse(web_page(entries, self._first, self._settings))
+
+    async def editor(self, _: Request) -> Response:
+        return FileResponse(EDITOR, media_type="text/javascript")
 
     async def entry(self, request: Request) -> Response:
         entry = self._entries.get(request.query_params.get("name", ""))
@@ -103,7 +118,9 @@ class _Server:
             raise TreadleError(f"contexts must be a whole number, not {contexts!r}")
         read_options(options)  # refused before anything is started
         program = str(asked.get("program", "")).strip()
-        wish = Wish(asked["file"], program, options, guided, int(contexts))
+        wish = Wish(
+            asked["file"], program, options, guided, int(contexts), project=str(self._project)
+        )
         entry = self._entries.get(str(asked.get("entry", "")))
         places = [entry.place] if entry is not None and entry.place is not None else []
         job = self.jobs.start(wish, asked["text"], [*places, Path.cwd()])
@@ -138,7 +155,7 @@ class _Server:
 
     async def result(self, request: Request) -> Response:
         job, result = self._done(request)
-        text = json.dumps(result["report"] or result["deadlocks"], indent=2)
+        text = json.dumps(as_json(result), indent=2)
         return _file(request, text, "application/json", f"{_stem(job)}.json")
 
     async def program(self, request: Request) -> Response:

@@ -1,18 +1,22 @@
-// What moves on the page of `treadle web`: the editor's colours and marks, and what is applied.
-// Nothing is computed here: colours, mistakes and pages come from the server.
+// What moves on the page of `treadle web`: the program in the editor, and what is applied.
+// Nothing is computed here: mistakes, programs and pages come from the server.
 // @ts-check
 "use strict";
 
 (() => {
+  /**
+   * @typedef {{name: string, usual: string}} Parameter
+   * @typedef {{name: string, call: string, parameters: Parameter[]}} Program
+   */
+
   /** @type {(id: string) => any} */
   const get = (id) => document.getElementById(id);
-  const text = get("text"), coloured = get("coloured"), file = get("file"), program = get("program");
-  const apply = get("apply"), stop = get("stop"), progress = get("progress"), mistake = get("mistake");
+  const file = get("file"), program = get("program"), given = get("arguments"), mistake = get("mistake");
+  const apply = get("apply"), stop = get("stop"), progress = get("progress");
   const outcome = get("outcome"), viewer = get("viewer"), library = get("library");
   const GONE = "the server does not answer: start `treadle web` again, and open the address that it prints";
-  /** @type {string[]} */ let plain = [];
-  /** @type {string[]} */ let html = [];
-  let wrong = 0, here = 0, job = "", checks = 0, timer = 0;
+  /** @type {Program[]} */ let programs = [];
+  let job = "", checks = 0, timer = 0;
 
   /** @param {string} path @param {object} [content] */
   async function ask(path, content) {
@@ -25,77 +29,80 @@
     throw new Error((await answer.json().catch(() => ({}))).error || `the server says ${answer.status}`);
   }
 
-  function escaped(/** @type {string} */ line) {
-    return line.replace(/&/g, "&amp;").replace(/</g, "&lt;");
-  }
+  // The editor
 
-  // The editor: coloured lines lie below a text that cannot be seen
-
-  function draw() {
-    const lines = text.value.split("\n");
-    html = lines.map((line, at) => (line === plain[at] ? html[at] : escaped(line)));
-    plain = lines;
-    coloured.innerHTML = html.map((line, at) => {
-      const kind = at + 1 === wrong ? " wrong" : at + 1 === here ? " here" : "";
-      return `<span class="line${kind}" data-n="${at + 1}">${line || " "}</span>`;
-    }).join("");
-    follow();
-  }
-
-  function follow() {
-    coloured.scrollTop = text.scrollTop;
-    coloured.scrollLeft = text.scrollLeft;
-  }
+  const editor = /** @type {any} */ (window).treadleEditor(get("editor"), () => {
+    editor.complain(0, "");
+    clearTimeout(timer);
+    timer = setTimeout(check, 200);
+  });
 
   async function check() {
-    const mine = ++checks, asked = text.value;
+    const mine = ++checks, asked = editor.text;
     try {
       const found = await (await ask("check", { file: file.value, text: asked })).json();
-      if (mine !== checks || asked !== text.value) return;
-      html = found.lines;
-      plain = asked.split("\n");
-      wrong = found.error ? found.error.line : 0;
-      mistake.textContent = found.error ? `Line ${wrong}: ${found.error.text}` : "";
-      get("names").replaceChildren(...found.names.map((/** @type {string} */ name) => new Option(name, name)));
-      draw();
+      if (mine !== checks || asked !== editor.text) return;
+      complain(found.error ? found.error.line : 0, found.error ? found.error.text : "");
+      if (!found.error) offer(found.programs);
     } catch (error) { mistake.textContent = /** @type {Error} */ (error).message; }
   }
 
-  function changed() {
-    wrong = here = 0;
-    draw();
-    clearTimeout(timer);
-    timer = setTimeout(check, 200);
+  function complain(/** @type {number} */ line, /** @type {string} */ words, isShown = false) {
+    editor.complain(line, words, isShown);
+    mistake.textContent = line ? `Line ${line}: ${words}` : words;
   }
 
   /** @param {{file: string, program: string, text: string}} entry */
   function open(entry) {
     file.value = entry.file;
     program.value = entry.program;
-    text.value = entry.text;
-    text.scrollTop = 0;
-    wrong = here = 0;
-    draw();
+    editor.open(entry.text, entry.file);
+    clearTimeout(timer);
     check();
   }
 
-  function show(/** @type {number} */ line) {
-    here = line;
-    draw();
-    const height = parseFloat(getComputedStyle(text).lineHeight);
-    const top = (line - 1) * height;
-    if (top < text.scrollTop || top > text.scrollTop + text.clientHeight - 2 * height) text.scrollTop = top - text.clientHeight / 3;
+  // The program, and what it is given
+
+  function offer(/** @type {Program[]} */ found) {
+    programs = found;
+    get("names").replaceChildren(...found.map((one) => new Option(one.name, one.name)));
+    ask_for_values();
+  }
+
+  function chosen() {
+    const name = program.value.trim();
+    return programs.find((one) => one.name === name) || (!name && programs.length === 1 ? programs[0] : undefined);
+  }
+
+  function ask_for_values() {
+    const parameters = chosen()?.parameters || [];
+    const shown = [...given.querySelectorAll("input")].map((one) => one.name).join();
+    if (shown === parameters.map((one) => one.name).join()) return;
+    given.replaceChildren(...parameters.flatMap(({ name, usual }) => {
+      const label = document.createElement("label"), input = document.createElement("input");
+      label.htmlFor = input.id = `argument-${name}`;
+      label.textContent = name;
+      Object.assign(input, { type: "text", name, placeholder: usual || "a literal" });
+      return [label, input];
+    }));
+  }
+
+  function wanted() {
+    const one = chosen();
+    if (!one?.parameters.length) return program.value;
+    const values = one.parameters.map(({ name, usual }) => get(`argument-${name}`).value.trim() || usual);
+    return one.call.replace(/\{(\d+)\}/g, (_, at) => values[Number(at)]);
   }
 
   // Applying
 
   function settings() {
-    /** @type {Record<string, string>} */ const given = {};
+    /** @type {Record<string, string>} */ const changed = {};
     for (const control of get("settings").elements) {
       const usual = control.dataset.default || "";
-      if (control.name && control.value !== usual) given[control.name] = control.value;
+      if (control.name && control.value !== usual) changed[control.name] = control.value;
     }
-    return given;
+    return changed;
   }
 
   function say(/** @type {string} */ words, isWrong = false) {
@@ -106,21 +113,23 @@
   function over() {
     apply.disabled = false;
     stop.disabled = true;
+    progress.classList.remove("running");
   }
 
   async function start(/** @type {Event} */ event) {
     event.preventDefault();
     outcome.replaceChildren();
     viewer.hidden = true;
-    wrong = here = 0;
-    draw();
+    editor.show(0);
+    complain(0, "");
     say("starting");
     try {
-      const wish = { file: file.value, program: program.value, text: text.value, entry: library.value, options: settings() };
+      const wish = { file: file.value, program: wanted(), text: editor.text, entry: library.value, options: settings() };
       job = (await (await ask("jobs", wish)).json()).job;
     } catch (error) { say(/** @type {Error} */ (error).message, true); return; }
     apply.disabled = true;
     stop.disabled = false;
+    progress.classList.add("running");
     listen(job);
   }
 
@@ -133,8 +142,7 @@
       over();
       if (told.kind === "error") {
         say(told.text, true);
-        wrong = Number(told.line);
-        if (wrong) { const line = wrong; show(line); here = 0; draw(); }
+        if (Number(told.line)) complain(Number(told.line), told.text, true);
         return;
       }
       try {
@@ -147,28 +155,36 @@
 
   // Listening
 
-  text.addEventListener("input", changed);
-  text.addEventListener("scroll", follow);
-  file.addEventListener("change", check);
+  function show(/** @type {string} */ place) {
+    const [, name, line] = /([^/]+):(\d+)$/.exec(place) || [];
+    if (name === file.value) editor.show(Number(line));
+  }
+
+  file.addEventListener("change", () => { editor.is(file.value); check(); });
+  program.addEventListener("input", ask_for_values);
   get("settings").addEventListener("submit", start);
-  stop.addEventListener("click", () => { stop.disabled = true; ask(`jobs/${job}/stop`, {}).catch((error) => say(error.message, true)); });
+  stop.addEventListener("click", () => {
+    stop.disabled = true;
+    say("stopping");
+    ask(`jobs/${job}/stop`, {}).catch((error) => say(error.message, true));
+  });
   library.addEventListener("change", async () => {
     if (!library.value) return;
     try { open(await (await ask(`library?name=${encodeURIComponent(library.value)}`)).json()); }
     catch (error) { say(/** @type {Error} */ (error).message, true); }
   });
   get("upload").addEventListener("change", async (/** @type {any} */ event) => {
-    const [chosen] = event.target.files;
-    if (chosen) open({ file: chosen.name, program: "", text: await chosen.text() });
+    const [own] = event.target.files;
+    if (!own) return;
+    library.value = "";
+    open({ file: own.name, program: "", text: await own.text() });
   });
   outcome.addEventListener("click", (/** @type {any} */ event) => {
     if (event.target.target === "viewer") viewer.hidden = false;
+    if (event.target.dataset.place) show(event.target.dataset.place);
   });
   viewer.addEventListener("load", () => {
-    viewer.contentDocument.addEventListener("treadle:step", (/** @type {any} */ event) => {
-      const [, name, line] = /([^/]+):(\d+)$/.exec(event.detail) || [];
-      if (name === file.value) show(Number(line));
-    });
+    viewer.contentDocument.addEventListener("treadle:step", (/** @type {any} */ event) => show(event.detail));
   });
 
   open(JSON.parse(get("begin").textContent));

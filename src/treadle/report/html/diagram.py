@@ -8,6 +8,7 @@ drawn without any script, so it is the same in a page, in a notebook and in a fi
 
 from __future__ import annotations
 
+from treadle.report.html.document import style_of
 from treadle.report.html.lanes import Json, Lanes, deed_in_words
 from treadle.report.html.markup import Markup, cut, tag
 
@@ -31,6 +32,12 @@ def diagram(failure: Json, name: str = "") -> Markup:
     return _Drawing(failure, name).svg()
 
 
+def diagram_file(failure: Json) -> str:
+    """Return the diagram as a file of its own, with its style in it."""
+    style = tag("style", Markup(style_of("look", "diagram")))
+    return f"{_Drawing(failure, '').svg(style)}\n"
+
+
 class _Drawing:
     """Where everything is."""
 
@@ -43,12 +50,13 @@ class _Drawing:
         self.width = _LEFT + _COLUMN * len(lanes.names) + (_BESIDE if self.deadlocked else 0)
         self.height = _TOP + _ROW * rows + 20
 
-    def svg(self) -> Markup:
+    def svg(self, style: Markup | None = None) -> Markup:
         """Return the whole drawing, what lies below first."""
         words = f"Sequence diagram of {len(self.steps)} steps in {len(self.lanes.names)} lanes"
         return tag(
             "svg",
             tag("title", words),
+            style,
             _arrowheads(self.name),
             [self._lifeline(lane) for lane in self.lanes.names],
             self._waits(),

@@ -13,9 +13,14 @@ from treadle.report.html.markup import Content, Markup, all_printable, tag
 _HERE = Path(__file__).parent
 
 
+def style_of(*names: str) -> str:
+    """Return style sheets of reports, one after the other."""
+    return "\n".join((_HERE / f"{name}.css").read_text("utf-8") for name in names)
+
+
 def document(title: str, body: Content, data: Json) -> str:
     """Return a page with its style, its script and its data."""
-    style, script = (_HERE / name for name in ("page.css", "page.js"))
+    script = (_HERE / "page.js").read_text("utf-8")
     embedded = json.dumps(all_printable(data), separators=(",", ":")).replace("<", "\\u003c")
     head = tag(
         "head",
@@ -24,7 +29,7 @@ def document(title: str, body: Content, data: Json) -> str:
         tag("meta", name_="color-scheme", content="light dark"),
         tag("title", f"{title} – Treadle"),
         tag("link", rel="icon", href="data:,"),
-        tag("style", Markup(style.read_text("utf-8"))),
+        tag("style", Markup(style_of("look", "page", "diagram"))),
     )
     shown = tag(
         "body",
@@ -33,7 +38,7 @@ def document(title: str, body: Content, data: Json) -> str:
         tag("button", "Light or dark", type="button", class_="theme"),
         _footer(),
         tag("script", Markup(embedded), type="application/json", id="data"),
-        tag("script", Markup(script.read_text("utf-8"))),
+        tag("script", Markup(script)),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, shown, lang='en')}\n"
 
