@@ -87,7 +87,8 @@ def target(name: str) -> Any:
     """Return something that an option is for."""
     if name in FRONT_ENDS["actors"].options:
         return SILENT
-    return waits if name in ("yields", "leftover_tasks") else nothing
+    is_for_tasks = name in FRONT_ENDS["tasks"].options
+    return waits if is_for_tasks and name not in FRONT_ENDS["threads"].options else nothing
 
 
 def beside(name: str) -> dict[str, Any]:

@@ -6,13 +6,11 @@ This file is light. What takes control is loaded when a test is opened.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.decorated import called_plainly
-from treadle.core.errors import TreadleError
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
 from treadle.tasks.options import TaskOptions
@@ -52,7 +50,9 @@ class Tasks(FrontEnd):
     ) -> Iterator[TaskProgram]:
         """Take control of a test, and try it out once to learn what matters in it."""
         refuse_unknown_python()
-        _refuse_running_loop()
+        from treadle.tasks.refusals import refuse_surroundings  # asyncio comes with it
+
+        refuse_surroundings()
         from treadle.tasks.program import TaskProgram  # greenlet and bytecode come with it
 
         refuse_parameters(target)
@@ -64,6 +64,8 @@ class Tasks(FrontEnd):
             order=options["order"],
             yields=options["yields"],
             leftover_tasks=options["leftover_tasks"],
+            split=options["split"],
+            resets=options["resets"],
             instrument=options["instrument"],
             watchdog=options["watchdog"],
         )
@@ -73,12 +75,3 @@ class Tasks(FrontEnd):
 
 
 TASKS = Tasks()
-
-
-def _refuse_running_loop() -> None:
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
-        return
-    raise TreadleError(
-        "an event loop is running here already: call `explore` from a function that is no coroutine"
-    )

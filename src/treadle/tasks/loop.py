@@ -16,58 +16,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
-from treadle.core.frames import is_of_the_user, place_of_frame
-from treadle.core.words import place_in_words
 from treadle.python.runtime import control, slots
 from treadle.tasks.countdowns import Countdown, added, countdown_of
 from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
+from treadle.tasks.network.calls import Networked
+from treadle.tasks.refusals import Refusing
 from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
 
 if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
 
 
-_REFUSED = (
-    "run_forever", "run_until_complete", "stop", "close", "add_reader", "remove_reader",
-    "add_writer", "remove_writer", "add_signal_handler", "remove_signal_handler",
-    "set_task_factory", "set_default_executor", "sock_recv", "sock_recv_into", "sock_recvfrom",
-    "sock_recvfrom_into", "sock_sendall", "sock_sendto", "sock_sendfile", "sock_connect",
-    "sock_accept", "sendfile", "subprocess_exec", "subprocess_shell", "create_connection",
-    "create_server", "create_unix_connection", "create_unix_server", "create_datagram_endpoint",
-    "getaddrinfo", "getnameinfo", "connect_read_pipe", "connect_write_pipe", "start_tls",
-    "connect_accepted_socket",
-)  # fmt: skip
-"""What only a real loop can do, or what would make another one of this."""
-
-
-def _refusal(name: str) -> Callable[..., NoReturn]:
-    """Return a method that refuses to do what a real loop does."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        place = place_of_frame(sys._getframe(1), lambda file: not is_of_the_user(file))
-        raise TreadleError(
-            f"loop.{name} at {place_in_words(place)}: real sockets, subprocesses, signals and "
-            f"other loops are not explored: test against a stand-in in the same loop, and mark its "
-            f"delays by `await treadle.pause()`"
-        )
-
-    return refuse
-
-
-class _Refusing(asyncio.AbstractEventLoop):
-    """A loop that does nothing that needs the operating system."""
-
-    for _name in _REFUSED:
-        locals()[_name] = _refusal(_name)
-
-
-class Loop(_Refusing):
+class Loop(Networked, Refusing):
     """The loop of one execution."""
 
     def __init__(self, program: TaskProgram) -> None:
@@ -100,6 +66,7 @@ class Loop(_Refusing):
         self._handler: Callable[..., object] | None = None
         self.is_over = False
         """Whether the main task has ended: what is armed from then on is ignored."""
+        self.begin_network(program.split, program.resets)
 
     # What is recorded
 
@@ -356,6 +323,7 @@ class Loop(_Refusing):
         finally:
             slots.announce = self.collect
             control.leave_block()
+            slots.announce = slots.nothing
             asyncio.events._set_running_loop(None)
             sys.set_asyncgen_hooks(*hooks)
             self.step = scheduler.me = None

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
-from treadle.core.options import FLAG, OneOf, Option
+from treadle.core.options import FLAG, Names, Number, OneOf, Option
 from treadle.threads.options import INSTRUMENT, PATIENCE
 
 ORDERS = ("fifo", "any")
 YIELDS = ("test", "exact", "all")
+
+
+class Boundaries(Names):
+    """Texts at which data may be cut; false for none."""
+
+    def stored(self, value: Any) -> Any:
+        """Return any collection as a tuple, and false as an empty one."""
+        return () if value is False else super().stored(value)
 
 
 class TaskOptions(TypedDict, total=False):
@@ -35,6 +43,18 @@ class TaskOptions(TypedDict, total=False):
     leftover_tasks: Annotated[
         bool,
         Option(FLAG, True, "Whether a task that is still pending at the end is a failure."),
+    ]
+    split: Annotated[
+        Iterable[str] | Literal[False],
+        Option(
+            Boundaries("texts", r'["\n"]', "TEXT"),
+            (),
+            "A text behind which what is written to a connection may arrive in two pieces.",
+        ),
+    ]
+    resets: Annotated[
+        int,
+        Option(Number(), 0, "How many connections may break in an execution, at any moment."),
     ]
     instrument: Annotated[Iterable[str], INSTRUMENT]
     watchdog: Annotated[float | None, PATIENCE]

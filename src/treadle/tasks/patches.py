@@ -13,10 +13,10 @@ import asyncio.tasks
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.errors import TreadleError
 from treadle.core.frames import callers_frame
 from treadle.tasks.futures import Future, GatheringFuture, Task, all_tasks
 from treadle.tasks.pausing import pause
+from treadle.tasks.refusals import other_loops, outside_calls
 from treadle.threads.primitives.patches import Patches
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ def _running_loop(self: Any) -> Any:
     return asyncio.get_running_loop()
 
 
-def _refuse_loop(*_: Any, **__: Any) -> Any:
-    raise TreadleError(
-        "a loop inside the loop is not explored: await the coroutine, or make a task of it"
-    )
-
-
 def patches(program: TaskProgram) -> list[Patches]:
     """Return what is replaced."""
 
@@ -64,11 +58,10 @@ def patches(program: TaskProgram) -> list[Patches]:
         (asyncio.tasks.all_tasks, all_tasks),
         (_original_sleep, sleep),
         (_original_as_completed, _as_completed),
-        (asyncio.run, _refuse_loop),
-        (asyncio.new_event_loop, _refuse_loop),
+        *other_loops(),
     ]
     attributes = [(asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop)]
-    return [Patches(attributes=attributes, references=references)]
+    return [Patches(attributes=attributes, references=references), outside_calls()]
 
 
 async def _pausing(result: Any) -> Any:

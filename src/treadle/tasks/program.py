@@ -42,6 +42,8 @@ class TaskProgram(ThreadProgram):
         order: str = "any",
         yields: str = "test",
         leftover_tasks: bool = True,
+        split: tuple[str, ...] = (),
+        resets: int = 0,
         instrument: tuple[str, ...] = (),
         watchdog: float | None = WATCHDOG,
     ) -> None:
@@ -50,6 +52,10 @@ class TaskProgram(ThreadProgram):
         self.yields = yields
         self.leftover_tasks = leftover_tasks
         self.latency = LATENCY
+        self.split = split
+        """Texts behind which what is written to a connection may be cut in two."""
+        self.resets = resets
+        """How many connections may break."""
         self.places: dict[tuple[str, str], Place] = {}
         """The front end's own locations."""
         self._packages = instrument
@@ -76,6 +82,10 @@ class TaskProgram(ThreadProgram):
             found["yields"] = self.yields
         if not self.leftover_tasks:
             found["leftover_tasks"] = False
+        if self.split:
+            found["split"] = self.split
+        if self.resets:
+            found["resets"] = self.resets
         if self._packages:
             found["instrument"] = self._packages
         return found

@@ -14,7 +14,8 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.sharing.children import children_of_instance
+from treadle.python.sharing.children import children_of_instance, no_children
+from treadle.python.sharing.walks import walk_of_kind
 
 _EMPTY: tuple[dict[Any, Any], ...] = ({}, OrderedDict())
 KEYS: tuple[type, ...] = tuple(type(empty.keys()) for empty in _EMPTY)
@@ -81,7 +82,7 @@ def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
     while todo:
         value = todo.pop()
         kind = type(value)
-        if kind in ATOMS or id(value) in seen or issubclass(kind, _INERT):
+        if kind in ATOMS or id(value) in seen or _is_passed_around(kind):
             continue
         seen.add(id(value))
         if id(value) in published:
@@ -89,6 +90,14 @@ def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
         else:
             todo += parts_of(value)
     return found
+
+
+def _is_passed_around(kind: type) -> bool:
+    """Tell whether instances of a class are not looked into: an event loop of Treadle's is not."""
+    if issubclass(kind, _INERT):
+        return True
+    is_own = f"{kind.__module__}.".startswith("treadle.")
+    return is_own and walk_of_kind(kind).labelled is no_children
 
 
 def parts_of(value: Any) -> list[Any]:

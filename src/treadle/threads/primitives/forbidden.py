@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from treadle.core.errors import TreadleError
+from treadle.core.frames import place_of_frame
+from treadle.core.words import place_in_words
 from treadle.python.runtime import control
 from treadle.python.runtime.escapes import called_by_user
 from treadle.threads.primitives.patches import Patches
@@ -37,10 +39,11 @@ def _start_process(original: Callable[..., Any], name: str) -> Callable[..., Any
         if control.current() is None:
             return original(*args, **kwargs)
         scheduler = control.the_program().scheduler
-        called, _ = called_by_user(name) or (f"{name}()", None)
+        called, frame = called_by_user(name) or (f"{name}()", None)
+        where = f" at {place_in_words(place_of_frame(frame))}" if frame is not None else ""
         # Noted, so that it is raised even if the test catches it.
         scheduler.fatal = TreadleError(
-            f"the test calls {called}: other processes cannot be explored; "
+            f"the test calls {called}{where}: other processes cannot be explored; "
             f"use threads, or give the test a stand-in for the process"
         )
         raise scheduler.fatal

@@ -1,0 +1,1 @@
+"""The network of an execution: connections and servers in memory."""
