@@ -9,6 +9,7 @@ nothing of the test is changed.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import socket
@@ -55,6 +56,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         yield
         return
     seen: Counter[str] = Counter()
+    if inspect.iscoroutinefunction(getattr(item, "obj", None)):
+        seen["coroutines"] += 1
     patches = [
         mock.patch.object(owner, name, _counted(seen, what, getattr(owner, name)))
         for owner, name, what in WATCHED

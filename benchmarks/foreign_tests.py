@@ -178,6 +178,8 @@ def without_result(printed: str | None) -> tuple[str, None, str | None]:
     if printed is None:
         return "past its timeout", None, None
     refused = re.search(r"^(?:E +)?treadle: (?:error: )?(.+(?:\n\S.+)?)", printed, re.MULTILINE)
+    if "= treadle =" not in printed and "TreadleBug" not in printed:
+        return "left to another plugin", None, None
     if refused and "TreadleBug" not in printed and "INTERNALERROR" not in printed:
         return "cannot be explored", None, refused[1]
     return "crash of Treadle", None, printed[-300:]
