@@ -73,23 +73,32 @@ class Executions:
             self._is_shown = False
 
     def __call__(self) -> object:
-        """Run the test once."""
+        """Run the test once; if it is a coroutine function, return what is to be awaited."""
+        __tracebackhide__ = True
+        if self.repeated.is_coroutine:
+            return self._awaited()
+        with self._surrounded():
+            return self.repeated.run()
+
+    async def _awaited(self) -> object:
+        __tracebackhide__ = True
+        with self._surrounded():
+            return await self.repeated.run_awaited()
+
+    @contextlib.contextmanager
+    def _surrounded(self) -> Iterator[None]:
+        """Keep what an execution prints, logs and warns of apart; take note of what skips it."""
         __tracebackhide__ = True
         for handler in self._log_handlers:
             handler.clear()
         with self._quiet(), self._warnings_once():
-            return self._run()
-
-    def _run(self) -> object:
-        __tracebackhide__ = True
-        try:
-            return self.repeated.run()
-        except SKIPS as reason:
-            self.skipped = reason
-            assume(False)
-            return None
-        except pytest.exit.Exception as reason:
-            raise Left(reason) from None
+            try:
+                yield
+            except SKIPS as reason:
+                self.skipped = reason
+                assume(False)
+            except pytest.exit.Exception as reason:
+                raise Left(reason) from None
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ This is the one place that uses what pytest does not document (as of pytest 8.2 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from _pytest.tmpdir import tmppath_result_key
 from _pytest.unittest import TestCaseFunction
 
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.words import place_in_words
 from treadle.plugin.cases import run_case
 from treadle.python.runtime import control
 
@@ -49,6 +51,8 @@ class RepeatedItem:
 
     def __init__(self, item: pytest.Function) -> None:
         self.item: Any = item
+        self.is_coroutine = inspect.iscoroutinefunction(inspect.unwrap(item.function))
+        """Whether what the test returns has to be awaited."""
         self.failed_in: Phase = "call"
         """The phase that the last execution failed in, if it did."""
         self._is_running = False
@@ -70,6 +74,8 @@ class RepeatedItem:
         """Set up the fixtures of wider scopes; what pytest calls to set up the item."""
         item = self.item
         names = item.fixturenames
+        for fixtures in map(item._fixtureinfo.name2fixturedefs.get, names):
+            self._refuse_asynchronous(fixtures[-1] if fixtures else None)
         item.fixturenames = [name for name in names if self._is_wider(name)]
         try:
             type(item).setup(item)
@@ -110,29 +116,59 @@ class RepeatedItem:
         for fixtures in self.item._fixtureinfo.name2fixturedefs.values():
             yield from fixtures
 
+    def _refuse_asynchronous(self, fixture: Any) -> None:
+        """Refuse a fixture whose value would belong to a loop of its own, or of a plugin."""
+        function = None if fixture is None else inspect.unwrap(fixture.func)
+        if not self.is_coroutine or not (
+            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        ):
+            return
+        code = function.__code__
+        where = place_in_words((code.co_filename, code.co_firstlineno))
+        raise _noted(
+            TreadleError(
+                f"the fixture {fixture.argname!r} at {where} is asynchronous, so its value belongs "
+                f"to another event loop: make it in the test, by an asynchronous context manager "
+                f"say"
+            )
+        )
+
     # Every execution
 
     def run(self) -> object:
         """Run the test once, with new fixtures, and tear them down whatever happens."""
+        __tracebackhide__ = True
+        with self._with_fixtures():
+            return self._call()
+
+    async def run_awaited(self) -> object:
+        """Run a test that is a coroutine function once; its fixtures live until it has ended."""
+        __tracebackhide__ = True
+        with self._with_fixtures():
+            awaited: Any = self._call()
+            return await awaited
+
+    @contextlib.contextmanager
+    def _with_fixtures(self) -> Iterator[None]:
         __tracebackhide__ = True
         self._begin()
         self._is_running = True
         try:
             self.item._request._fillfixtures()
             self.failed_in = "call"
-            returned = self._call()
+            yield
             self.failed_in = "teardown"
         except BaseException as error:
             self._tear_down_after(error)
             raise
         self._tear_down()
         self.failed_in = "call"
-        return returned
 
     def begin_fixture(self, fixture: Any) -> None:
         """Take note that a fixture is about to be set up; refuse some."""
         if not self._is_running:
             return
+        self._refuse_asynchronous(fixture)
         if fixture.scope != "function":
             raise _noted(WiderFixture(fixture))
         if fixture.argname == "subtests" and fixture.func.__module__ in _SUBTESTS:

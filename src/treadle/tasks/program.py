@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -111,7 +112,7 @@ class TaskProgram(ThreadProgram):
 
     def is_own_module(self, namespace: dict[str, Any]) -> bool:
         """Tell whether code is of the test's own module."""
-        return namespace is getattr(self.test, "__globals__", None)
+        return namespace is getattr(inspect.unwrap(self.test), "__globals__", None)
 
     # Executions
 

@@ -189,7 +189,7 @@ class TaskRun(Run):
     def unwind(self) -> None:
         """Close the coroutines that are left: nobody is to run them later."""
         self._standing = self.enabled() if self._standing is None else self._standing
-        if not self._standing and self._ending is None:
+        if not self._standing and self._ending is None and self.main is not None:
             self.ending()
         loop = self.loop
         loop.step = None
