@@ -91,6 +91,82 @@ def long_report(steps: int = 1992, lanes: int = 12) -> dict[str, Any]:
     return report_as_dict(result, "long", replays)
 
 
+def step(process: str, **more: Any) -> dict[str, Any]:
+    """Return a step of the JSON."""
+    return {
+        "process": process,
+        "accesses": [],
+        "where": "",
+        "source": "",
+        "error": "",
+        "label": "",
+        "then": "",
+        "lane": "",
+        "arrival": "",
+        "is_inner": False,
+        "takes": [],
+        "gives": [],
+        "changes": [],
+        "preempts": "",
+        **more,
+    }
+
+
+def access(operation: str, location: str, value: str = "") -> dict[str, str]:
+    return {"operation": operation, "location": location, "value": value}
+
+
+def failing_with(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return a failure of the JSON."""
+    return {
+        **failure(BANK),
+        "kind": "assertion",
+        "headline": "It failed",
+        "trace": list(steps),
+        "step": len(steps) - 1,
+        "waits": [],
+        "cycle": [],
+        "acquired": [],
+        "links": [],
+        "cause": None,
+        "pair": None,
+        "graph": None,
+        "frames": [],
+        "state": {},
+        "remarks": [],
+        "traceback": "",
+        **more,
+    }
+
+
+def tasks_report() -> dict[str, Any]:
+    """Return the report of tasks: an arrival that wakes one of them, and callbacks of the loop."""
+
+    def of_task(name: str, at: int, source: str, **more: Any) -> dict[str, Any]:
+        return step(
+            f"{name}#{at}", lane=name, label=name, source=source, where=f"shop.py:{at}", **more
+        )
+
+    timer = "0.1 s passes: sleep(0.1) of ann ends"
+    steps = [
+        of_task("main", 1, "await asyncio.gather(ann, bob)", then="waits"),
+        of_task("ann", 1, "if stock > 0:", then="waits", accesses=[access("read", "stock", "1")]),
+        of_task("bob", 1, "if stock > 0:", then="waits", accesses=[access("read", "stock", "1")]),
+        step("ann/t1", arrival=timer, then="over"),
+        of_task("ann", 2, "stock -= 1", then="ends", accesses=[access("write", "stock", "0")]),
+        step("main/d1", lane="main", label="main", is_inner=True, then="over"),
+        step("bob/t1", arrival=timer.replace("ann", "bob"), then="over"),
+        of_task("bob", 2, "stock -= 1", then="ends", accesses=[access("write", "stock", "-1")]),
+        step("main/d2", lane="main", label="main", is_inner=True, then="over"),
+        of_task("main", 2, "assert stock >= 0", error="AssertionError"),
+    ]
+    ways = [(0, 1), (0, 2), (1, 3), (3, 4), (4, 5), (2, 6), (6, 7), (7, 8), (5, 9), (8, 9)]
+    links = [{"source": a, "target": b, "kind": "wake", "about": "a future"} for a, b in ways]
+    shown = report(PROVED)
+    told = failing_with(*steps, links=links, headline="Assertion failed in main: oversold")
+    return {**shown, "verdict": "failed", "exploration": None, "failures": [told]}
+
+
 class Element:
     """An element of a page: its name, attributes, and what is in it."""
 

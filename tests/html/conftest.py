@@ -14,7 +14,18 @@ from typing import Any
 
 import pytest
 
-from looked_at import ACTORS, BANK, LAZY, NETWORK, PROVED, QUEUE, compared, long_report, report
+from looked_at import (
+    ACTORS,
+    BANK,
+    LAZY,
+    NETWORK,
+    PROVED,
+    QUEUE,
+    compared,
+    long_report,
+    report,
+    tasks_report,
+)
 from treadle.report.html.index import Entry, index_page
 from treadle.report.html.page import comparison_in_html, page
 
@@ -45,6 +56,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, target in samples.items():
         (folder / f"{name}.html").write_text(page(report(target)), "utf-8")
+    (folder / "tasks.html").write_text(page(tasks_report()), "utf-8")
     (folder / "long.html").write_text(page(long_report()), "utf-8")
     side_by_side = compared(LAZY, "exhaustive", "sleep", "optimal", "optimal-context")
     (folder / "compared.html").write_text(comparison_in_html(side_by_side), "utf-8")

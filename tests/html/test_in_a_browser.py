@@ -15,7 +15,9 @@ Open = Callable[..., Any]
 Keep = Callable[[Any, str], None]
 WIDE, NARROW = 1280, 400
 both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
-ALL_PAGES = ["lazy", "bank", "queue", "actors", "network", "proved", "compared", "index", "long"]
+ALL_PAGES = [
+    "lazy", "bank", "queue", "actors", "network", "tasks", "proved", "compared", "index", "long",
+]  # fmt: skip
 
 
 def position(page: Any) -> str:

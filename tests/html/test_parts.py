@@ -20,16 +20,20 @@ from looked_at import (
     PROVED,
     QUEUE,
     WAKEUP,
+    access,
+    failing_with,
     failure,
     long_report,
     read,
     report,
+    step,
+    tasks_report,
 )
 from treadle.report.html import timeline as timelines
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.failing import failing
 from treadle.report.html.heat import heat_map, heat_of_lines, pairs_of
-from treadle.report.html.lanes import Lanes, deed_in_words, deeds_of, lane_of
+from treadle.report.html.lanes import Lanes, deed_in_words, deeds_of, lane_of, links_to_see
 from treadle.report.html.markup import (
     Markup,
     breakable,
@@ -47,54 +51,6 @@ from treadle.report.html.tree import WHY, depths_of, legend, tree
 from treadle.report.html.versus import aligned, versus
 
 every_failure = pytest.mark.parametrize("target", FAILING)
-
-
-def step(process: str, **more: Any) -> dict[str, Any]:
-    """Return a step of the JSON."""
-    return {
-        "process": process,
-        "accesses": [],
-        "where": "",
-        "source": "",
-        "error": "",
-        "label": "",
-        "then": "",
-        "lane": "",
-        "arrival": "",
-        "is_inner": False,
-        "takes": [],
-        "gives": [],
-        "changes": [],
-        "preempts": "",
-        **more,
-    }
-
-
-def access(operation: str, location: str, value: str = "") -> dict[str, str]:
-    return {"operation": operation, "location": location, "value": value}
-
-
-def failing_with(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return a failure of the JSON."""
-    return {
-        **failure(BANK),
-        "kind": "assertion",
-        "headline": "It failed",
-        "trace": list(steps),
-        "step": len(steps) - 1,
-        "waits": [],
-        "cycle": [],
-        "acquired": [],
-        "links": [],
-        "cause": None,
-        "pair": None,
-        "graph": None,
-        "frames": [],
-        "state": {},
-        "remarks": [],
-        "traceback": "",
-        **more,
-    }
 
 
 def waiting(process: str, holder: str, **more: Any) -> dict[str, Any]:
@@ -677,3 +633,77 @@ def test_markup_in_a_program_stays_text() -> None:
     section = failing(found, {evil: [{"first": 1, "lines": [evil]}]}, "f1")
     assert "<script" not in section
     assert evil in read(section).text
+
+
+# Tasks
+
+
+def test_what_arrives_stands_across_all_columns() -> None:
+    told = tasks_report()["failures"][0]
+    lanes = Lanes(told["trace"])
+    assert lanes.names == ["main", "ann", "bob"], "no column for what comes from outside"
+    rows = read(timeline(told, lanes, "f1")).all("li", "arrival")
+    assert [row.attributes["id"] for row in rows] == ["f1-4", "f1-7"]
+    assert rows[0].one("span", "arrives").text == "0.1 s passes: sleep(0.1) of ann ends"
+    assert [row.all("span", "preempts") for row in rows] == [[], []]
+
+
+def test_what_the_loop_does_itself_is_folded_unless_it_fails() -> None:
+    told = tasks_report()["failures"][0]
+    parsed = read(timeline(told, Lanes(told["trace"]), "f1"))
+    folds = [row.one("button").attributes["data-start"] for row in parsed.all("li", "thin")]
+    assert folds == ["5", "8"]
+    hidden = [row.attributes["id"] for row in parsed.all("li") if "hidden" in row.attributes]
+    assert hidden == ["f1-6", "f1-9"]
+    failed = {**told, "step": 8}
+    parsed = read(timeline(failed, Lanes(told["trace"]), "f1"))
+    assert len(parsed.all("li", "thin")) == 1
+
+
+def test_links_lead_through_what_is_not_seen() -> None:
+    told = tasks_report()["failures"][0]
+    seen = [(link["source"], link["target"]) for link in links_to_see(told)]
+    assert seen == [(0, 1), (0, 2), (1, 3), (3, 4), (2, 6), (6, 7), (4, 9), (7, 9)]
+
+
+def test_a_sequence_diagram_of_tasks() -> None:
+    told = tasks_report()["failures"][0]
+    drawn = read(str(diagram(told, "f1")))
+    steps = drawn.all("a", "step")
+    assert [one.attributes["data-step"] for one in steps] == [
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+        "6",
+        "7",
+        "9",
+    ]
+    assert len(drawn.all("a", "arrival")) == 2
+    # who sets a timer is no arrow to what it brings; the rest of the links is drawn
+    assert len(drawn.all("g", "arrow")) == 6
+    # main, ann and bob wait until they go on: nobody waits until the end
+    waits = drawn.all("line", "waiting")
+    assert len(waits) == 3
+    last = max(float(one.attributes["y"]) for one in drawn.all("rect"))
+    assert all(float(one.attributes["y2"]) <= last for one in waits)
+
+
+# Large trees
+
+
+def test_of_a_large_tree_the_branches_near_the_root_are_drawn() -> None:
+    """A chain of 30 and 9 short branches at the root: the deep end is left out."""
+    branch = {"steps": [], "ending": "", "left_out": [], "undrawn": 0}
+    below = dict.fromkeys(("executions", "blocked", "cut", "failing", "left_out"), 0)
+    parents = [None, *range(30), *[0] * 9]
+    branches = [{**branch, "parent": parent, "below": below} for parent in parents]
+    parsed = read(str(tree({"tree": branches}, most=20)))
+    rows = parsed.all("li")
+    assert len(rows) == 20
+    assert [row.attributes["aria-level"] for row in rows].count("2") == 10
+    assert [row.one("span", "badge").text for row in rows if row.all("span", "badge")] == [
+        "20 branches below not drawn"
+    ]
+    assert "20 more branches in the JSON only." in parsed.text

@@ -84,14 +84,18 @@ def report_as_dict(
         failure["replay"] = command
     places = [step["where"] for failure in shown["failures"] for step in _all_steps(failure)]
     places += [wait["where"] for failure in shown["failures"] for wait in failure["waits"]]
-    if shown["exploration"] is not None:
-        for pair in shown["exploration"]["reversals"]:
-            places += [pair["first"]["where"], pair["second"]["where"]]
+    places += reversed_at(shown)
     return {
         **shown,
         "summary": verdict_in_words(result, target=target),
         "sources": sources_as_dict(places),
     }
+
+
+def reversed_at(result: dict[str, Any]) -> list[str]:
+    """Return where the steps are that an observed search has reversed."""
+    pairs = (result["exploration"] or {"reversals": ()})["reversals"]
+    return [pair[which]["where"] for pair in pairs for which in ("first", "second")]
 
 
 def report_in_json(result: Result, target: str, replays: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.result import Result
-from treadle.report.as_json import result_as_dict
+from treadle.report.as_json import result_as_dict, reversed_at, sources_as_dict
 
 COMPARISON_SCHEMA = "treadle.comparison/1"
 
@@ -72,11 +72,13 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return a dictionary of schema `treadle.comparison/1`: results and disagreements."""
+        results = [result_as_dict(result) for result in self.results]
         return {
             "schema": COMPARISON_SCHEMA,
             "target": self.target,
             "disagreements": self.disagreements(),
-            "results": [result_as_dict(result) for result in self.results],
+            "results": results,
+            "sources": sources_as_dict([place for one in results for place in reversed_at(one)]),
         }
 
     def in_words(self) -> str:

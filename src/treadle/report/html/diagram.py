@@ -9,7 +9,14 @@ drawn without any script, so it is the same in a page, in a notebook and in a fi
 from __future__ import annotations
 
 from treadle.report.html.document import style_of
-from treadle.report.html.lanes import Json, Lanes, deed_in_words
+from treadle.report.html.lanes import (
+    Json,
+    Lanes,
+    deed_in_words,
+    is_inner,
+    links_to_see,
+    who_goes_on,
+)
 from treadle.report.html.markup import Markup, cut, tag
 
 MOST_STEPS = 400
@@ -44,15 +51,18 @@ class _Drawing:
     def __init__(self, failure: Json, name: str) -> None:
         self.failure, self.name = failure, name
         self.steps: list[Json] = failure["trace"][:MOST_STEPS]
+        seen = [at for at in range(len(self.steps)) if not is_inner(failure, at)]
+        self.rows = {index: row for row, index in enumerate(seen)}
+        """Where the steps are that are drawn, by index."""
         self.lanes = lanes = Lanes(self.steps, failure["waits"])
         self.deadlocked = [wait for wait in failure["waits"] if wait["process"] in failure["cycle"]]
-        rows = len(self.steps) + (len(self.deadlocked) + 1 if self.deadlocked else 0)
+        rows = len(self.rows) + (len(self.deadlocked) + 1 if self.deadlocked else 0)
         self.width = _LEFT + _COLUMN * len(lanes.names) + (_BESIDE if self.deadlocked else 0)
         self.height = _TOP + _ROW * rows + 20
 
     def svg(self, style: Markup | None = None) -> Markup:
         """Return the whole drawing, what lies below first."""
-        words = f"Sequence diagram of {len(self.steps)} steps in {len(self.lanes.names)} lanes"
+        words = f"Sequence diagram of {len(self.rows)} steps in {len(self.lanes.names)} lanes"
         return tag(
             "svg",
             tag("title", words),
@@ -60,8 +70,8 @@ class _Drawing:
             _arrowheads(self.name),
             [self._lifeline(lane) for lane in self.lanes.names],
             self._waits(),
-            [self._arrow(link) for link in self.failure["links"] if link["target"] < MOST_STEPS],
-            [self._box(index) for index in range(len(self.steps))],
+            [self._arrow(link) for link in self._links()],
+            [self._arrival(i) if self._arrives(i) else self._box(i) for i in self.rows],
             self._chain(),
             xmlns="http://www.w3.org/2000/svg",
             class_="diagram",
@@ -76,7 +86,18 @@ class _Drawing:
         return _LEFT + self.lanes.number(process) * _COLUMN + _COLUMN // 2
 
     def _y(self, index: int) -> int:
-        return _TOP + index * _ROW + _ROW // 2
+        """Return where a step is; the first index after the last one is that of the first wait."""
+        last = len(self.steps)
+        row = self.rows[index] if index in self.rows else len(self.rows) + index - last
+        return _TOP + row * _ROW + _ROW // 2
+
+    def _arrives(self, index: int) -> bool:
+        return bool(self.steps[index].get("arrival"))
+
+    def _links(self) -> list[Json]:
+        """Return the links to draw: that something will arrive is not one."""
+        drawn = [link for link in links_to_see(self.failure) if link["target"] in self.rows]
+        return [link for link in drawn if not self._arrives(link["target"])]
 
     def _lifeline(self, lane: str) -> Markup:
         number = self.lanes.names.index(lane)
@@ -92,13 +113,16 @@ class _Drawing:
         """Return the dashed lines of processes that wait until their next step."""
         found = []
         since: dict[str, int] = {}
-        for index, step in enumerate(self.steps):
-            if (start := since.pop(step["process"], None)) is not None:
+        whose = who_goes_on(self.steps)
+        for index in self.rows:
+            step, who = self.steps[index], whose[index]
+            if (start := since.pop(who, None)) is not None:
                 found.append(self._wait(step["process"], start, index))
             if step["then"] == "waits":
-                since[step["process"]] = index
-        end = len(self.steps) + bool(self.deadlocked)
-        return found + [self._wait(process, start, end) for process, start in since.items()]
+                since[who] = index
+        end = len(self.steps)
+        left = since.values()
+        return found + [self._wait(self.steps[at]["process"], at, end) for at in left]
 
     def _wait(self, process: str, start: int, end: int) -> Markup:
         x = self._x(process) - _BOX // 2 + 8
@@ -124,19 +148,40 @@ class _Drawing:
             tag("text", cut(text, _LETTERS), x=x, y=y + 4, text_anchor="middle"),
             tag("text", str(index + 1), x=_LEFT - 14, y=y + 4, class_="n", text_anchor="end"),
         ]
+        return self._linked(inside, index, f"{kind} {self.lanes.colour(step['process'])}")
+
+    def _arrival(self, index: int) -> Markup:
+        """Return what came from outside: a band across all lanes."""
+        step, y = self.steps[index], self._y(index)
+        width = _COLUMN * len(self.lanes.names) - 12
+        words = cut(step["arrival"], max(24, width // 7))
+        inside = [
+            tag("title", f"Step {index + 1}: {step['arrival']}"),
+            tag("rect", x=_LEFT + 6, y=y - 10, width=width, height=20, rx=10),
+            tag("text", words, x=_LEFT + 6 + width // 2, y=y + 4, text_anchor="middle"),
+            tag("text", str(index + 1), x=_LEFT - 14, y=y + 4, class_="n", text_anchor="end"),
+        ]
+        return self._linked(inside, index, "arrival")
+
+    def _linked(self, inside: list[Markup], index: int, kind: str) -> Markup:
+        """Return a step as a link to where it is on the page, if there is one."""
         return tag(
             "a" if self.name else "g",
             inside,
-            class_=f"step {kind} {self.lanes.colour(step['process'])}",
+            class_=f"step {kind}",
             href=f"#{self.name}-{index + 1}" if self.name else None,
             data_step=index,
         )
 
     def _arrow(self, link: Json) -> Markup:
-        source, target = self.steps[link["source"]], self.steps[link["target"]]
-        x1, y1 = self._x(source["process"]), self._y(link["source"])
+        target = self.steps[link["target"]]
         x2, y2 = self._x(target["process"]), self._y(link["target"])
         title = tag("title", f"{link['kind']}: {link['about']}")
+        y1 = self._y(link["source"])
+        if self._arrives(link["source"]):  # straight down, out of the band
+            x2 += _BOX // 2 - 12
+            return self._way(title, f"M{x2} {y1 + 10}L{x2} {y2 - _HEIGHT // 2 - 3}", "wake")
+        x1 = self._x(self.steps[link["source"]]["process"])
         if x1 == x2:  # to itself: around the boxes between
             side = x1 + _BOX // 2
             way = f"M{side} {y1}C{side + 26} {y1} {side + 26} {y2} {side + 3} {y2}"
@@ -145,7 +190,9 @@ class _Drawing:
             start, end = x1 + step * _BOX // 2, x2 - step * (_BOX // 2 + 3)
             bend = max(18, abs(end - start) // 2)
             way = f"M{start} {y1}C{start + step * bend} {y1} {end - step * bend} {y2} {end} {y2}"
-        kind = link["kind"]
+        return self._way(title, way, link["kind"])
+
+    def _way(self, title: Markup, way: str, kind: str) -> Markup:
         return tag(
             "g",
             title,

@@ -164,17 +164,25 @@ def _key(failure: Json) -> Markup | None:
     return tag("ul", rows, class_="key", aria_label="Arrows") if rows else None
 
 
+_MOVES = (
+    ("first", "M3 3v10h2V3zM13 3v10L6 8z", "First step"),
+    ("back", "M12 3v10L4 8z", "Step back"),
+    ("forward", "M4 3v10l8-5z", "Step forward"),
+    ("last", "M13 3v10h-2V3zM3 3v10l7-5z", "Last step"),
+)
+"""Drawn, since not every font has the signs."""
+
+
+def _icon(way: str) -> Markup:
+    shape = tag("path", d=way, fill="currentColor")
+    return tag("svg", shape, viewBox="0 0 16 16", width=16, height=16, aria_hidden="true")
+
+
 def _controls(failure: Json, name: str) -> Markup:
     last = len(failure["trace"])
-    buttons = [
-        ("first", "⏮", "First step"),
-        ("back", "◀", "Step back"),
-        ("forward", "▶", "Step forward"),
-        ("last", "⏭", "Last step"),
-    ]
     moves = [
-        tag("button", sign, type="button", data_move=move, aria_label=label, title=label)
-        for move, sign, label in buttons
+        tag("button", _icon(way), type="button", data_move=move, aria_label=label, title=label)
+        for move, way, label in _MOVES
     ]
     slider = tag(
         "input",

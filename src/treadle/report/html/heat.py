@@ -45,8 +45,12 @@ def heat_of_lines(reversals: Sequence[Json]) -> Heat:
     return heat
 
 
-def heat_map(exploration: Json, sources: Json, *, is_only_one: bool = False) -> Markup:
+def heat_map(
+    exploration: Json, sources: Json, *, is_only_one: bool = False, name: str = "heat"
+) -> Markup:
     """Return the most frequent pairs, and the source, coloured by how hot its lines are.
+
+    `name` begins the addresses of lines, of which a page has only one each.
 
     `is_only_one` tells that a single execution covers the space. Without it no pairs mean nothing:
     not all algorithms look for them, and a search can be stopped before it comes to one.
@@ -66,7 +70,7 @@ def heat_map(exploration: Json, sources: Json, *, is_only_one: bool = False) -> 
     )
     heat = heat_of_lines(reversals)
     hot = {file: pieces for file, pieces in sources.items() if _is_hot(file, heat)}
-    return tag("div", table, listing(hot, "heat", heat=heat) if hot else None, class_="heat")
+    return tag("div", table, listing(hot, name, heat=heat) if hot else None, class_="heat")
 
 
 def _is_hot(file: str, heat: Heat) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +19,13 @@ def lane_of(step: Json) -> str:
 
 
 class Lanes:
-    """Who has which column, in the order of the first steps; who only waits comes last."""
+    """Who has which column, in the order of the first steps; who only waits comes last.
+
+    What arrives from outside has none.
+    """
 
     def __init__(self, steps: Sequence[Json], waits: Sequence[Json] = ()) -> None:
-        self._of = {step["process"]: lane_of(step) for step in steps}
+        self._of = {step["process"]: lane_of(step) for step in steps if not step.get("arrival")}
         self._labels = {wait["process"]: wait["label"] for wait in waits}
         self._labels |= {step["process"]: step["label"] for step in steps}
         for wait in waits:
@@ -58,6 +62,55 @@ class Lanes:
     def colour(self, process: str) -> str:
         """Return the class that gives something the colour of a process."""
         return f"lane-{self.number(process) % COLOURS}"
+
+
+def who_goes_on(steps: Sequence[Json]) -> list[str]:
+    """Return for each step whose it is: if that waits, its next one is where it goes on.
+
+    A task of asyncio is a process anew each time that the loop runs it; lane and label stay.
+
+    >>> handle = {"process": "main#1", "lane": "main", "label": "main"}
+    >>> who_goes_on([handle, {**handle, "process": "main#2"}])
+    ['main/main', 'main/main']
+    """
+    taken = Counter(step["process"] for step in steps)
+
+    def whose(step: Json) -> str:
+        is_named = step["lane"] and step["label"] and not step.get("is_inner")
+        if is_named and taken[step["process"]] == 1:
+            return f"{step['lane']}/{step['label']}"
+        return str(step["process"])
+
+    return [whose(step) for step in steps]
+
+
+def is_inner(failure: Json, index: int) -> bool:
+    """Tell whether a step is of the library that runs the program, and need not be seen."""
+    return bool(failure["trace"][index].get("is_inner")) and index != failure["step"]
+
+
+def links_to_see(failure: Json) -> list[Json]:
+    """Return the links between steps that are seen: one that leads through others goes on.
+
+    >>> trace = [{}, {"is_inner": True}, {}]
+    >>> links = [{"source": at, "target": at + 1, "kind": "wake", "about": ""} for at in (0, 1)]
+    >>> links_to_see({"trace": trace, "links": links, "step": 2})
+    [{'source': 0, 'target': 2, 'kind': 'wake', 'about': ''}]
+    """
+    origins: dict[int, dict[int, None]] = {}
+    """Seen steps that lead to each one that is not."""
+    found: list[Json] = []
+    for link in sorted(failure["links"], key=lambda link: int(link["target"])):
+        source, target = link["source"], link["target"]
+        seen = origins.get(source, {}) if is_inner(failure, source) else {source: None}
+        if is_inner(failure, target):
+            origins.setdefault(target, {}).update(seen)
+            continue
+        for one in seen:
+            made = {**link, "source": one}
+            if made not in found:
+                found.append(made)
+    return found
 
 
 def deeds_of(step: Json) -> str:

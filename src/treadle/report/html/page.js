@@ -8,7 +8,7 @@
    * @typedef {{name: string, before: string, after: string}} Change
    * @typedef {{process: string, label?: string, lane?: string, where?: string, takes?: string[], then?: string,
    *   gives?: {name: string, process: string}[], changes?: Change[], preempts?: string,
-   *   error?: string, did: string[], values: string[]}} Step
+   *   error?: string, arrival?: string, who?: string, did: string[], values: string[]}} Step
    * @typedef {{source: number, target: number, kind: string, about: string}} Link
    * @typedef {{state: Record<string, string>, links: Link[], tables: Record<string, string>,
    *   failing: number, start: number, steps: Step[]}} Failure
@@ -344,9 +344,16 @@
       const isOn = one(this.section, ".arrows").getAttribute("aria-pressed") === "true";
       const shown = all(this.list, ":scope > li:not([hidden], .stuck)");
       if (!shown.length || getComputedStyle(one(this.section, ".heads")).display === "none") return;
-      const height = shown[0].offsetHeight;
+      // Rows are of two heights; to ask each where it is would take long if there are thousands.
+      const usual = shown.find((row) => !row.classList.contains("thin")) || shown[0];
+      const height = usual.offsetHeight, thin = one(this.list, ".thin")?.offsetHeight || 0;
+      let bottom = 0;
       /** @type {Map<Element, number>} */
-      const tops = new Map(shown.map((row, at) => [row, at * height]));
+      const tops = new Map();
+      for (const row of shown) {
+        tops.set(row, bottom);
+        bottom += row.classList.contains("thin") ? thin : height;
+      }
       const columns = all(this.section, ".heads .head:not(.corner)").map((head) => [head.offsetLeft, head.offsetWidth]);
       const lanes = new Map(all(this.section, ".heads .head:not(.corner)").map((head, at) => [one(head, "b").textContent, at]));
       /** @param {number} at */
@@ -355,10 +362,13 @@
         const [left, width] = columns[lanes.get(laneOf(this.failure.steps[at])) ?? 0];
         return top === undefined ? null : { y: top + height / 2, left: left + 8, right: left + width - 8 };
       };
-      const wires = drawn("svg", { class: "wires", width: this.list.scrollWidth, height: shown.length * height, "aria-hidden": "true" });
+      const wires = drawn("svg", { class: "wires", width: this.list.scrollWidth, height: bottom, "aria-hidden": "true" });
       this.failure.links.forEach((link, number) => {
         const from = place(link.source), to = place(link.target);
-        if (from && to) wires.append(...arrow(from, to, link.kind, { "data-link": number }));
+        if (this.failure.steps[link.target].arrival) return; // that something will come is no arrow
+        if (from && to && this.failure.steps[link.source].arrival) {
+          wires.append(...fallen(from.y + height * 0.28, to.y - height * 0.44, to.right - 18, { "data-link": number }));
+        } else if (from && to) wires.append(...arrow(from, to, link.kind, { "data-link": number }));
       });
       wires.append(...this.waitLines(place));
       const pair = [one(this.list, ".is-first"), one(this.list, ".is-second")].map((row) => this.rows.indexOf(row));
@@ -379,11 +389,11 @@
       /** @type {Element[]} */
       const lines = [];
       this.failure.steps.forEach((step, at) => {
-        const start = since.get(step.process);
-        since.delete(step.process);
+        const who = step.who || step.process, start = since.get(who);
+        since.delete(who);
         const from = start === undefined ? null : place(start), to = place(at);
         if (from && to) lines.push(drawn("line", { class: "wait", x1: from.left + 14, x2: from.left + 14, y1: from.y + 24, y2: to.y - 24 }));
-        if (step.then === "waits") since.set(step.process, at);
+        if (step.then === "waits") since.set(who, at);
       });
       return lines;
     }
@@ -408,6 +418,15 @@
     return [
       drawn("path", { ...more, class: `link ${kind}`, d: `M${x1} ${from.y}C${c1} ${from.y} ${c2} ${to.y} ${x2} ${to.y}` }),
       drawn("path", { class: `end ${kind}`, d: `M${x2} ${to.y}l${tip} -4v8z` }),
+    ];
+  }
+
+  /** Out of what came from outside, straight down to what it wakes.
+   * @param {number} y1 @param {number} y2 @param {number} x @param {Record<string, string | number>} more */
+  function fallen(y1, y2, x, more) {
+    return [
+      drawn("path", { ...more, class: "link wake", d: `M${x} ${y1}V${y2}` }),
+      drawn("path", { class: "end wake", d: `M${x} ${y2}l-4 -7h8z` }),
     ];
   }
 

@@ -15,7 +15,7 @@ from treadle.report.as_json import report_as_dict
 from treadle.report.html.document import document
 from treadle.report.html.failing import MOST_LETTERS, failing
 from treadle.report.html.heat import heat_map
-from treadle.report.html.lanes import Json
+from treadle.report.html.lanes import Json, links_to_see, who_goes_on
 from treadle.report.html.markup import (
     Content,
     Markup,
@@ -71,7 +71,11 @@ def comparison_page(comparison: Json) -> str:
             "section",
             tag("h2", "What each of them explored"),
             legend(),
-            tag("div", map(_column, results), class_="side-by-side"),
+            tag(
+                "div",
+                [_column(one, at, comparison["sources"]) for at, one in enumerate(results)],
+                class_="side-by-side",
+            ),
         ),
     ]
     return document(title, body, {"failures": []})
@@ -177,7 +181,7 @@ def exploration(report: Json) -> Markup | None:
         heat_map(
             explored,
             report["sources"],
-            is_only_one=report["complete"] and report["executions"] == 1,
+            is_only_one=_is_only_one(report),
         ),
         class_="exploration",
         id="exploration",
@@ -214,7 +218,8 @@ def _figures_side_by_side(results: Sequence[Json]) -> Markup:
     return tag("div", table, class_="scrolling", tabindex="0", role="region", aria_label="Figures")
 
 
-def _column(result: Json) -> Markup:
+def _column(result: Json, number: int, sources: Json) -> Markup:
+    """Return what one algorithm explored, and what made its space as large as it is."""
     explored = result["exploration"]
     words = f"{count(result['executions'], 'execution')}, {result['blocked']:,} blocked"
     return tag(
@@ -222,7 +227,20 @@ def _column(result: Json) -> Markup:
         tag("h3", result["algorithm"]),
         tag("p", words, class_="small"),
         tree(explored, most=MOST_SIDE_BY_SIDE) if explored else None,
+        _heat(result, f"heat{number}", sources) if explored else None,
     )
+
+
+def _heat(result: Json, name: str, sources: Json) -> Markup:
+    times = sum(pair["times"] for pair in result["exploration"]["reversals"])
+    shown = heat_map(result["exploration"], sources, is_only_one=_is_only_one(result), name=name)
+    words = "What makes its space large" + (f": {count(times, 'reversal')}" if times else "")
+    return tag("details", tag("summary", words), shown)
+
+
+def _is_only_one(result: Json) -> bool:
+    """Tell whether a single execution covers the space."""
+    return bool(result["complete"]) and result["executions"] == 1
 
 
 def _data(report: Json) -> Json:
@@ -231,11 +249,16 @@ def _data(report: Json) -> Json:
         "failures": [
             {
                 "state": failure["state"],
-                "links": failure["links"],
+                "links": links_to_see(failure),
                 "tables": dict(failure["graph"]["tables"]) if failure["graph"] else {},
                 "failing": failure["step"],
                 "start": _first_shown(failure),
-                "steps": [_step_data(step) for step in failure["trace"]],
+                "steps": [
+                    _step_data(step, who)
+                    for step, who in zip(
+                        failure["trace"], who_goes_on(failure["trace"]), strict=True
+                    )
+                ],
             }
             for failure in report["failures"]
         ]
@@ -250,7 +273,7 @@ def _first_shown(failure: Json) -> int:
     return max(0, min(int(start), last))
 
 
-def _step_data(step: Json) -> Json:
+def _step_data(step: Json, who: str) -> Json:
     keys = (
         "process",
         "label",
@@ -262,8 +285,11 @@ def _step_data(step: Json) -> Json:
         "then",
         "preempts",
         "error",
+        "arrival",
     )
-    kept = {key: step[key] for key in keys if step[key]}
+    kept = {key: step[key] for key in keys if step.get(key)}
+    if who != step["process"]:
+        kept["who"] = who
     if step["error"]:
         kept["error"] = cut(step["error"], MOST_LETTERS)
     kept["did"] = [f"{one['operation']} {one['location']}".strip() for one in step["accesses"]]

@@ -7,9 +7,10 @@ and unfolds, and moves the selection.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, classes, tag
+from treadle.report.html.markup import Content, Markup, classes, count, tag
 
 _SHORTEST_FOLD = 4
 """Steps in a row that are worth folding."""
@@ -21,13 +22,21 @@ def timeline(failure: Json, lanes: Lanes, name: str) -> Markup:
     """Return the rows of a failing execution; `name` begins the addresses of steps."""
     steps: list[Json] = failure["trace"]
     marks = marks_of(failure)
-    folds = folds_of(steps, set(marks) | set(failure["acquired"]))
-    inside = {index for start, size in folds.items() for index in range(start, start + size)}
-    hidden = inside if len(steps) > _UNFOLDED else set()
+    kept = set(marks) | set(failure["acquired"])
+    folds = folds_of(steps, kept)
+    inner = {start for start in folds if steps[start].get("is_inner")}
+    is_long = len(steps) > _UNFOLDED
+    hidden = {
+        index
+        for start, size in folds.items()
+        if is_long or start in inner
+        for index in range(start, start + size)
+    }
     rows: list[Markup] = []
     for index, mark in enumerate(marks.get(index, "") for index in range(len(steps))):
         if index in folds:
-            rows.append(_fold_row(steps, index, folds[index], lanes))
+            size, is_folded = folds[index], index in hidden
+            rows.append(_fold_row(steps, index, size, lanes, is_folded=is_folded))
         rows.append(_row(failure, index, lanes, name, mark, is_hidden=index in hidden))
     rows += _stuck(failure, lanes)
     style = f"--lanes:{len(lanes.names)}"
@@ -59,17 +68,27 @@ def folds_of(steps: Sequence[Json], kept: set[int]) -> dict[int, int]:
     """Return the stretches that can be folded: the first step of each, and how many there are.
 
     The first and the last step of a stretch are where processes take turns; they are always shown.
+    What the library does that runs the program is a stretch of its own, however short.
 
     >>> steps = [{"process": process} for process in "pqqqqqqq"]
     >>> folds_of(steps, set()), folds_of(steps, {4})
     ({2: 5}, {})
+    >>> folds_of([*steps[:2], {"process": "d", "is_inner": True}, steps[0]], set())
+    {2: 1}
     """
     folds: dict[int, int] = {}
     start = 0
+    for is_inner, stretch in groupby(
+        range(len(steps)), lambda at: bool(steps[at].get("is_inner")) and at not in kept
+    ):
+        if is_inner:
+            inside = list(stretch)
+            folds[inside[0]] = len(inside)
     for index in range(len(steps)):
         is_middle = (
             0 < index < len(steps) - 1
             and index not in kept
+            and not steps[index].get("is_inner")
             and steps[index - 1]["process"] == steps[index]["process"]
             and steps[index]["process"] == steps[index + 1]["process"]
         )
@@ -113,12 +132,17 @@ def _heading(lanes: Lanes) -> Markup:
     return tag("div", tag("span", "step", class_="head corner"), cells, class_="heads")
 
 
-def _fold_row(steps: Sequence[Json], start: int, size: int, lanes: Lanes) -> Markup:
+def _fold_row(
+    steps: Sequence[Json], start: int, size: int, lanes: Lanes, *, is_folded: bool
+) -> Markup:
     process = steps[start]["process"]
-    is_folded = len(steps) > _UNFOLDED
+    is_inner = bool(steps[start].get("is_inner"))
+    words = f"{size} more steps of {process}"
+    if is_inner:
+        words = count(size, "inner step")
     button = tag(
         "button",
-        tag("span", f"{size} more steps of {process}", class_="cell"),
+        tag("span", words, class_="cell"),
         type="button",
         class_="fold",
         aria_expanded="false" if is_folded else "true",
@@ -126,7 +150,8 @@ def _fold_row(steps: Sequence[Json], start: int, size: int, lanes: Lanes) -> Mar
         data_size=size,
     )
     column = f"--at:{lanes.number(process) + 2}"
-    return tag("li", button, class_=classes("folding", lanes.colour(process)), style=column)
+    kind = classes("folding", "thin" if is_inner else lanes.colour(process))
+    return tag("li", button, class_=kind, style=column)
 
 
 def _row(
@@ -137,9 +162,14 @@ def _row(
     place = step["where"].rpartition(":")[2] if step["where"] else ""
     deeds = deeds_of(step)
     source = step["source"]
-    words: list[Content] = [tag("span", process, class_="who")]
-    words.append(tag("code", source or deeds or "…", class_="source" if source else "source only"))
-    below = tag("span", deeds, class_="deeds") if source and deeds else None
+    arrival = step.get("arrival", "")
+    words: list[Content] = [tag("span", "from outside" if arrival else process, class_="who")]
+    if arrival:
+        words.append(tag("span", arrival, class_="arrives"))
+    else:
+        kind = "source" if source else "source only"
+        words.append(tag("code", source or deeds or "…", class_=kind))
+    below = tag("span", deeds, class_="deeds") if source and deeds and not arrival else None
     badges = _badges(step, mark, failure)
     if below or badges:
         words.append(tag("span", below, badges, class_="below"))
@@ -152,8 +182,9 @@ def _row(
         tabindex="-1",
         title=f"{step['where']}  {deeds}".strip(),
     )
-    kind = [f"is-{word}" for word in mark.split()]
-    state = classes(lanes.colour(process), "preempts" if step["preempts"] else None, *kind)
+    marked = [f"is-{word}" for word in mark.split()]
+    colour = "arrival" if arrival else lanes.colour(process)
+    state = classes(colour, "preempts" if step["preempts"] and not arrival else None, *marked)
     column = f"--at:{lanes.number(process) + 2}"
     return tag("li", button, id=f"{name}-{index + 1}", class_=state, style=column, hidden=is_hidden)
 
@@ -162,7 +193,7 @@ def _badges(step: Json, mark: str, failure: Json) -> list[Markup]:
     """Return what is to be seen at a glance of a step."""
     words = mark.split()
     found = []
-    if step["preempts"]:
+    if step["preempts"] and not step.get("arrival"):
         found.append(("preempts", "preempts"))
     if "first" in words:
         found.append(("pair", "① first"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,13 +35,15 @@ def tree(exploration: Json, *, most: int = MOST_ROWS) -> Markup:
     """Return the tree as rows that can be folded, `most` of them; counts are of whole subtrees."""
     branches: list[Json] = exploration["tree"]
     depths = depths_of(branches)
-    has_children = {branch["parent"] for branch in branches}
-    is_large = len(branches) > _OPEN
+    left = left_out_of(branches, depths, most)
+    shown = [at for at in range(len(branches)) if at not in left]
+    has_children = {branches[at]["parent"] for at in shown}
+    below = Counter(left.values())
+    is_large = len(shown) > _OPEN or bool(left)
     rows = [
-        _row(branch, at, depths[at], at in has_children, is_large)
-        for at, branch in enumerate(branches[:most])
+        _row(branches[at], at, depths[at], at in has_children, is_large, below[at]) for at in shown
     ]
-    rest = len(branches) - most
+    rest = len(left)
     return tag(
         "div",
         tag("ul", rows, class_="tree", role="tree", aria_label="Tree of executions"),
@@ -49,6 +52,23 @@ def tree(exploration: Json, *, most: int = MOST_ROWS) -> Markup:
         else None,
         class_="tree-box",
     )
+
+
+def left_out_of(branches: Sequence[Json], depths: Sequence[int], most: int) -> dict[int, int]:
+    """Return the branches of a tree that is too large, each with the one that it hangs on.
+
+    The deepest are left out: whoever looks at a large tree begins at its root.
+
+    >>> branches = [{"parent": parent} for parent in (None, 0, 1, 2, 0)]
+    >>> left_out_of(branches, depths_of(branches), 3)
+    {2: 1, 3: 1}
+    """
+    in_order = sorted(range(len(branches)), key=lambda at: (depths[at], at))
+    left: dict[int, int] = {}
+    for at in in_order[most:]:
+        parent = int(branches[at]["parent"])  # the root is the first that is kept
+        left[at] = left.get(parent, parent)
+    return left
 
 
 def depths_of(branches: Sequence[Json]) -> list[int]:
@@ -64,7 +84,9 @@ def depths_of(branches: Sequence[Json]) -> list[int]:
     return depths
 
 
-def _row(branch: Json, at: int, depth: int, has_children: bool, is_large: bool) -> Markup:
+def _row(
+    branch: Json, at: int, depth: int, has_children: bool, is_large: bool, left: int
+) -> Markup:
     # A large tree shows its first branchings; the rest is folded, not left out.
     expanded: dict[str, Any] = {}
     if has_children:
@@ -78,7 +100,10 @@ def _row(branch: Json, at: int, depth: int, has_children: bool, is_large: bool) 
         tag("span", f"{branch['undrawn']:,} more not drawn", class_="badge")
         if branch["undrawn"]
         else None,
-        _counts(branch["below"]) if has_children else None,
+        tag("span", f"{count(left, 'branch', 'branches')} below not drawn", class_="badge")
+        if left
+        else None,
+        _counts(branch["below"]) if has_children or left else None,
         role="treeitem",
         aria_level=depth + 1,
         tabindex="0" if at == 0 else "-1",
