@@ -77,20 +77,22 @@ class Number(Values):
     unit: str = ""
     can_be_none: bool = False
     metavar: str = "N"
+    from_zero: bool = False
 
     @property
     def in_words(self) -> str:
         """Return what sort of number it must be."""
         what = "a whole number" if self.kind is int else "a number"
         unit = f" of {self.unit}" if self.unit else ""
-        return f"{what}{unit}{' above 0' if self.above_zero else ''}"
+        bound = " above 0" if self.above_zero else ", 0 or more" if self.from_zero else ""
+        return f"{what}{unit}{bound}"
 
     def admits(self, value: object) -> bool:
         """Tell whether it is such a number."""
         kinds = (int,) if self.kind is int else (int, float)
         if isinstance(value, bool) or not isinstance(value, kinds):
             return False
-        return not self.above_zero or value > 0
+        return value > 0 if self.above_zero else value >= 0 or not self.from_zero
 
     def parsed(self, text: str) -> object:
         """Return a number."""

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.decorated import called_plainly
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
+from treadle.tasks.kinds import KINDS
 from treadle.tasks.options import TaskOptions
 from treadle.threads.front_end import refuse_missing, refuse_parameters, refuse_unknown_python
 
 if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
-
-LEFTOVER = "leftover"
 
 
 class Tasks(FrontEnd):
@@ -28,7 +27,7 @@ class Tasks(FrontEnd):
     name = "tasks"
     targets = "a coroutine function without parameters"
     options = declared_in(TaskOptions)
-    kinds = (LEFTOVER,)
+    kinds = KINDS
 
     def recognises(self, target: object) -> bool:
         """Tell whether something is a coroutine function, decorated or not."""
@@ -61,11 +60,7 @@ class Tasks(FrontEnd):
         program = TaskProgram(
             target,
             getattr(target, "__name__", "test"),
-            order=options["order"],
-            yields=options["yields"],
-            leftover_tasks=options["leftover_tasks"],
-            split=options["split"],
-            resets=options["resets"],
+            asked={name: options[name] for name in TaskProgram.ASKED},
             instrument=options["instrument"],
             watchdog=options["watchdog"],
         )

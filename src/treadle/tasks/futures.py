@@ -197,13 +197,16 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         if options.pop("eager_start", False) or options:
             raise TreadleError("eager tasks are not explored yet: create tasks that start later")
         super().__init__(coro, loop=loop, name=name, context=context)  # type: ignore[call-arg, misc]
+        self.has_own_name = name is not None
+        self.spins_at: str | None = None
+        """What it waits for, if it only takes turns."""
         if name is None:
             self._name = f"Task-{self.where_name}"
 
     def _place(self) -> Place:
         loop = self.of_loop
         self.where_name = loop.owner.next_name(".") if loop.tasks else "main"
-        self.as_owner = Owner(loop.program.vocabulary, self.where_name)
+        self.as_owner = Owner(loop.program.path(self.where_name))
         self.control = loop.place("control", self.where_name, "control of")
         self.moment = BEGINNING if loop.step is None else loop.step.moment
         """When its latest step happens."""
@@ -220,6 +223,11 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         """Take a request back."""
         self._touch_control()
         return int(super().uncancel())
+
+    def set_name(self, value: object) -> None:
+        """Call it by another name."""
+        super().set_name(value)
+        self.has_own_name = True
 
     def cancelling(self) -> int:
         """Return how many requests there are."""

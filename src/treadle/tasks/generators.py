@@ -56,7 +56,12 @@ class Generators:
             if known is not None and known[0].ag_frame is frame:
                 self._loop.touch(known[1].write)
 
+    def are_open(self) -> bool:
+        """Tell whether some have begun and not ended."""
+        return any(g.ag_frame is not None and not g.ag_running for g, _ in self._places.values())
+
     async def close(self) -> None:
         """Close those that are left."""
         for generator, _ in list(self._places.values()):
-            await generator.aclose()
+            if not generator.ag_running:
+                await generator.aclose()

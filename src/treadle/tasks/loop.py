@@ -22,6 +22,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.python.runtime import control, slots
 from treadle.tasks.countdowns import Countdown, added, countdown_of
+from treadle.tasks.faults import Faults
 from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
@@ -49,7 +50,7 @@ class Loop(Networked, Refusing):
         self.fatal: BaseException | None = None
         self.errors: list[tuple[Step, BaseException]] = []
         """Exceptions of callbacks, which a loop only logs."""
-        self.owner = Owner(program.vocabulary, "loop")
+        self.owner = Owner(program.path("loop"))
         self.step: Step | None = None
         self._name = ""
         self._spawned: list[Step] = []
@@ -63,9 +64,13 @@ class Loop(Networked, Refusing):
         self.end = self.place("loop", "end", "the end of the test")
         """What is armed is ignored after it: so whoever arms something looks at it."""
         self.generators = Generators(self)
+        self._faults = Faults(self, program.cancellations)
         self._handler: Callable[..., object] | None = None
         self.is_over = False
         """Whether the main task has ended: what is armed from then on is ignored."""
+        self._is_closing = False
+        self.holders: dict[int, Any] = {}
+        """Which task has taken a lock last, by `id`; locks live as long as somebody waits."""
         self.begin_network(program.split, program.resets)
 
     # What is recorded
@@ -112,7 +117,7 @@ class Loop(Networked, Refusing):
             name = owner.next_name("#")
         else:
             name = self._name or self.owner.next_name("/s")
-            owner = Owner(self.program.vocabulary, name)
+            owner = Owner(self.program.path(name))
             self._publish(callback, args)
         step = self._new_step(name, owner)
         if isinstance(task, Task):
@@ -182,28 +187,30 @@ class Loop(Networked, Refusing):
             raise TypeError("when cannot be None")
         name = self.owner.next_name("/t")
         self._publish(callback, args)
-        step = self._new_step(name, Owner(self.program.vocabulary, name))
+        step = self._new_step(name, Owner(self.program.path(name)))
         step.deadline = step.moment.later(max(0.0, when - self.time()))
         step.moment = step.deadline
+        step.is_timeout = _is_timeout(callback)
         handle = Timer(when, callback, args, self, context)
         handle.step, step.handle = step, handle
         handle.where = self.place("handle", name, "timer")
-        self.arm(step)
+        if not (step.is_timeout and self.program.timeouts == "never"):
+            self.arm(step)
         return handle
 
     def arm(self, step: Step) -> None:
         """Let a step come from outside."""
         step.is_arrival = True
         self.touch(self.end.read)
-        if self.is_over:
+        if self.is_over and not self._is_closing:
             return
         self.armed[step.process] = step
         self._schedule(step)
 
-    def arrival(self, callback: Callable[..., object], *args: Any) -> Step:
+    def arrival(self, callback: Callable[..., object], *args: Any, mark: str = "/p") -> Step:
         """Let a callback come from outside, some time from now on."""
-        name = self.owner.next_name("/p")
-        step = self._new_step(name, Owner(self.program.vocabulary, name))
+        name = self.owner.next_name(mark)
+        step = self._new_step(name, Owner(self.program.path(name)))
         step.moment = step.moment.outside(name, self.program.latency)
         step.handle = handle = CallHandle(callback, args, self, copy_context())
         handle.step = step
@@ -226,7 +233,10 @@ class Loop(Networked, Refusing):
         if self.step is not None:
             for item in _referents(coro):
                 slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
-        return Task(coro, loop=self, name=name, context=context, **options)
+        task = Task(coro, loop=self, name=name, context=context, **options)
+        if self.step is not None:
+            self._faults.threaten(task)
+        return task
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any
@@ -331,6 +341,22 @@ class Loop(Networked, Refusing):
             raise self.fatal
         return self._codes(step, [*self._accessed, *(me.doing or ())])
 
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Let what is armed arrive although the test is over, and whoever ends take steps."""
+        self._is_closing = True
+        self.owner = Owner(self.program.path("loop"))
+        asyncio.events._set_running_loop(self)
+        try:
+            yield
+        finally:
+            self._is_closing = False
+            asyncio.events._set_running_loop(None)
+
+    def is_busy(self) -> bool:
+        """Tell whether something can still happen of itself."""
+        return bool(self.ready) or any(not step.is_fault for step in self.armed.values())
+
     def main_is_done(self) -> bool:
         """Tell whether the main task has ended."""
         return bool(self.tasks) and self.tasks[0]._state != "PENDING"
@@ -403,6 +429,11 @@ class Loop(Networked, Refusing):
     def _rests(self, countdown: Countdown) -> list[Countdown]:
         """Return the countdowns on whose order the place of the last callback rests."""
         return [countdown] if len(countdown.counted) > 1 else []
+
+
+def _is_timeout(callback: Any) -> bool:
+    """Tell whether a timer is that of `timeout`, `wait_for`, `wait` or `as_completed`."""
+    return getattr(callback, "__module__", "") in ("asyncio.tasks", "asyncio.timeouts")
 
 
 def _referents(coroutine: Any) -> list[Any]:

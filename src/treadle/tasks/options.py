@@ -10,6 +10,10 @@ from treadle.threads.options import INSTRUMENT, PATIENCE
 
 ORDERS = ("fifo", "any")
 YIELDS = ("test", "exact", "all")
+TIMEOUTS = ("latency", "explore", "last", "never")
+LATENCY = 60.0
+"""Seconds that what comes from outside may take, unless told otherwise."""
+_SECONDS = Number(float, above_zero=True, unit="seconds", metavar="SECONDS")
 
 
 class Boundaries(Names):
@@ -38,6 +42,27 @@ class TaskOptions(TypedDict, total=False):
             "test",
             "Where `sleep(0)` may take more than one turn of the loop: in the test's own module, "
             "nowhere, or everywhere.",
+        ),
+    ]
+    latency: Annotated[
+        float,
+        Option(_SECONDS, LATENCY, "How long what comes from outside may take."),
+    ]
+    timeouts: Annotated[
+        str,
+        Option(
+            OneOf(TIMEOUTS),
+            "latency",
+            "When timeouts expire: if what they wait for can take that long, always in one "
+            "execution, only if nothing else can happen, or never.",
+        ),
+    ]
+    cancellations: Annotated[
+        int,
+        Option(
+            Number(from_zero=True),
+            0,
+            "Cancel up to N tasks of the test, at any moment, as a client that hangs up would.",
         ),
     ]
     leftover_tasks: Annotated[

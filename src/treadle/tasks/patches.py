@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import asyncio.events
 import asyncio.futures
+import asyncio.locks
 import asyncio.mixins
 import asyncio.tasks
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.frames import callers_frame
+from treadle.python.runtime import slots
 from treadle.tasks.futures import Future, GatheringFuture, Task, all_tasks
-from treadle.tasks.pausing import pause
+from treadle.tasks.pausing import arriving
 from treadle.tasks.refusals import other_loops, outside_calls
 from treadle.threads.primitives.patches import Patches
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
 
 _original_sleep = asyncio.tasks.sleep
+_original_acquire = asyncio.locks.Lock.acquire
 _original_as_completed = asyncio.tasks.as_completed
 
 
@@ -37,6 +40,14 @@ def _running_loop(self: Any) -> Any:
     """Return the loop that an object of asyncio's belongs to: there is only one."""
     del self
     return asyncio.get_running_loop()
+
+
+async def _acquire(self: asyncio.Lock) -> Any:
+    """Take a lock, and let the loop know who has it."""
+    taken = await slots.resolve(_original_acquire)(self)
+    loop: Any = asyncio.get_running_loop()
+    loop.holders[id(self)] = asyncio.current_task()
+    return taken
 
 
 def patches(program: TaskProgram) -> list[Patches]:
@@ -60,10 +71,13 @@ def patches(program: TaskProgram) -> list[Patches]:
         (_original_as_completed, _as_completed),
         *other_loops(),
     ]
-    attributes = [(asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop)]
+    attributes = [
+        (asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop),
+        (asyncio.locks.Lock, "acquire", _acquire),
+    ]
     return [Patches(attributes=attributes, references=references), outside_calls()]
 
 
 async def _pausing(result: Any) -> Any:
-    await pause()
+    await arriving(asyncio.get_running_loop(), is_turn=True)
     return result

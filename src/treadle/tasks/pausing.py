@@ -20,13 +20,18 @@ async def pause() -> None:
     >>> import asyncio
     >>> asyncio.run(pause())
     """
-    loop = asyncio.get_running_loop()
-    arrival = getattr(loop, "arrival", None)
-    if slots.program is None or arrival is None:
+    loop: Any = asyncio.get_running_loop()
+    if slots.program is None or not hasattr(loop, "arrival"):
         await asyncio.sleep(0)
         return
+    await arriving(loop)
+
+
+async def arriving(loop: Any, *, is_turn: bool = False) -> None:
+    """Wait until something arrives; perhaps because a turn of the loop takes some time."""
     future = loop.create_future()
-    arrival(asyncio.futures._set_result_unless_cancelled, future, None)  # type: ignore[attr-defined]
+    complete = asyncio.futures._set_result_unless_cancelled  # type: ignore[attr-defined]
+    loop.arrival(complete, future, None).is_turn = is_turn
     await future
 
 

@@ -63,10 +63,12 @@ class Polls:
         Whoever asks again and again for something that only time brings would wait for ever.
         """
         due = [step for step in run.loop.armed.values() if run.is_due(step)]
+        faults = [step for step in due if step.is_fault]
+        due = [step for step in due if not step.is_fault]
         answers = [step for step in due if step.deadline is None or step.is_cancelled]
         timers = [step for step in due if step not in answers]
         if answers and (self._answers < _PATIENCE or not timers):
             self._answers += 1
             return answers[:1]
         self._answers = 0
-        return timers[:1]
+        return (timers or faults)[:1]

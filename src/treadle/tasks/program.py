@@ -3,67 +3,84 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
 
 from treadle.core.errors import TreadleBug
 from treadle.python.host.host import WATCHDOG
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.escapes import escapes
+from treadle.python.runtime.task import MAIN_IDENT, Path
+from treadle.tasks import unawaited
 from treadle.tasks.loop import Loop
+from treadle.tasks.options import LATENCY
 from treadle.tasks.patches import patches as own_patches
 from treadle.tasks.run import TaskRun
 from treadle.tasks.steps import Place
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.program import ThreadProgram
 
-LATENCY = 60.0
-"""Seconds that what comes from outside may take."""
 _RUN_BY_ASYNCIO = (
     "asyncio.locks", "asyncio.queues", "asyncio.taskgroups", "asyncio.timeouts", "asyncio.streams",
 )  # fmt: skip
 """Modules of asyncio whose code is looked inside like that under test."""
-_NO_CHOICE = (
-    "nothing arrives from outside, so there is only one order: `treadle.pause()` marks a delay, "
-    '`order="any"` reorders ready tasks'
-)
+_NO_CHOICE = {
+    "fifo": "nothing arrives from outside; `treadle.pause()` marks a delay, "
+    '`order="any"` reorders ready tasks',
+    "any": "there was never more than one task that could go on, so there is only one order",
+}
 
 
 class TaskProgram(ThreadProgram):
     """A test that is a coroutine function."""
 
     front_end = "tasks"
+    controls = frozenset({"asyncio"})
+
+    ASKED: ClassVar[dict[str, object]] = {
+        "order": "fifo",
+        "yields": "test",
+        "latency": LATENCY,
+        "timeouts": "latency",
+        "cancellations": 0,
+        "leftover_tasks": True,
+        "split": (),
+        "resets": 0,
+    }
+    """What can be asked for that decides what an execution does, and what is not worth saying."""
 
     def __init__(
         self,
         test: Callable[[], Any],
         name: str,
         *,
-        order: str = "any",
-        yields: str = "test",
-        leftover_tasks: bool = True,
-        split: tuple[str, ...] = (),
-        resets: int = 0,
+        asked: Mapping[str, Any],
         instrument: tuple[str, ...] = (),
         watchdog: float | None = WATCHDOG,
     ) -> None:
         super().__init__(test, name, watchdog=watchdog)
-        self.order = order
-        self.yields = yields
-        self.leftover_tasks = leftover_tasks
-        self.latency = LATENCY
-        self.split = split
+        self._asked = asked
+        self.order: str = asked["order"]
+        self.yields: str = asked["yields"]
+        self.timeouts: str = asked["timeouts"]
+        self.latency: float = math.inf if self.timeouts == "explore" else asked["latency"]
+        self.cancellations: int = asked["cancellations"]
+        self.leftover_tasks: bool = asked["leftover_tasks"]
+        self.split: tuple[str, ...] = asked["split"]
         """Texts behind which what is written to a connection may be cut in two."""
-        self.resets = resets
+        self.resets: int = asked["resets"]
         """How many connections may break."""
         self.places: dict[tuple[str, str], Place] = {}
         """The front end's own locations."""
+        self.paths: dict[str, Path] = {}
+        """What names the owners of steps in every execution."""
         self._packages = instrument
         self._instrumentation = Instrumentation(test, (*instrument, *_RUN_BY_ASYNCIO))
         self._tasks_run: TaskRun | None = None
         self.announce = _go_on
-        if order == "fifo":
+        if self.order == "fifo":
             from treadle.tasks.fifo import Fifo
 
             self.strategy = Fifo
@@ -76,24 +93,18 @@ class TaskProgram(ThreadProgram):
     @property
     def options(self) -> dict[str, object]:
         """Options that it takes to run the test in the same way again."""
-        found: dict[str, object] = {}
-        if self.order != "fifo":
-            found["order"] = self.order
-        if self.yields != "test":
-            found["yields"] = self.yields
-        if not self.leftover_tasks:
-            found["leftover_tasks"] = False
-        if self.split:
-            found["split"] = self.split
-        if self.resets:
-            found["resets"] = self.resets
+        found = {
+            name: self._asked[name]
+            for name, usual in self.ASKED.items()
+            if self._asked[name] != usual
+        }
         if self._packages:
             found["instrument"] = self._packages
         return found
 
     def all_patches(self) -> Iterable[Patches]:
         """Return what is replaced while the test is explored."""
-        return [*super().all_patches(), *own_patches(self)]
+        return [*super().all_patches(), *own_patches(self), unawaited.patches(self)]
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Return what users should know about the executions so far."""
@@ -103,12 +114,24 @@ class TaskProgram(ThreadProgram):
             f"add its package to `instrument` to look inside"
             for name, where in notes.unobserved
         ]
-        found += [] if self.branches else [_NO_CHOICE]
+        found += [] if self.branches else [_NO_CHOICE[self.order]]
         return found + list(notes.remarks.values())
 
     def escapes(self) -> list[str]:
         """Return what the executions so far did that is neither modelled nor seen."""
-        return [one for one in escapes.sentences if "through an event loop" not in one]
+        return escapes.sentences
+
+    @property
+    def loop(self) -> Loop | None:
+        """The loop of the present execution."""
+        return None if self._tasks_run is None else self._tasks_run.loop
+
+    def path(self, name: str) -> Path:
+        """Return what names an owner of steps."""
+        known = self.paths.get(name)
+        if known is None:
+            known = self.paths[name] = Path(self.vocabulary, name, MAIN_IDENT)
+        return known
 
     def is_own_module(self, namespace: dict[str, Any]) -> bool:
         """Tell whether code is of the test's own module."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.events
-import contextlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, code
 from treadle.core.frames import place_of_exception
 from treadle.core.program import CannotStepError, Crash, Ending, Run
-from treadle.core.records import Wait
 from treadle.core.words import place_in_words
+from treadle.tasks.endings import close_coroutines, ending_of
 from treadle.tasks.loop import Loop
 from treadle.tasks.steps import Step
-from treadle.tasks.waiting import innermost, waits_of
+from treadle.tasks.unawaited import track
+from treadle.tasks.waiting import innermost
 
 if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
@@ -35,6 +36,7 @@ class TaskRun(Run):
 
     def begin(self, test: Callable[[], Any]) -> None:
         """Make the main task."""
+        self._depth = track()
         asyncio.events._set_running_loop(self.loop)
         try:
             self.main = self.loop.create_task(test())
@@ -50,19 +52,22 @@ class TaskRun(Run):
         loop = self.loop
         step = loop.ready.get(process) or loop.armed[process]
         waited = self._joined_by(step) if step.is_arrival and not loop.is_fifo else ()
+        self.program.branches = self.program.branches or self._has_a_choice(step)
         codes = loop.run(step)
-        if len(loop.ready) + len(loop.armed) > 1:
-            self.program.branches = True
         self._look_at(step)
         return (*waited, *codes)
+
+    def _has_a_choice(self, step: Step) -> bool:
+        """Tell whether something else could have come in place of a step."""
+        if self.loop.is_fifo:
+            return step.is_arrival and not step.is_cancelled
+        return len(self.loop.ready) + len(self.loop.armed) > 1
 
     def _look_at(self, step: Step) -> None:
         """Take note of what the step showed: the test's end, exceptions that nobody sees."""
         loop = self.loop
         number = len(loop.taken) - 1
-        while loop.errors:
-            at, error = loop.errors.pop(0)
-            self.crashes.append(Crash.of(at.process, number, error))
+        self.look_for_errors(number)
         if loop.is_over and not self._has_ended:
             self._has_ended = True
             ended = _exception_of(self.main)
@@ -70,6 +75,13 @@ class TaskRun(Run):
                 self.crashes.append(Crash.of(step.process, number, ended))
             else:
                 self.program.returned = self.main._result
+
+    def look_for_errors(self, number: int) -> None:
+        """Take note of exceptions that a loop only logs; `number` is the step's that shows them."""
+        errors = self.loop.errors
+        while errors:
+            at, error = errors.pop(0)
+            self.crashes.append(Crash.of(at.process, number, error))
 
     def enabled(self) -> list[int]:
         """Return the handles that are ready, and what may arrive, oldest first."""
@@ -96,15 +108,8 @@ class TaskRun(Run):
         """Return what has to come before an arrival: whatever is of an earlier moment."""
         if step.deadline is None or step.is_cancelled:
             return []
-        loop = self.loop
-        return [
-            other
-            for group in (loop.ready, loop.armed)
-            for other in group.values()
-            if other is not step
-            and not (other.is_arrival and other.is_cancelled)
-            and other.moment.precedes(step.deadline)
-        ]
+        others = [*self.loop.ready.values(), *self.loop.armed.values()]
+        return self._of_earlier_moments(step, others)
 
     def _joined_by(self, step: Step) -> Codes:
         """Return which handles that were run had to precede an arrival."""
@@ -113,13 +118,22 @@ class TaskRun(Run):
 
     def _before_in_time(self, step: Step, index: int) -> list[Step]:
         """Return what was run, before some step, because it is of an earlier moment."""
-        deadline = step.deadline
-        if deadline is None or step.is_cancelled:
+        if step.deadline is None or step.is_cancelled:
             return []
+        return self._of_earlier_moments(step, self.loop.taken[:index])
+
+    def _of_earlier_moments(self, step: Step, others: Iterable[Step]) -> list[Step]:
+        """Return those that surely happen before a timer is due."""
+        deadline = step.deadline
+        assert deadline is not None
+        is_last = step.is_timeout and self.program.timeouts == "last"
         return [
             other
-            for other in self.loop.taken[:index]
-            if not (other.is_arrival and other.is_cancelled) and other.moment.precedes(deadline)
+            for other in others
+            if other is not step
+            and not (other.is_arrival and (other.is_cancelled or other.is_fault))
+            and other.spin is None
+            and other.moment.precedes(deadline, is_prompt=is_last)
         ]
 
     def ahead_of(self, step: Step, index: int) -> list[Step]:
@@ -145,26 +159,8 @@ class TaskRun(Run):
     def ending(self) -> Ending:
         """Describe the final state of a run that has nothing more to run."""
         if self._ending is None:
-            waits = [] if self.main._state != "PENDING" else self._waits()
-            if not waits:
-                self._look_for_lost_exceptions()
-            self._ending = Ending(self.crashes, waits, self.program.is_cut)
+            self._ending = ending_of(self)
         return self._ending
-
-    def _waits(self) -> list[Wait]:
-        pending = [task for task in self.loop.tasks if task._state == "PENDING"]
-        return waits_of(pending)
-
-    def _look_for_lost_exceptions(self) -> None:
-        """Find exceptions of tasks that nobody has looked at."""
-        seen = [crash.exception for crash in self.crashes]
-        for task in self.loop.tasks:
-            error = task._exception
-            if task is self.main or error is None or not task._log_traceback or error in seen:
-                continue
-            last = next(s for s in reversed(self.loop.taken) if s.owner is task.as_owner)
-            error.add_note(f"the exception of {task.where_name} was never retrieved")
-            self.crashes.append(Crash.of(last.process, self.loop.taken.index(last), error))
 
     def where(self, process: int) -> str:
         """Return `file:line` of where a task stands, or of what it ended with."""
@@ -187,18 +183,12 @@ class TaskRun(Run):
         self.program.drop_run()
 
     def unwind(self) -> None:
-        """Close the coroutines that are left: nobody is to run them later."""
+        """Close what is left, once it is known how the run stands."""
         self._standing = self.enabled() if self._standing is None else self._standing
         if not self._standing and self._ending is None and self.main is not None:
             self.ending()
-        loop = self.loop
-        loop.step = None
-        asyncio.events._set_running_loop(loop)
-        try:
-            for task in loop.tasks:
-                _close(task._coro)
-        finally:
-            asyncio.events._set_running_loop(None)
+        close_coroutines(self)
+        sys.set_coroutine_origin_tracking_depth(self._depth)
 
 
 def _exception_of(task: Any) -> BaseException | None:
@@ -213,9 +203,3 @@ def _place_of(task: Any) -> str:
     if task._exception is not None:
         return place_in_words(place_of_exception(task._exception))
     return innermost(task)
-
-
-def _close(coroutine: Any) -> None:
-    """Close a coroutine, whatever it does then."""
-    with contextlib.suppress(BaseException):
-        coroutine.close()

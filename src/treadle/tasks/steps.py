@@ -14,7 +14,6 @@ An owner is a task or a callback's handle; it counts on its own what it makes.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import Any
 
 from greenlet import getcurrent
@@ -24,34 +23,32 @@ from treadle.python.runtime.task import Path
 from treadle.python.runtime.task import Task as Actor
 from treadle.tasks.moments import Moment
 
-_IDENT = 1
-
 
 class Owner:
     """Who takes steps, and names what it makes: a task, or a callback."""
 
-    __slots__ = ("actor", "counts", "label", "name")
+    __slots__ = ("actor", "counts", "name")
 
-    def __init__(self, vocabulary: Vocabulary, name: str, label: str = "") -> None:
-        self.name = name
-        self.label = label or name
-        self.counts: Counter[str] = Counter()
-        self.actor = Actor(Path(vocabulary, name, _IDENT), None)
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.counts: dict[str, int] = {}
+        self.actor = Actor(path, None)
         """What the hooks of rewritten code take for the thread that runs."""
         self.actor.fiber = getcurrent()
 
     def next_name(self, mark: str) -> str:
         """Return the name of something that it makes."""
-        self.counts[mark] += 1
-        return f"{self.name}{mark}{self.counts[mark]}"
+        number = self.counts[mark] = self.counts.get(mark, 0) + 1
+        return f"{self.name}{mark}{number}"
 
 
 class Step:
     """A handle as a process of the exploration, which takes one step."""
 
     __slots__ = (
-        "anchor", "armed_by", "countdown", "deadline", "handle", "hops", "is_arrival", "joins",
-        "moment", "name", "owner", "place", "process", "rests",
+        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "hops", "is_arrival",
+        "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner", "place",
+        "process", "rests", "spin",
     )  # fmt: skip
 
     def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
@@ -64,6 +61,16 @@ class Step:
         """When it is due, if it is a timer's."""
         self.is_arrival = False
         """Whether it comes from outside: a timer, an answer."""
+        self.is_timeout = False
+        """Whether it ends a wait that was given only so much time."""
+        self.is_turn = False
+        """Whether it ends a `sleep(0)` that may take more than one turn."""
+        self.is_fault = False
+        """Whether it cancels a task on behalf of nobody: it may as well not come."""
+        self.armed_at = ""
+        """`file:line` of the user's where it was armed; only if somebody asked for detail."""
+        self.spin: Any = None
+        """What it waits for although it is ready (`spinning`)."""
         self.joins: Codes = ()
         """The countdown's callbacks that had to run before it could."""
         self.countdown: Any = None

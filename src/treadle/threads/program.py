@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
@@ -110,6 +110,8 @@ class ThreadProgram(Program):
         )
 
     front_end = "threads"
+    controls: ClassVar[frozenset[str]] = frozenset()
+    """Packages that are explored and, for other front ends, out of sight."""
 
     # In control, or not
 
@@ -139,7 +141,7 @@ class ThreadProgram(Program):
         slots.program = self
         slots.hand_out = self.hand_out
         slots.item_by_item = self._item_by_item
-        escapes.begin(ESCAPE if self._escapes_fail else "")
+        escapes.begin(ESCAPE if self._escapes_fail else "", self.controls)
         try:
             self._locals.meet(self._instrumentation.install(self.shared, kinds_of_local()))
             self._installer.install(self.all_patches(), self._instrumentation.covers)

@@ -28,11 +28,16 @@ class Escapes:
         self._found: dict[str, str] = {}
         """Sentences, by what is not seen and where."""
         self._kind = ""
+        self._controlled: frozenset[str] = frozenset()
 
-    def begin(self, kind: str) -> None:
-        """Forget those of an earlier exploration; `kind` is that of failures, if they are some."""
+    def begin(self, kind: str, controlled: frozenset[str] = frozenset()) -> None:
+        """Forget those of an earlier exploration; `kind` is that of failures, if they are some.
+
+        What packages do that are `controlled` is seen.
+        """
         self._found.clear()
         self._kind = kind
+        self._controlled = controlled
 
     @property
     def sentences(self) -> list[str]:
@@ -44,6 +49,8 @@ class Escapes:
 
         `name` is what does it, unless a function of a library does that was called to do it.
         """
+        if name.lstrip("_").partition(".")[0] in self._controlled:
+            return
         me = control.current()
         if me is None or control.the_program().scheduler.aborting:
             return

@@ -1,0 +1,273 @@
+"""What is found to be wrong with tests that are coroutine functions, each with its kind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import treadle
+
+BOTH = pytest.mark.parametrize("order", ["fifo", "any"])
+
+
+def found(test: Callable[[], Any], **options: Any) -> list[tuple[str, str]]:
+    """Return the kinds and messages of all failures."""
+    result = treadle.explore(test, stop_on_failure=False, **options)
+    assert result.complete
+    return [(failure.kind, failure.message) for failure in result.failures]
+
+
+def kinds(test: Callable[[], Any], **options: Any) -> set[str]:
+    """Return the kinds of all failures."""
+    return {kind for kind, _ in found(test, **options)}
+
+
+@BOTH
+def test_failed_assertion_and_exception(order: str) -> None:
+    async def asserts() -> None:
+        await treadle.pause()
+        raise AssertionError("no")
+
+    async def raises() -> None:
+        await treadle.pause()
+        raise KeyError("no")
+
+    assert found(asserts, order=order) == [("assertion", "AssertionError: no")]
+    assert found(raises, order=order) == [("exception", "KeyError: 'no'")]
+
+
+@BOTH
+def test_deadlock_names_the_circle_first(order: str) -> None:
+    async def test() -> None:
+        first, second = asyncio.Lock(), asyncio.Lock()
+
+        async def both(one: asyncio.Lock, other: asyncio.Lock) -> None:
+            async with one:
+                await treadle.pause()
+                async with other:
+                    pass
+
+        await asyncio.gather(both(first, second), both(second, first))
+
+    result = treadle.explore(test, order=order)
+    (failure,) = result.failures
+    assert failure.kind == "deadlock"
+    assert failure.message == (
+        "main.1 waits for a lock, held by main.2; main.2 waits for a lock, held by main.1; "
+        "main waits for the end of main.1, main.2"
+    )
+    one, other, main = failure.waits
+    assert (one.label, other.label, main.label) == ("both #1", "both #2", "")
+    assert one.where == other.where != main.where
+    assert "test_findings.py:" in one.where
+
+
+async def _stuck(what: str) -> None:
+    queue: asyncio.Queue[int] = asyncio.Queue(1)
+    condition, group_is = asyncio.Condition(), asyncio.Event()
+    if what == "get":
+        await queue.get()
+    elif what == "put":
+        await queue.put(1)
+        await queue.put(2)
+    elif what == "join":
+        await queue.put(1)
+        await queue.join()
+    elif what == "event":
+        await group_is.wait()
+    elif what == "condition":
+        async with condition:
+            await condition.wait()
+    elif what == "semaphore":
+        await asyncio.Semaphore(0).acquire()
+    elif what == "barrier":
+        await asyncio.Barrier(2).wait()
+    elif what == "future":
+        await asyncio.get_running_loop().create_future()
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("get", "an item in a queue"),
+        ("put", "room in a queue"),
+        ("join", "all items of a queue to be done"),
+        ("event", "an event to be set"),
+        ("condition", "a notification of a condition"),
+        ("semaphore", "a unit of a semaphore"),
+        ("barrier", "others at a barrier"),
+        ("future", "a future that nobody completes"),
+    ],
+)
+@pytest.mark.parametrize("through", ["gather", "wait", "shield", "group", "task", "wait_for"])
+def test_deadlock_says_what_is_awaited(what: str, words: str, through: str) -> None:
+    async def test() -> None:
+        task = asyncio.create_task(_stuck(what), name="stuck")
+        if through == "gather":
+            await asyncio.gather(task)
+        elif through == "wait":
+            await asyncio.wait([task])
+        elif through == "shield":
+            await asyncio.shield(task)
+        elif through == "group":
+            async with asyncio.TaskGroup() as group:
+                group.create_task(asyncio.wait_for(task, None))
+        elif through == "task":
+            await task
+        else:
+            await asyncio.wait_for(task, None)
+
+    (failure,) = treadle.explore(test).failures
+    waits = {wait.process: wait for wait in failure.waits}
+    assert failure.kind == "deadlock"
+    assert (waits["main.1"].resource, waits["main.1"].label) == (words, "stuck")
+    outer = "main.2" if through == "group" else "main"
+    assert waits[outer].holders == ("main.1",)
+
+
+@BOTH
+def test_exception_that_nobody_retrieves(order: str) -> None:
+    async def test() -> None:
+        async def bad() -> None:
+            raise ValueError("lost")
+
+        task = asyncio.create_task(bad())
+        await treadle.pause()
+        await treadle.pause()
+        del task
+
+    assert found(test, order=order) == [("exception", "ValueError: lost")]
+
+
+@BOTH
+def test_exception_that_somebody_retrieves(order: str) -> None:
+    async def test() -> None:
+        async def bad() -> None:
+            raise ValueError("seen")
+
+        task = asyncio.create_task(bad())
+        await asyncio.wait([task])
+        task.exception()
+
+    assert found(test, order=order) == []
+
+
+@BOTH
+def test_exception_in_a_callback(order: str) -> None:
+    async def test() -> None:
+        asyncio.get_running_loop().call_soon(lambda: 1 // 0)
+        await treadle.pause()
+
+    assert kinds(test, order=order) == {"exception"}
+
+
+@BOTH
+def test_exception_in_the_clean_up_of_a_generator(order: str) -> None:
+    async def test() -> None:
+        async def numbers() -> Any:
+            try:
+                yield 1
+            finally:
+                raise KeyError("clean-up")
+
+        generator = numbers()
+        await anext(generator)
+        await treadle.pause()
+
+    assert found(test, order=order) == [("exception", "KeyError: 'clean-up'")]
+
+
+async def _swallow() -> None:
+    while True:
+        try:
+            await asyncio.sleep(1000)
+        except asyncio.CancelledError:
+            continue
+
+
+@BOTH
+def test_leftover_task(order: str) -> None:
+    async def test() -> None:
+        task = asyncio.create_task(_swallow(), name="deaf")
+        await treadle.pause()
+        del task
+
+    result = treadle.explore(test, order=order)
+    (failure,) = result.failures
+    assert failure.kind == "leftover"
+    assert failure.waits[0].label == "deaf"
+    assert "test_findings.py:" in failure.waits[0].where
+    assert found(test, order=order, leftover_tasks=False) == []
+
+
+@BOTH
+def test_background_task_that_can_be_cancelled_is_no_finding(order: str) -> None:
+    async def test() -> None:
+        queue: asyncio.Queue[int] = asyncio.Queue()
+
+        async def work() -> None:
+            while True:
+                await queue.get()
+
+        worker = asyncio.create_task(work())
+        queue.put_nowait(1)
+        await treadle.pause()
+        del worker
+
+    assert found(test, order=order) == []
+
+
+@BOTH
+def test_coroutine_that_is_never_awaited(order: str) -> None:
+    async def save() -> None:
+        pass
+
+    async def test() -> None:
+        save()  # type: ignore[unused-coroutine]
+        await treadle.pause()
+        asyncio.sleep(1)  # type: ignore[unused-coroutine]
+
+    first, second = found(test, order=order)
+    assert first[0] == second[0] == "unawaited"
+    line = test.__code__.co_firstlineno
+    assert f"save that was created at tests/tasks/test_findings.py:{line + 1} was" in first[1]
+    assert f"sleep that was created at tests/tasks/test_findings.py:{line + 3} was" in second[1]
+
+
+def cancel_safe_lock(*, is_safe: bool) -> Callable[[], Any]:
+    async def test() -> None:
+        lock = asyncio.Lock()
+
+        async def work() -> None:
+            await lock.acquire()
+            if not is_safe:
+                await treadle.pause()
+                lock.release()
+                return
+            try:
+                await treadle.pause()
+            finally:
+                lock.release()
+
+        tasks = [asyncio.create_task(work()) for _ in range(2)]
+        await asyncio.wait(tasks)
+        assert not lock.locked()
+
+    return test
+
+
+@BOTH
+def test_cancellations_as_faults(order: str) -> None:
+    careless, safe = cancel_safe_lock(is_safe=False), cancel_safe_lock(is_safe=True)
+    assert kinds(careless, order=order) == set()
+    assert kinds(careless, order=order, cancellations=1) == {"assertion", "deadlock"}
+    for most in (1, 2):
+        assert kinds(safe, order=order, cancellations=most) == set()
+
+
+def test_cancellations_are_counted_from_zero() -> None:
+    with pytest.raises(treadle.TreadleError, match="cancellations must be a whole number, 0 or"):
+        treadle.explore(cancel_safe_lock(is_safe=True), cancellations=-1)
