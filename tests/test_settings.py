@@ -44,12 +44,14 @@ def test_every_setting_can_be_read() -> None:
         "escapes": "fail", "clock": "shared", "towards_deadlock": True,
         "dependency": "field", "order": "fifo", "max_tasks": 5,
         "always_release": True, "early_stop": True, "yields": "exact", "leftover_tasks": False,
+        "latency": 5.0, "timeouts": "last", "cancellations": 1, "split": ["x"], "resets": 1,
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")
     assert {name: getattr(settings, name) for name in values} == {
         **values,
         "instrument": ("a", "b"),
+        "split": ("x",),
     }
 
 
