@@ -12,10 +12,10 @@ from algorithms import covering
 from random_programs import compile_process
 from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.happens_before import Trace
+from treadle.core.stored import Stores
 from treadle.explore.data_races import data_races
 from treadle.explore.registry import ALGORITHMS
 from treadle.model import Program
-from treadle.model.state import Stores
 
 by_whoever_knows_values = pytest.mark.parametrize(
     "algorithm",
@@ -77,6 +77,7 @@ def test_writers_of_one_value(n: int, algorithm: str) -> None:
 def test_one_true_and_a_float_are_three_values(algorithm: str) -> None:
     assert treadle.explore(writers(1, True, 1.0), algorithm).executions == math.factorial(3)
     assert treadle.explore(writers("a", "a", b"a"), algorithm).executions == 4
+    assert treadle.explore(writers(0.0, -0.0, 0.0), algorithm).executions == 4
 
 
 def two(first: str, second: str, **shared: Any) -> int:
@@ -171,7 +172,7 @@ def test_of_very_many_values_no_more_is_kept_and_nothing_else_changes() -> None:
     assert len(vocabulary.location_names) == 64
 
 
-@pytest.mark.parametrize("value", [[], {}, 1.0, (1, 2)])
+@pytest.mark.parametrize("value", [[], {}, float("nan"), (1, 2)])
 def test_values_that_are_no_atoms_have_no_name(value: object) -> None:
     stores = Stores(3)
     assert stores.codes(value, Vocabulary()) == (code(3, Mode.STORE),)

@@ -20,6 +20,7 @@ from treadle.core.frames import (
     place_of_frame,
 )
 from treadle.core.records import Access, FrameRecord, StepRecord
+from treadle.core.stored import Stores
 from treadle.core.words import (
     UNKNOWN,
     access_in_words,
@@ -30,7 +31,7 @@ from treadle.core.words import (
     value_in_words,
 )
 from treadle.model.run import ModelRun
-from treadle.model.state import Array, Stores
+from treadle.model.state import Array
 
 if TYPE_CHECKING:
     from treadle.model.program import Program

@@ -36,12 +36,13 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError
+from treadle.core.stored import Stores
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
-from treadle.model.state import Handle, State, Stores, check_name, is_plain, state_class
+from treadle.model.state import Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])

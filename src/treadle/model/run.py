@@ -16,10 +16,11 @@ from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.fingerprint import freeze
 from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable, Run
 from treadle.core.records import Wait
+from treadle.core.stored import Stores
 from treadle.core.words import UNKNOWN, place_in_words
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.operations import Join, Labelled, Operation, Raised, Until
-from treadle.model.state import Array, Dict, Handle, Stores
+from treadle.model.state import Array, Dict, Handle
 
 if TYPE_CHECKING:
     from treadle.model.program import Program

@@ -11,52 +11,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.events import NEXT_LOCATION, OPEN, Codes, Mode, Vocabulary, code
+from treadle.core.events import NEXT_LOCATION, OPEN, Mode, code
+from treadle.core.stored import Stores
 
 if TYPE_CHECKING:
     from treadle.model.run import ModelRun
 
 Append = Callable[[int], None]
-
-_ATOMS = frozenset({int, bool, str, bytes, type(None)})
-"""Types whose values are told apart by type and content."""
-
-_MOST_VALUES = 64
-"""So many values that are stored in one location have a name."""
-
-_MOST_KNOWN = 1024
-"""Of so many it is known whether they have one: 5 % of an execution of 1000 events."""
-
-
-class Stores(dict[Any, Codes]):
-    """What stores in one location log, by value, for those values that have a name.
-
-    Who stores the same is independent. Both codes of a store are logged at once: that and a table
-    for each location save 5 % of a program that only stores.
-    """
-
-    __slots__ = ("_location", "_unnamed")
-
-    def __init__(self, location: int) -> None:
-        super().__init__()
-        self._location = location
-        self._unnamed = (code(location, Mode.STORE),)
-
-    def codes(self, value: Any, vocabulary: Vocabulary) -> Codes:
-        """Return the codes of a store, and give the value a name if it can have one."""
-        kind = type(value)
-        if kind not in _ATOMS:
-            return self._unnamed
-        key = (bool, value) if kind is bool else value  # True == 1
-        codes = self.get(key)
-        if codes is None:
-            if len(self) >= _MOST_VALUES:
-                if len(self) < _MOST_KNOWN:
-                    self[key] = self._unnamed
-                return self._unnamed
-            number = vocabulary.location(("stored", self._location, kind, value), "(stored)")
-            codes = self[key] = (*self._unnamed, code(number, Mode.STORED))
-        return codes
 
 
 class Array:

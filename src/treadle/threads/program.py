@@ -187,6 +187,10 @@ class ThreadProgram(Program):
             found["clock"] = "shared"
         return found
 
+    def name_values(self, wanted: bool) -> None:
+        """Let steps say which values they store, if a step is one access."""
+        self.shared.names_values = wanted and not self.is_coarse
+
     def knowledge(self) -> tuple[str, ...]:
         """Return what was learned beyond the natural execution."""
         return tuple(sorted(map(_as_text, self.shared.features - self._natural)))

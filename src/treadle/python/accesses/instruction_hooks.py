@@ -264,7 +264,6 @@ def delete_cell(cell: Any) -> None:
 
 load_global = load_cell
 """Before a global is read; what stands for the variable has a table like a closure's."""
-store_global = store_cell
 delete_global = delete_cell
 
 

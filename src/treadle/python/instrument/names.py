@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from treadle.python.accesses import given_values
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.instrument.emit import Item, effect, hook
 from treadle.python.instrument.scope import Scope
@@ -15,10 +16,14 @@ from treadle.python.instrument.scope import Scope
 NAMING = ("LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME",
           "STORE_NAME", "DELETE_NAME")  # fmt: skip
 """Instructions with names."""
+ATTRIBUTE_STORES = (hooks.store_attr, given_values.store_attr)
+"""Hooks of assigning an attribute: something, or something that is given."""
+VARIABLE_STORES = (hooks.store_cell, given_values.store_cell)
+"""The same of a variable."""
 
 
-def before_name(i: Any, scope: Scope) -> list[Item]:
-    """Return what comes before a name is read, assigned or deleted."""
+def before_name(i: Any, scope: Scope, *, is_given: bool) -> list[Item]:
+    """Return what comes before a name is read, assigned (something that is given) or deleted."""
     access, _, kind = i.name.partition("_")  # FROM_DICT_OR_GLOBALS is found in the body of a class
     name = i.arg[1] if isinstance(i.arg, tuple) else i.arg
     if scope.is_executed:
@@ -29,7 +34,7 @@ def before_name(i: Any, scope: Scope) -> list[Item]:
     if access == "LOAD":
         return hook(i.location, hooks.load_global, consts=[variable])
     if access == "STORE":
-        stored = hook(i.location, hooks.store_global, copies=[1], consts=[variable])
+        stored = hook(i.location, VARIABLE_STORES[is_given], copies=[1], consts=[variable])
         return [*effect(i.location), *stored]
     return [*effect(i.location), *hook(i.location, hooks.delete_global, consts=[variable])]
 

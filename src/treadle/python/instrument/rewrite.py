@@ -33,6 +33,7 @@ from treadle.python.accesses.known_builtins import (
     IN_WORDS,
     READING,
 )
+from treadle.python.instrument import variables
 from treadle.python.instrument.decode import decoded
 from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
@@ -60,7 +61,7 @@ from treadle.python.instrument.instructions import (
     UNARY,
 )
 from treadle.python.instrument.loops import BACK, ends_of_rounds
-from treadle.python.instrument.names import NAMING, before_name
+from treadle.python.instrument.names import ATTRIBUTE_STORES, NAMING, VARIABLE_STORES, before_name
 from treadle.python.instrument.opcodes import (
     AFTER_YIELD,
     BEFORE_CALLS,
@@ -80,7 +81,6 @@ from treadle.python.instrument.opcodes import (
 from treadle.python.instrument.operands import operands_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
-from treadle.python.instrument.variables import fixed_variables, imported_variables
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -94,11 +94,11 @@ class _Rewriter:
     def __init__(self, code: types.CodeType, scope: Scope) -> None:
         self._code = code
         self._source: list[Item] = decoded(code)
-        own = frozenset() if scope.assigns_cells else fixed_variables(code, self._source)
+        own = frozenset() if scope.assigns_cells else variables.fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
-        imported = scope.imported | imported_variables(self._source)
+        imported = scope.imported | variables.imported_variables(self._source)
         self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported, scope.specials)
+        self._origins = Origins(imported, scope.specials, variables.given_variables(code))
         self._out: list[Item] = []
         self._ends_of_rounds = ends_of_rounds(self._source)
         self._seen_labels: set[int] = set()
@@ -202,8 +202,7 @@ class _Rewriter:
         """Load the method of an object that nobody else has as it is; else resolve it at once."""
         at = i.location
         shared, end = Label(), Label()
-        is_of_class = name in self._scope.class_names
-        loads = hooks.load_class_attr if is_of_class else hooks.load_attr
+        loads = hooks.load_class_attr if name in self._scope.class_names else hooks.load_attr
         load = hook(at, loads, copies=[1], consts=[name])
         test = is_published(at, Instr("COPY", 2, location=at))
         self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
@@ -227,7 +226,8 @@ class _Rewriter:
         if i.arg == "__dict__":
             self._emit(hook(i.location, known_functions.store_dict, copies=[2, 1]))
             return False
-        call = hook(i.location, hooks.store_attr, copies=[2, 1], consts=[i.arg])
+        store = ATTRIBUTE_STORES[self._origins.is_given(2)]
+        call = hook(i.location, store, copies=[2, 1], consts=[i.arg])
         self._emit(guard(i.location, 1, call))
         return False
 
@@ -279,7 +279,8 @@ class _Rewriter:
     def _store_cell(self, i: Any) -> bool:
         if i.arg.name not in self._scope.fixed:
             self._effect(i)
-            call = hook(i.location, hooks.store_cell, copies=[1], cell=i.arg)
+            store = VARIABLE_STORES[self._origins.is_given(1)]
+            call = hook(i.location, store, copies=[1], cell=i.arg)
             self._emit(guard_cell(i.location, i.arg, call))
         return False
 
@@ -290,7 +291,7 @@ class _Rewriter:
         return False
 
     def _name(self, i: Any) -> bool:
-        self._emit(before_name(i, self._scope))
+        self._emit(before_name(i, self._scope, is_given=self._origins.is_given(1)))
         return False
 
     # Containers
@@ -428,8 +429,7 @@ class _Rewriter:
 
     def _format(self, i: Any) -> bool:
         has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
-        depth = 2 if has_spec else 1
-        self._put_into_words(i, depth)
+        self._put_into_words(i, 2 if has_spec else 1)
         return False
 
     def _put_into_words(self, i: Any, depth: int) -> None:

@@ -28,6 +28,7 @@ from treadle.python.accesses import (
     calls,
     container_methods,
     described,
+    given_values,
     item_by_item,
     iterate,
     known_builtins,
@@ -72,6 +73,7 @@ _HOOKS: dict[str, Any] = {
         f"{module.__name__}.{name}": value
         for module in (
             hooks, calls, callbacks, iterate, known_functions, described, streams, item_by_item,
+            given_values,
         )
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__

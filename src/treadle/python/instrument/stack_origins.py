@@ -45,7 +45,8 @@ class Origin:
 
 _UNKNOWN = Origin()
 _NULL = Origin("NULL")
-_LOADS = frozenset({"LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME"})
+_LOCAL_LOADS = frozenset({"LOAD_FAST", "LOAD_FAST_CHECK"})
+_LOADS = _LOCAL_LOADS | {"LOAD_CONST", "LOAD_DEREF", "LOAD_NAME"}
 _TWO_TO_ONE = frozenset({"COMPARE_OP", "BINARY_OP", "CONTAINS_OP", "IS_OP", "BINARY_SUBSCR"})
 _ONE_TO_ONE = frozenset(
     {
@@ -72,9 +73,14 @@ class Origins:
     """A stack of origins that follows the instructions; below what is known, all is unknown."""
 
     def __init__(
-        self, modules: frozenset[str] = frozenset(), specials: frozenset[str] = frozenset()
+        self,
+        modules: frozenset[str] = frozenset(),
+        specials: frozenset[str] = frozenset(),
+        given: frozenset[str] = frozenset(),
     ) -> None:
         self._stack: list[Origin] = []
+        self._given = given
+        """Parameters that keep what the function was called with."""
         self._modules = modules
         """Variables that hold what was imported."""
         self._anything = {name for name, methods in RESULTS.items() if methods & specials}
@@ -87,6 +93,11 @@ class Origins:
     def top(self, depth: int) -> Origin:
         """Return what is known of a slot; 1 is the top."""
         return self._stack[-depth] if depth <= len(self._stack) else _UNKNOWN
+
+    def is_given(self, depth: int) -> bool:
+        """Tell whether a slot holds a constant, or what the function was called with."""
+        found = self.top(depth)
+        return found.is_constant or (found.name in _LOCAL_LOADS and found.arg in self._given)
 
     def _pop(self, count: int) -> None:
         if count:

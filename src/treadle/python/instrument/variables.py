@@ -48,6 +48,18 @@ def fixed_variables(code: types.CodeType, source: Iterable[Any]) -> frozenset[st
     return frozenset(name for name in steady if stores.get(name, 0) <= 1)
 
 
+def given_variables(code: types.CodeType) -> frozenset[str]:
+    """Return the parameters that hold what the function was called with, whatever it does."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    stored = {
+        name
+        for i in dis.get_instructions(code)
+        if i.opname.startswith(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"))
+        for name in (i.argval if isinstance(i.argval, tuple) else [i.argval])
+    }
+    return frozenset(code.co_varnames[:count]) - stored
+
+
 def imported_variables(source: Iterable[Any]) -> frozenset[str]:
     """Return the local variables that hold a module, or something out of one."""
     found: set[Any] = set()

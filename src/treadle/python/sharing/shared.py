@@ -87,6 +87,8 @@ class Shared:
         """What this execution has shown beyond that."""
         self.cells: dict[int, Cell] = {}
         """Locations of attributes and variables."""
+        self.names_values = True
+        """Whether stores say which value they put there (`treadle.core.stored`)."""
         self.written: set[Feature] = set()
         """What executions have done to data since somebody emptied this."""
         self._kept: list[Any] = []

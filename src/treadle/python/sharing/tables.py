@@ -11,7 +11,8 @@ import types
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.core.events import Codes, Mode, code, location_of
+from treadle.core.events import Codes, Mode, code, location_of, mode_of
+from treadle.core.stored import Stores
 
 if TYPE_CHECKING:
     from treadle.python.sharing.shared import Feature, Shared
@@ -28,7 +29,7 @@ class Cell(NamedTuple):
 class Table(dict[Any, Codes]):
     """The locations of one published object: codes of reading an attribute, item or key."""
 
-    __slots__ = ("key", "kind", "label", "shared", "sort", "stores", "writes")
+    __slots__ = ("_named", "key", "kind", "label", "shared", "sort", "stores", "writes")
 
     counts = False
     """Whether `begin` has to look at the object in every execution."""
@@ -49,6 +50,8 @@ class Table(dict[Any, Codes]):
         """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
         self.stores: dict[Any, Codes] = _Stores(self)
         """Codes of assigning."""
+        self._named: dict[Any, Stores | None] = {}
+        """Codes of assigning a value that has a name; None: no value has."""
 
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
@@ -64,6 +67,26 @@ class Table(dict[Any, Codes]):
         self.clear()
         self.writes.clear()
         self.stores.clear()
+        self._named.clear()
+
+    def storing(self, what: Any, value: Any) -> Codes:
+        """Return the codes of assigning a value that code was given, and did not compute.
+
+        They name the value. What it replaces plays no part: shared objects are kept until the
+        execution ends, so no finaliser runs that could see who replaced it.
+        """
+        if not self.shared.names_values:
+            return self.stores[what]
+        if what not in self._named:
+            self._named[what] = self._naming(what)
+        named = self._named[what]
+        return self.stores[what] if named is None else named.codes(value, self.shared.vocabulary)
+
+    def _naming(self, what: Any) -> Stores | None:
+        codes = self.stores[what]
+        if len(codes) != 1 or mode_of(codes[0]) is not Mode.STORE:
+            return None
+        return Stores(location_of(codes[0]))
 
     def at(self, what: Hashable, mode: Mode, name: str = "") -> int:
         """Return the code of one location of the object; its name follows the object's."""
