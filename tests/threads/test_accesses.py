@@ -173,7 +173,7 @@ def test_locations(obj: Any, use: Any, expected: set[str]) -> None:
 
 SEEN: list[tuple[Any, str, str]] = [
     (Obj(n=1), "x.n", "READ"),
-    (Obj(n=1), "x.n = 2", "STORE"),
+    (Obj(n=1), "x.n = 2", "STORE STORED"),
     (Obj(n=1), "x.n += 2", "READ STORE"),
     (Obj(n=1), "del x.n", "WRITE"),
     (Obj(n=1), "x.n, y = 1, 2", "STORE"),

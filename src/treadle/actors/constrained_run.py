@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.actors import control
 from treadle.actors.accesses import AccessLevel
@@ -196,12 +196,23 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
             )
             for each in (first, second)
         ]
-        return tuple(steps), freeze([body_of(actor).fields for actor in self._around(first)])
+        return tuple(steps), freeze([self._held_by(actor) for actor in self._around(first)])
 
     def _around(self, process: int) -> list[Actor]:
         """Return the actors whose fields a task may access."""
         group = self.everybody[process].group
         return [actor for actor in self.actors if body_of(actor).group is group]
+
+    def _held_by(self, actor: Actor) -> dict[str, Any]:
+        """Return the fields of an actor, in an order that does not tell which one was made first.
+
+        So are the keys of a dictionary whose order nobody looks at.
+        """
+        found = dict(sorted(body_of(actor).fields.items()))
+        for name, value in found.items():
+            if isinstance(value, dict) and self._constraints.field_kinds.container(name):
+                found[name] = dict(sorted(value.items(), key=lambda item: repr(item[0])))
+        return found
 
     def begun_again(self) -> ConstrainedRun:
         """Return another run that has just begun."""
@@ -211,7 +222,7 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         """Return what tells this state from others that two tasks may have led to."""
         found: dict[str, object] = {}
         for actor in self._around(processes[0]):
-            for name, value in body_of(actor).fields.items():
+            for name, value in self._held_by(actor).items():
                 found[f"{actor!r}.{name}"] = freeze(value)
         for process in processes:
             found[f"how {self.process_name(process)} goes on"] = self._goes_on(process)
@@ -220,7 +231,7 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
             for crash in self.crashes
         )
         found["the actors that there are"] = Unordered(
-            (body_of(actor).kind, freeze(body_of(actor).fields)) for actor in self.actors
+            (body_of(actor).kind, freeze(self._held_by(actor))) for actor in self.actors
         )
         return found
 

@@ -12,11 +12,13 @@ waits, else `method:1`, `method:2`, ... If several classes have a method of that
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from treadle.actors.actor import Actor
 from treadle.actors.classes import classes_in
+from treadle.actors.field_kinds import FieldKinds
 from treadle.actors.heap import reachable_actors
 from treadle.actors.method_source import meaning_in
 from treadle.actors.standing import frames_of
@@ -54,6 +56,11 @@ class Constraints(Declarations):
         self._numbers: dict[Block, int] = {}
 
     # What a solver finds
+
+    @cached_property
+    def field_kinds(self) -> FieldKinds:
+        """What the fields of actors may hold."""
+        return FieldKinds(self._program)
 
     @property
     def synthesis(self) -> Synthesis:

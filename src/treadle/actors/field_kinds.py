@@ -8,12 +8,15 @@ class's name, and no code reaches fields in another way. Else any field may hold
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from treadle.actors.actor import Actor, ActorType
 from treadle.actors.classes import reachable
+from treadle.actors.container_fields import Container, ContainerFields, Elements
 from treadle.actors.method_source import THIS, as_process, meaning_in
 from treadle.analyses.known import function_of, unwrapped
 from treadle.analyses.value_kinds import Kinds, Source, ValueKinds
@@ -26,6 +29,8 @@ _ANY: Kinds = frozenset({"opaque"})
 _REFLECTION = frozenset(
     {"delattr", "eval", "exec", "getattr", "globals", "locals", "setattr", "super", "vars"}
 )
+_DECIDING = frozenset({"__getattr__", "__getattribute__", "__setattr__", "__delattr__"})
+"""Methods that decide what reading or writing any attribute does."""
 _OTHER_WAYS = frozenset({"send", "call"})
 _BASES = (Actor, object)
 
@@ -43,11 +48,35 @@ class FieldKinds:
         everybody = dict.fromkeys([*functions, *filter(None, self._methods)])
         self.sources: dict[FunctionType, Source] = {}
         self._is_closed = all(map(_is_plain, self.classes))
-        for function in everybody:
-            self._read(function)
-        self._kinds = _Sent(self.sources, self._initial(), self._given(program))
+        for each in everybody:
+            self._read(each)
+        checks = [*program.properties.invariants, *program.properties.finals]
+        self._containers = dict(ContainerFields(self.sources, map(unwrapped, checks)).found())
+        if any(map(self._escapes, self.sources.values())):
+            self._is_closed = False
+        if not self._is_closed:
+            self._containers.clear()
+        self._kinds = _Sent(self._with_elements(), self._initial(), self._given(program))
         if not self._is_closed:
             self._kinds.forget_shared()
+
+    def _with_elements(self) -> dict[FunctionType, Source]:
+        """Return all functions, with elements where containers are made."""
+        elements = Elements(self._containers)
+        return {
+            function: replace(
+                source,
+                definition=ast.fix_missing_locations(
+                    elements.visit(copy.deepcopy(source.definition))
+                ),
+            )
+            for function, source in self.sources.items()
+        }
+
+    def container(self, name: str) -> tuple[Container, Kinds] | None:
+        """Return what a field always holds, and the kinds of its values; None: no container."""
+        found = self._containers.get(name)
+        return None if found is None else (found, self._kinds.shared.get(name, frozenset()))
 
     def of_local(self, function: FunctionType, name: str) -> Kinds:
         """Return the kinds of values that a local name may hold, as far as is known."""
@@ -55,7 +84,14 @@ class FieldKinds:
 
     def of_field(self, name: str) -> Kinds:
         """Return the kinds of values that a field of a name may hold."""
+        if name in self._containers:
+            return _ANY
         return self._kinds.shared.get(name, _ANY) or _ANY
+
+    def is_stored(self, cls: type, name: str) -> bool:
+        """Tell whether an attribute of an actor is what was stored, and no code decides on it."""
+        members = _members(cls)
+        return _DECIDING.isdisjoint(members) and not hasattr(type(members.get(name)), "__get__")
 
     def has_always(self, cls: type, name: str) -> bool:
         """Tell whether an actor of a class has a field from its beginning on."""
@@ -87,7 +123,6 @@ class FieldKinds:
         definition = making.visit(definition)
         local = _bind_the_rest(definition)
         self.sources[function] = Source(definition, local, meaning, self._receivers)
-        self._is_closed &= not self._escapes(definition, meaning)
 
     def _receivers(self, name: str) -> object:
         """Return the functions that are called by what is sent, or made."""
@@ -97,18 +132,20 @@ class FieldKinds:
             return tuple(filter(None, (_initial_of(cls) for cls in owners)))
         return tuple(filter(None, (function_of(cls, what) for cls in self.classes)))
 
-    def _escapes(self, definition: ast.FunctionDef, meaning: Any) -> bool:
+    def _escapes(self, source: Source) -> bool:
         """Tell whether code may send, make or change something that is not seen."""
         names = {name for cls in self.classes for name in _members(cls)}
-        for node in ast.walk(definition):
+        for node in ast.walk(source.definition):
             match node:
+                case ast.Attribute(ast.Attribute(_, name)) if name in self._containers:
+                    pass  # a method of a set or a list, whatever actors call theirs
                 case ast.Attribute(_, attr):
                     is_method = attr in names and any(function_of(c, attr) for c in self.classes)
                     if is_method or attr in _OTHER_WAYS or attr.startswith("__"):
                         return True
                 case ast.Name(name) if name in _REFLECTION:
                     return True
-                case ast.Name(name, ast.Load()) if _is_class(name, meaning):
+                case ast.Name(name, ast.Load()) if _is_class(name, source.meaning):
                     return True
                 case ast.Delete() | ast.ClassDef():
                     return True

@@ -9,12 +9,11 @@ that is looked at before a constraint is relied on; local names are always looke
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
-from treadle.actors.field_kinds import FieldKinds
 from treadle.actors.method_source import THIS, as_process, meaning_in
 from treadle.analyses.found import Basis
 from treadle.analyses.ir import Span
@@ -61,7 +60,7 @@ class Synthesis:
         require_solver("what reads the source of blocks")
         self._program = program
         self._methods = constraints.methods
-        self._kinds = FieldKinds(program)
+        self._kinds = constraints.field_kinds
         self._definitions: dict[FunctionType, ast.FunctionDef] = {}
         self._unread: dict[str, Untranslated] = {}
         self.blocks = [block for block in constraints.every_block() if self._is_read(block)]
@@ -124,6 +123,12 @@ class Synthesis:
             for part in ast.walk(node)
             if part in own and isinstance(part, ast.Attribute)
         }
+        inside |= {
+            node.value.attr
+            for node in nodes
+            if isinstance(node, ast.Attribute) and node.value in own
+            if isinstance(node.value, ast.Attribute)
+        }
         return Accessed(frozenset(names - {"spawn"}), frozenset(changed | inside), "spawn" in names)
 
     # Code
@@ -149,7 +154,10 @@ class Synthesis:
         )
 
     def _local(self, function: FunctionType, name: str) -> tuple[Tag, ...]:
-        return _relied_on(self._kinds.of_local(function, name))
+        known = self._kinds.of_local(function, name)
+        if known == {"opaque"} and name in _computed_with(self._definitions[function]):
+            return ("int",)  # as a rule; that is looked at when it is relied on
+        return _relied_on(known)
 
     def _live(self, function: FunctionType, position: Position) -> set[str]:
         """Return the local names that a task may look at again behind a wait."""
@@ -166,13 +174,21 @@ class Synthesis:
         found = {THIS: Shared(("opaque",))}
         owners = self._owners(*blocks)
         for name in self._kinds.fields():
-            known = self._kinds.of_field(name)
-            kinds = _relied_on(known)
-            is_certain = known <= {*kinds} and all(
-                self._kinds.has_always(cls, name) for cls in owners
-            )
-            found[name] = Shared(kinds, None, is_certain)
+            if all(self._kinds.is_stored(cls, name) for cls in owners):
+                found[name] = self._field(name, owners)
         return found
+
+    def _field(self, name: str, owners: Sequence[type]) -> Shared:
+        from treadle.smt.code import Shared
+
+        known, container = self._kinds.of_field(name), self._kinds.container(name)
+        is_always = all(self._kinds.has_always(cls, name) for cls in owners)
+        if container is not None and is_always:
+            what, values = container
+            kinds = ("opaque",) if "opaque" in values else in_order(values or {"int"})
+            return Shared(kinds, None, container=what)
+        kinds = _relied_on(known)
+        return Shared(kinds, None, known <= {*kinds} and is_always)
 
     # What is found
 
@@ -199,6 +215,24 @@ class Synthesis:
 
         found = [untranslated(self.code(block), self.shared(block)) for block in self.blocks]
         return [*self._unread.values(), *(why for why in found if why is not None)]
+
+
+def _computed_with(definition: ast.FunctionDef) -> set[str]:
+    """Return the names that code computes with, orders, or takes for keys: numbers, as a rule."""
+    operands: list[ast.expr | None] = []
+    for node in ast.walk(definition):
+        match node:
+            case ast.BinOp(left, _, right):
+                operands += [left, right]
+            case ast.AugAssign(_, _, operand) | ast.UnaryOp(ast.USub(), operand):
+                operands.append(operand)
+            case ast.Compare(left, [ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]):
+                operands += [left, right]
+            case ast.Compare(operand, [ast.In() | ast.NotIn()]) | ast.Subscript(_, operand):
+                operands.append(operand)
+            case ast.Call(ast.Attribute(_, "add" | "discard" | "remove"), [operand]):
+                operands.append(operand)
+    return {operand.id for operand in operands if isinstance(operand, ast.Name)}
 
 
 def _relied_on(known: Kinds) -> tuple[Tag, ...]:

@@ -9,6 +9,7 @@ taken for equal are not explored twice, so a wrong "equal" would hide a bug.
 from __future__ import annotations
 
 import contextlib
+import enum
 import gc
 import types
 from collections import deque
@@ -62,6 +63,8 @@ def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
     name = type(value).__qualname__
     if isinstance(value, type):
         return (name, value)
+    if isinstance(value, enum.Enum):  # a member is the same object always
+        return (name, type(value), value.name)
     if isinstance(value, _ATOMS):
         is_float = isinstance(value, float | complex)
         return (name, repr(value) if is_float else value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from treadle.smt.values import Tag
 
@@ -30,6 +30,8 @@ class Shared:
     length: int | None = None
     is_certain: bool = True
     """Whether it can hold nothing else, whatever happens; else that has to be made sure of."""
+    container: Literal["", "set", "list", "dict"] = ""
+    """What it holds always, the same one, if that is nobody else's; `kinds` are those of values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from itertools import permutations
 from treadle.smt.code import Code, Shared
 from treadle.smt.execution import Execution, Outcome
 from treadle.smt.expressions import COMPOSED
+from treadle.smt.on_path import UnsureError, same
 from treadle.smt.paths import Path
-from treadle.smt.store import Store, UnsureError, same
+from treadle.smt.store import Store
 from treadle.smt.values import Value
 
 SIDES = ("first", "second")
@@ -144,7 +145,7 @@ def _same_processes(path: Path, one: Created, other: Created) -> bool:
 def _keeps_a_handle(ended: Ended) -> bool:
     """Tell whether something remembers a process that was created: which one it is, is seen."""
     store, outcomes = ended
-    kept = [*store.scalars.values(), *(value for own in store.arrays.values() for _, value in own)]
+    kept = [*store.values()]
     kept += [value for outcome in outcomes.values() for value in outcome.locals.values()]
     return any(value in outcome.handles for outcome in outcomes.values() for value in kept)
 

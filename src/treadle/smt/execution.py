@@ -23,13 +23,17 @@ from treadle.smt.code import (
     yield_in,
 )
 from treadle.smt.expressions import Expressions
+from treadle.smt.on_path import RaisesError, UnsureError, truth
 from treadle.smt.paths import Path
-from treadle.smt.store import RaisesError, Store, UnsureError, truth
+from treadle.smt.store import Store
 from treadle.smt.terms import Poly, Var
 from treadle.smt.values import NONE, Value
 
 MOST_ROUNDS = 32
 """So many times a loop is gone through."""
+
+_CHANGES = {"add": ("set",), "discard": ("set",), "remove": ("set",), "append": ("list",)}
+"""Methods of containers that are followed."""
 
 Way: TypeAlias = list[tuple[int, str]]
 Signal: TypeAlias = Literal["", "break", "continue", "return"] | tuple[int, int]
@@ -203,6 +207,10 @@ class Execution(Expressions):
             self.locals[target.id] = value
             return
         if isinstance(target, ast.Subscript):
+            table = self.container_name(target.value, "dict")
+            if table is not None:
+                self.contents.put(table, self.value(target.slice), value)
+                return
             array = self.array_name(target)
             self.store.put(array, self.place(array, target, "write"), value)
             return
@@ -213,6 +221,12 @@ class Execution(Expressions):
 
     def _augment(self, target: ast.expr, op: ast.operator, node: ast.expr) -> None:
         if isinstance(target, ast.Subscript):
+            table = self.container_name(target.value, "dict")
+            if table is not None:
+                key = self.value(target.slice)
+                before = self.contents.item(table, key)
+                self.contents.put(table, key, self._changed(op, before, node, target))
+                return
             array = self.array_name(target)
             place = self.place(array, target)
             before = self.store.element(array, place)
@@ -308,7 +322,21 @@ class Execution(Expressions):
             if function.attr != "spawn" or not isinstance(node.args[0], ast.Name):
                 raise self.refused(node, f"s.{function.attr}() is not translated")
             return self._spawn(node, node.args[0].id)
+        if isinstance(function, ast.Attribute) and len(node.args) == 1 and not node.keywords:
+            name = self.container_name(function.value, *_CHANGES.get(function.attr, ()))
+            if name is not None:
+                return self._change(name, function.attr, self.value(node.args[0]))
         return super().call(node)
+
+    def _change(self, name: str, method: str, given: Value) -> Value:
+        """Change a set or a list."""
+        if method == "append":
+            self.contents.append(name, given)
+            return NONE
+        if method == "remove" and not self.contents.has(name, given):
+            raise RaisesError("KeyError", given)
+        self.contents.put(name, given, Value.truth(True) if method == "add" else None)
+        return NONE
 
     def _spawn(self, node: ast.Call, name: str) -> Value:
         if name in self.code.local:

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.smt.code import Code, NotTranslatedError
+from treadle.smt.on_path import RaisesError, read, same, truth
 from treadle.smt.paths import Path
-from treadle.smt.store import RaisesError, Store, read, same, truth
+from treadle.smt.store import Store
 from treadle.smt.terms import Constant, Poly, Var, at_least_zero, is_zero
 from treadle.smt.values import COMPARED, Value
 
@@ -38,6 +39,7 @@ class Expressions:
         self.side = side
         self.path = path
         self.store = store
+        self.contents = store.contents
         self.locals: dict[str, Value] = {}
         self._used = used
         """Local names whose kinds of values were relied on."""
@@ -102,6 +104,10 @@ class Expressions:
             raise self.refused(node, f"{name} is not known when the code is read") from None
 
     def _shared(self, node: ast.Attribute | ast.Subscript) -> Value:
+        if isinstance(node, ast.Subscript):
+            table = self.container_name(node.value, "dict")
+            if table is not None:
+                return self.contents.item(table, self.value(node.slice))
         name = self.shared_name(node)
         if name is not None:
             return self.store.get(name)
@@ -126,9 +132,17 @@ class Expressions:
         if not (isinstance(node, ast.Attribute) and self._is_state(node.value)):
             return None
         known = self.store.shared.get(node.attr)
-        if known is None or known.length is not None:
+        if known is None or known.length is not None or known.container:
             raise self.refused(node, f"s.{node.attr} is no scalar")
         return node.attr
+
+    def container_name(self, node: ast.expr, *wanted: str) -> str | None:
+        """Return the name of the set, list or dictionary that an expression is; None: no such."""
+        if isinstance(node, ast.Attribute) and self._is_state(node.value):
+            known = self.store.shared.get(node.attr)
+            if known is not None and known.container in wanted:
+                return node.attr
+        return None
 
     def array_name(self, node: ast.Subscript) -> str:
         """Return the name of the shared array of which an expression is an element."""
@@ -235,6 +249,9 @@ class Expressions:
         return True
 
     def _is_in(self, left: Value, operand: ast.expr) -> bool:
+        container = self.container_name(operand, "set", "dict")
+        if container is not None:
+            return self.contents.has(container, left)
         if not isinstance(operand, ast.Tuple | ast.List | ast.Set):
             raise self.refused(operand, f"in {ast.unparse(operand)}")
         items = [self.value(item) for item in operand.elts]

@@ -14,9 +14,10 @@ from treadle.smt.code import Code, NotTranslatedError, Shared
 from treadle.smt.commuting import SIDES
 from treadle.smt.execution import Execution
 from treadle.smt.expressions import Expressions
+from treadle.smt.on_path import RaisesError, UnsureError, read, truth
 from treadle.smt.paths import Path, TooManyPathsError, explore
 from treadle.smt.solver import Encoder
-from treadle.smt.store import RaisesError, Store, UnsureError, read, truth
+from treadle.smt.store import Store
 from treadle.smt.terms import Var
 from treadle.smt.values import Tag, Value
 

@@ -143,7 +143,9 @@ class Encoder:
         kinds = " ".join(str(kind) for kind in signature)
         return z3.Function(f"{name} {kinds}", *signature, self._sorts[sort])(*given)
 
-    def _part(self, part: Poly | Var | Constant | bool) -> Any:
+    def _part(self, part: Poly | Var | Constant | bool | str) -> Any:
+        if isinstance(part, str):  # None, which is one of a kind
+            return self._constant(Constant("str", (part,)))
         if isinstance(part, Poly):
             return self._poly(part)
         if isinstance(part, bool):

@@ -11,9 +11,10 @@ from treadle.smt.code import Code, NotTranslatedError, Shared
 from treadle.smt.commuting import SIDES, Pair, Relied
 from treadle.smt.cubes import Cubes
 from treadle.smt.execution import Execution
+from treadle.smt.on_path import UnsureError
 from treadle.smt.paths import Path, TooManyPathsError, explore
 from treadle.smt.solver import Encoder
-from treadle.smt.store import Store, UnsureError
+from treadle.smt.store import Store
 from treadle.smt.terms import in_python
 
 MOST_PATHS = 64

@@ -167,7 +167,8 @@ class IsTrue:
     def text(self, holds: bool) -> str:
         """Say in Python that it holds, or that it does not."""
         if self.var.form == "in" and not holds:
-            return self.var.text.replace(" in ", " not in ", 1)
+            key, _, name = self.var.text.rpartition(" in ")
+            return f"{key} not in {name}"
         return self.var.text if holds else f"not {self.var.text}"
 
 
