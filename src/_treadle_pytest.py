@@ -89,7 +89,7 @@ def _flags(option: Option) -> Iterator[tuple[str, dict[str, Any]]]:
         shown["action"] = "append"
     if written.number is not None:
         shown["type"] = _number(option, written.number)
-    elif written.is_any_of_several:
+    elif written.is_meant:
         shown["type"] = option.meant
     yield flag, shown
     if written.off_flag:

@@ -72,7 +72,7 @@ def test_parts_of_random_programs_add_up(family: str, algorithm: str) -> None:
         everything_of(program, 100)
         whole = [explored(program, algorithm)]
         choices = random.Random(number)
-        chosen = parts_of(program, EVERYTHING, 3, MAX_STEPS)
+        chosen = list(parts_of(program, EVERYTHING, 3, MAX_STEPS))
         for cubes in (chosen, random_parts(program, choices, 3)):
             assert sums(explored_in(program, cubes, algorithm)) == sums(whole), cubes
 
@@ -96,7 +96,7 @@ def test_the_papers_programs_in_cubes(program: Program, executions: int | None) 
     """The first is the counterexample to handing out subtrees, which lose one of the 8."""
     if executions is None:
         executions = explored(program, "optimal").result.executions
-    cubes = parts_of(program, EVERYTHING, 4, MAX_STEPS)
+    cubes = list(parts_of(program, EVERYTHING, 4, MAX_STEPS))
     parts = explored_in(program, cubes)
     assert sums(parts)[0] == executions
     assert not any(part.result.blocked for part in parts)
@@ -163,7 +163,7 @@ def test_threads_in_cubes(test: Any, algorithm: str) -> None:
     with opened(test, Settings()) as session:
         program = session.program
         whole = sums([explored(program, algorithm)])
-        cubes = parts_of(program, EVERYTHING, 3, MAX_STEPS)
+        cubes = list(parts_of(program, EVERYTHING, 3, MAX_STEPS))
         assert len(cubes) > 1
         assert sums(explored_in(program, cubes, algorithm)) == whole
 

@@ -43,7 +43,7 @@ def option(values: Values, default: object = None) -> Option:
         (OneOf(lambda: ("a", "b")), {"choices": ["a", "b"]}, "", ""),
         (PACKAGES, {"takes": Takes.ONE_WORD_EACH_TIME}, "PACKAGE", ""),
         (Directory(), {"can_be_switched_off": True}, "DIRECTORY", "no-my-option"),
-        (EITHER, {"is_any_of_several": True}, "NAME", ""),
+        (EITHER, {"is_meant": True}, "NAME", ""),
     ],
 )
 def test_how_an_option_is_written(

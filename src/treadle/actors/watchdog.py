@@ -38,6 +38,7 @@ class Watchdog:
         self._patience = patience
         self._seen: object = None
         self._idle = 0
+        self._is_watching = False
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -51,11 +52,18 @@ class Watchdog:
             return
         before = signal.signal(signal.SIGVTALRM, self._look)
         self._set(self._patience)
+        self._is_watching = True
         try:
             yield
         finally:
+            self._is_watching = False
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, before)
+
+    def again(self) -> None:
+        """Begin anew in a copy of the process: timers are not copied."""
+        if self._is_watching and self._patience is not None:
+            self._set(self._patience)
 
     def _set(self, limit: float) -> None:
         self._idle = 0

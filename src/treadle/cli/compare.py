@@ -20,6 +20,7 @@ from treadle.report.live import LiveLine
 from treadle.report.registry import COMPARISONS, comparison_for, write
 from treadle.session.session import SAMPLES, Session, is_sensible
 from treadle.session.settings import Settings
+from treadle.session.workers.spaces import can_divide
 
 _SAMPLING = frozenset(name for name, algorithm in ALGORITHMS.items() if not algorithm.covers)
 _DOUBT = (
@@ -116,6 +117,8 @@ def _explore(session: Session, algorithm: str, *, observe: bool) -> Result:
     if settings.max_executions is None and algorithm in _SAMPLING:
         settings = settings.changed({"max_executions": SAMPLES})
     live = LiveLine(Console(stderr=True), label=algorithm)
+    if settings.workers != 1 and not can_divide(ALGORITHMS[algorithm]):
+        settings = settings.changed({"workers": 1})  # the others are compared all the same
     return session.with_settings(settings).explore(algorithm, live, observe=observe)
 
 

@@ -78,7 +78,7 @@ class _Meant(click.ParamType[Any]):
 
 def _type_of(written: Argument) -> click.ParamType[Any]:
     """Return what a word is on the command line."""
-    if written.is_any_of_several:
+    if written.is_meant:
         return _Meant(written.option)
     if written.choices:
         return click.Choice(written.choices)
@@ -116,7 +116,7 @@ def takes(*options: Option) -> Callable[[Command], Command]:
 
 
 _OPTIONS = everything()
-_NOT_SHARED = ("algorithm", "timeout", "stop_on_failure")
+_NOT_SHARED = ("algorithm", "timeout", "stop_on_failure", "on", "checkpoint", "resume")
 
 exploration_options = takes(*(option for name, option in _OPTIONS.items() if name in exploring()))
 """All options of `treadle.explore`."""

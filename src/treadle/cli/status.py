@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treadle.core.result import Result
+from treadle.session.workers.coordinator import INTERRUPTED as BY_HAND
 
 VERIFIED = 0
 FAILED = 1
@@ -14,6 +15,8 @@ INTERRUPTED = 130
 
 def status_of(result: Result) -> int:
     """Return the exit status of an exploration."""
+    if result.stopped_by == BY_HAND:
+        return INTERRUPTED
     if result.failures:
         return FAILED
     return VERIFIED if result.complete else INCOMPLETE

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from treadle.core.options import Directory, Either, Flag, Names, Number, OneOf, Option
+from treadle.core.options import CountOr, Directory, Either, Flag, Names, Number, OneOf, Option
 
 
 class Takes(Enum):
@@ -31,8 +31,8 @@ class Argument:
     """What the word can be; anything, if there are none."""
     number: type[int] | type[float] | None = None
     """Which sort of number the word is, if it is one."""
-    is_any_of_several: bool = False
-    """Whether front ends mean different things by it: `Option.meant` tells."""
+    is_meant: bool = False
+    """Whether it takes `Option.meant` to tell what the word means: it may be of several kinds."""
     can_be_switched_off: bool = False
     """Whether there is a flag for the opposite."""
 
@@ -60,7 +60,7 @@ def argument(option: Option) -> Argument:
             return Argument(option, Takes.ONE_WORD_EACH_TIME)
         case Directory():
             return Argument(option, can_be_switched_off=True)
-        case Either():
-            return Argument(option, is_any_of_several=True)
+        case Either() | CountOr():
+            return Argument(option, is_meant=True)
         case _:
             return Argument(option)

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, get_type_hints
 
 from treadle.core.errors import TreadleError
@@ -172,6 +173,66 @@ class Directory(Values):
 
     def parsed(self, text: str) -> object:
         """Return the path."""
+        return text
+
+
+class CountOr(Values):
+    """A whole number above 0, or a word that stands for one."""
+
+    metavar = "N"
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+
+    @property
+    def in_words(self) -> str:
+        """Return both."""
+        return f"a whole number above 0, or {self._word!r}"
+
+    def admits(self, value: object) -> bool:
+        """Tell whether it is the word, or such a number."""
+        return value == self._word or COUNT.admits(value)
+
+    def parsed(self, text: str) -> object:
+        """Return the word, or a number."""
+        return text if text == self._word else int(text)
+
+
+class File(Values):
+    """A file, or none."""
+
+    in_words = "a file"
+    can_be_none = True
+    metavar = "FILE"
+
+    def admits(self, value: object) -> bool:
+        """Tell whether it is a path."""
+        return isinstance(value, str) and bool(value)
+
+    def stored(self, value: Any) -> Any:
+        """Return a path as a text."""
+        return str(value) if isinstance(value, PurePath) else value
+
+    def parsed(self, text: str) -> object:
+        """Return the path."""
+        return text
+
+
+class Engine(Values):
+    """Something that can be given work: by name, or an object with `submit`."""
+
+    in_words = "an executor with `submit`, 'ray', 'ray://HOST:PORT' or 'dask://HOST:PORT'"
+    can_be_none = True
+    metavar = "ENGINE"
+
+    def admits(self, value: object) -> bool:
+        """Tell whether it is the name of an engine that is known, or something like one."""
+        if isinstance(value, str):
+            return value in ("ray", "dask") or value.startswith(("ray://", "dask://"))
+        return callable(getattr(value, "submit", None))
+
+    def parsed(self, text: str) -> object:
+        """Return the name."""
         return text
 
 

@@ -436,3 +436,18 @@ class Program(ABC):
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""
         return ""
+
+    # Copies of this process that explore parts of its space
+
+    def repeated(self) -> tuple[str, ...]:
+        """Return what executions here did that the first one of all had done."""
+        return ()
+
+    def note_repeated(self, repeated: Sequence[str]) -> None:  # noqa: B027 - most need not know
+        """Take note of what executions in other processes did."""
+
+    def rest(self) -> None:  # noqa: B027 - most have no thread of their own
+        """End threads of its own for a while, so that the process can be copied."""
+
+    def go_on(self) -> None:  # noqa: B027 - the same
+        """Begin them again, here or in a copy."""

@@ -26,6 +26,12 @@ class Result:
     """Executions that the test itself cut with `treadle.assume`, or that `guided` did."""
     elsewhere: int = 0
     """Executions begun in a part of the space and found to belong to another one: not counted."""
+    workers: int = 1
+    """How many processes explored."""
+    parts: int = 0
+    """Parts of the space that were explored apart and are finished; 0 if it was not divided."""
+    lost: int = 0
+    """Executions of parts that were given up to be divided further: not counted."""
     complete: bool = False
     """Whether the whole space was covered: with no failure, that is a proof."""
     failures: list[Failure] = field(default_factory=list)

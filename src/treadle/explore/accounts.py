@@ -63,6 +63,18 @@ class Accounts:
                 Failure.of_race(self._program, self._trace, (first, second), self.schedule())
             )
 
+    def conclude(self, *, is_guided: bool = False) -> None:
+        """Add what can be said only of a search that is over as a whole."""
+        result, program = self._result, self._program
+        if result.complete and result.cut and not result.executions and not is_guided:
+            result.complete, result.stopped_by = False, "leaving out every execution"
+        has_ended = result.complete or bool(result.failures)
+        result.notes += program.notes(has_ended=has_ended)
+        result.notes += program.judge(result.failures, is_complete=result.complete)
+        result.escapes = program.escapes()
+        if not result.failures:
+            self.look_for_leftovers()
+
     def differs(self, run: Run, index: int) -> int:
         """Report that a step was not as recorded under the same schedule; return the outcome."""
         endless = next((c for c in run.crashes if isinstance(c.exception, RecursionError)), None)

@@ -31,6 +31,8 @@ class Estimate:
     high: float
     done: float
     """The share of the tree that is explored, between 0 and 1."""
+    is_rough: bool = False
+    """Whether it is only about right, and says nothing of how far it may be off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Progress:
     seconds: float
     estimate: Estimate | None
     final: bool = False
+    workers: int = 1
+    """How many processes explore."""
 
     @property
     def rate(self) -> float:

@@ -28,10 +28,29 @@ from treadle.explore.strategy import ASLEEP, BLOCKED, DIFFERS, ENDED, STEPS, Alg
 
 FOUND = "what was looked for"
 """Why a search ended that was to end there."""
+GIVEN_UP = "giving up"
+"""Why a search ended whose part of the space is to be divided further."""
 
 
 class Search:
     """One exploration of one program by one algorithm."""
+
+    on_end: Callable[[Run, int], None] | None = None
+    """Told of each execution and its outcome, before it is analysed."""
+    on_counted: Callable[[int], None] | None = None
+    """Told of the outcome of each execution once it is analysed and counted."""
+    on_left_out: Callable[[int, int, str], None] | None = None
+    """Told what is not explored: after how many steps, which process's step, and why."""
+    is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None
+    """Asked after each execution whether what was looked for is found; told its schedule."""
+    gives_up: Callable[[], bool] | None = None
+    """Asked after each execution whether this is enough of a part of the space."""
+    repeats_first: bool = True
+    """Whether the first execution is run twice, to see whether it does the same."""
+    has_ended: bool = False
+    """Whether nothing was left to explore."""
+    is_validating: bool = False
+    """Whether the algorithm's invariants are checked at every update, and between phases."""
 
     def __init__(
         self,
@@ -50,6 +69,7 @@ class Search:
         constraints: str = "declared",
         uniformity: str = "static",
         listener: Listener | None = None,
+        samples: range | None = None,
     ) -> None:
         self.program = program
         if algorithm.without_constraints is not None:
@@ -66,6 +86,9 @@ class Search:
         self.depth = depth
         self.learn = learn
         self.refined = refined
+        self._begun = 0
+        self.samples = samples
+        """Which samples are taken, by number, if only some are."""
         self._stop_on_failure = stop_on_failure
         self.shared = 0
         """How many steps the current execution shares with the one before."""
@@ -76,21 +99,17 @@ class Search:
         self.algorithm = algorithm(self)
         if algorithm.covers:
             self._meter.estimate_by(self.algorithm.todo)
-        self.on_end: Callable[[Run, int], None] | None = None
-        """Told of each execution and its outcome, before it is analysed."""
-        self.on_counted: Callable[[int], None] | None = None
-        """Told of the outcome of each execution once it is analysed and counted."""
-        self.on_left_out: Callable[[int, int, str], None] | None = None
-        """Told what is not explored: after how many steps, which process's step, and why."""
-        self.is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None
-        """Asked after each execution whether what was looked for is found; told its schedule."""
-        self.is_validating = False
-        """Whether the algorithm's invariants are checked at every update, and between phases."""
 
     # The loop
 
     def explore(self) -> Result:
         """Run executions until the space is covered, a failure stops it or a budget is used up."""
+        result = self.explore_part()
+        self._accounts.conclude(is_guided=self.algorithm.is_guided)
+        return result
+
+    def explore_part(self) -> Result:
+        """Explore what may be a part of a space only: nothing is said about the whole."""
         self._meter.start()
         result = self.result
         try:
@@ -105,12 +124,6 @@ class Search:
             result.seconds = self._meter.seconds
             self._meter.tell(final=True)
         self.algorithm.report(result)
-        has_ended = result.complete or bool(result.failures)
-        result.notes = self.program.notes(has_ended=has_ended)
-        result.notes += self.program.judge(result.failures, is_complete=result.complete)
-        result.escapes = self.program.escapes()
-        if not result.failures:
-            self._accounts.look_for_leftovers()
         return result
 
     def _loop(self) -> bool:
@@ -145,8 +158,7 @@ class Search:
             estimate = self._meter.estimate() if over else None
             shared = algorithm.backtrack()
             if shared < 0:
-                if result.cut and not result.executions and not algorithm.is_guided:
-                    result.stopped_by = result.stopped_by or "leaving out every execution"
+                self.has_ended = True
                 return not result.stopped_by
             if over:
                 result.stopped_by = over
@@ -160,6 +172,7 @@ class Search:
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
         trace, algorithm = self.trace, self.algorithm
+        self._begun += 1
         self.shared = len(trace)
         if algorithm.foretell() and self.choose is stay:
             differing = run.execute(trace.processes, trace.codes, self.budget.max_steps)
@@ -206,6 +219,8 @@ class Search:
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
         trace = self.trace
+        if not self.repeats_first:
+            return True
         state = first.fingerprint()
         run = self.program.start()
         differing = run.replay(trace.processes, trace.codes, len(trace))
@@ -218,14 +233,20 @@ class Search:
 
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
-        result, budget = self.result, self.budget
+        budget = self.budget
         self._meter.tell_if_due()
-        begun = result.executions + result.blocked + result.cut + result.elsewhere
-        if budget.max_executions is not None and begun >= budget.max_executions:
+        if budget.max_executions is not None and self._begun >= budget.max_executions:
             return f"max_executions = {budget.max_executions}"
         if self.is_out_of_time():
             return f"timeout = {budget.timeout:g} s"
+        if self.gives_up is not None and self.gives_up():
+            return GIVEN_UP
         return ""
+
+    def share_done(self) -> float:
+        """Estimate which share of the tree is explored; 0 if that cannot be told."""
+        estimate = self._meter.estimate()
+        return estimate.done if estimate else 0.0
 
     def is_out_of_time(self) -> bool:
         """Tell whether the budget of time is used up; for work that takes long between runs."""

@@ -8,8 +8,8 @@ leaves it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.core.events import Footprint
 from treadle.core.failure import Failure
@@ -68,6 +68,8 @@ class Algorithm(ABC):
     divides: ClassVar[bool] = False
     """Whether the counts of a space's parts (`cubes`) add up to those of the whole: no class of its
     executions lies in two of them."""
+    divides_itself: ClassVar[bool] = False
+    """Whether it can say what is left to explore, and begin with that (`left_over`)."""
     trace_type: ClassVar[type[Trace]] = Trace
     """How the happens-before order is built."""
     name: ClassVar[str] = ""
@@ -134,6 +136,16 @@ class Algorithm(ABC):
     @abstractmethod
     def todo(self, depth: int) -> int:
         """Return how many branches still wait at a depth of the current path."""
+
+    # For those that divide a space themselves
+
+    def begin_with(self, parts: Sequence[Any]) -> None:
+        """Explore only these parts, which another search left over."""
+        raise NotImplementedError
+
+    def left_over(self) -> list[Any]:
+        """Return what a search that has given up leaves, each a part: plain data, by names."""
+        raise NotImplementedError
 
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with the algorithm's sets and trees: nothing, if all is well."""

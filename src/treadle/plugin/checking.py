@@ -29,6 +29,7 @@ from treadle.session.memory import Memory
 from treadle.session.recipes import options_of
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
+from treadle.session.workers.coordinator import INTERRUPTED as BY_HAND
 
 Done = TypeVar("Done")
 
@@ -117,6 +118,8 @@ class Check:
 
     def _explored(self, session: Session) -> Checked:
         result = session.explore(listener=self._listener, observe=self._is_reported)
+        if result.stopped_by == BY_HAND:
+            raise KeyboardInterrupt  # workers were ended in order; pytest is to end, too
         verdict = Verdict.of_result(result)
         if not result.failures:
             return Checked(verdict, skipped=self._skipped(result), result=result)

@@ -55,6 +55,10 @@ class Executions:
         self.__signature__ = inspect.Signature()
         self.runs_also = tuple(repeated.functions())
 
+    def become_hand(self) -> None:
+        """Run in a copy of the process: its temporary directories are its own."""
+        self.repeated.become_hand()
+
     def close(self) -> None:
         """Let go of what it holds, and pass the warnings on."""
         self._nowhere.close()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,6 +134,10 @@ class RepeatedItem:
             )
         )
 
+    def become_hand(self) -> None:
+        """Take temporary directories apart from those of the process that this is a copy of."""
+        self._directories.become_hand()
+
     # Every execution
 
     def run(self) -> object:
@@ -250,10 +255,17 @@ class _Directories:
     """Lets every execution have the same temporary directory, empty."""
 
     def __init__(self, config: Any) -> None:
-        factory = getattr(config, "_tmp_path_factory", None)
-        self._numbers: dict[str, int] | None = getattr(factory, "_next_number", None)
+        self._factory: Any = getattr(config, "_tmp_path_factory", None)
+        self._numbers: dict[str, int] | None = getattr(self._factory, "_next_number", None)
         """The number of the next directory, by name; newer versions of pytest count."""
         self._before: dict[str, int] | None = None
+
+    def become_hand(self) -> None:
+        """Make directories in one of this process's own, so that no other process removes them."""
+        if self._factory is not None:
+            base = self._factory.getbasetemp() / f"worker-{os.getpid()}"
+            base.mkdir(exist_ok=True)
+            self._factory._basetemp = base
 
     def forget(self, path: Path | None) -> None:
         """Remove a directory, so that the next one can have its name."""

@@ -61,7 +61,11 @@ def progress_in_words(progress: Progress) -> str:
     parts = [f"{progress.executions:,} executions"]
     if progress.blocked:
         parts.append(f"{progress.blocked:,} blocked")
-    parts += [f"{progress.rate:,.0f}/s", f"depth {progress.depth}"]
+    if progress.workers > 1:
+        parts.append(f"{progress.workers} workers")
+    parts.append(f"{progress.rate:,.0f}/s")
+    if progress.depth:
+        parts.append(f"depth {progress.depth}")
     if progress.estimate is not None and progress.estimate.done < 1:
         parts.append(_estimate_in_words(progress.estimate))
     if progress.failures:
@@ -71,6 +75,8 @@ def progress_in_words(progress: Progress) -> str:
 
 def _estimate_in_words(estimate: Estimate) -> str:
     """Return the share that is done; branches not discovered yet can only make it smaller."""
+    if estimate.is_rough:
+        return f"about {estimate.done:.0%} of ~{estimate.executions:,.0f}"
     return (
         f"at most {estimate.done:.1%} of ~{estimate.executions:,.0f} "
         f"({estimate.low:,.0f} to {estimate.high:,.0f})"

@@ -64,6 +64,8 @@ def result_in_words(result: Result, *, target: str = "") -> str:
         "events": f"{result.events:,} executed, {result.replayed:,} replayed",
         "time": f"{result.seconds:.2f} s{_rate(result)}",
     }
+    if result.workers > 1 or result.parts:
+        rows["workers"] = _workers(result)
     if result.failing > len(result.failures):
         rows["failing"] = f"{result.failing:,} times, each failure is shown once"
     if result.failures and not result.complete:
@@ -80,6 +82,17 @@ def result_in_words(result: Result, *, target: str = "") -> str:
     told = [("escape", one) for one in result.escapes] + [("note", one) for one in result.notes]
     remarks = [plain(wrapped(f"  {name:<12}{text}", indent=14)) for name, text in told]
     return "\n".join([verdict_in_words(result, target=target), *figures, *remarks])
+
+
+def _workers(result: Result) -> str:
+    """Say who explored, and what it took beyond what is counted."""
+    parts = f"{result.parts:,} part{'' if result.parts == 1 else 's'}"
+    wasted = [
+        f"{count:,} executions {what}"
+        for count, what in ((result.lost, "given up"), (result.elsewhere, "in vain"))
+        if count
+    ]
+    return ", ".join([str(result.workers), parts, *wasted])
 
 
 def report_in_text(result: Result, target: str, replays: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from treadle.actors.options import ActorOptions
 from treadle.core.options import (
@@ -12,7 +12,10 @@ from treadle.core.options import (
     COUNT_OR_NONE,
     FLAG,
     SECONDS_OR_NONE,
+    CountOr,
     Directory,
+    Engine,
+    File,
     Number,
     OneOf,
     Option,
@@ -85,11 +88,50 @@ class SearchOptions(TypedDict, total=False):
     ]
 
 
+class WorkerOptions(TypedDict, total=False):
+    """Who explores: one process, several, or the machines of an engine."""
+
+    workers: Annotated[
+        int | str,
+        Option(
+            CountOr("auto"),
+            1,
+            "Explore with N processes, or with 'auto', one for each processor; small spaces need "
+            "none of them.",
+        ),
+    ]
+    on: Annotated[
+        Any,
+        Option(
+            Engine(), None, "Explore on an engine: 'ray', 'ray://HOST:PORT' or 'dask://HOST:PORT'."
+        ),
+    ]
+    checkpoint: Annotated[
+        str | None, Option(File(), None, "Keep in a file how far the exploration is.")
+    ]
+    resume: Annotated[
+        str | None, Option(File(), None, "Go on with what `checkpoint` kept in a file.")
+    ]
+    spawn: Annotated[
+        bool,
+        Option(FLAG, False, "Whether workers import the test by name; on Linux they are copies."),
+    ]
+    split_by: Annotated[
+        str,
+        Option(
+            OneOf(("time", "executions")),
+            "time",
+            "What decides when a part of the space is divided further; 'executions' makes the "
+            "same parts in every run, for experiments.",
+        ),
+    ]
+
+
 class ProgramOptions(ThreadOptions, ActorOptions, TaskOptions, total=False):
     """What decides how a program runs: the options of front ends."""
 
 
-class Options(SearchOptions, ProgramOptions, total=False):
+class Options(SearchOptions, WorkerOptions, ProgramOptions, total=False):
     """The options of `treadle.explore`."""
 
 
@@ -127,6 +169,7 @@ class CheckOptions(Options, AlgorithmOption, SurroundingOptions, total=False):
 
 ALGORITHM = declared_in(AlgorithmOption)["algorithm"]
 SEARCH = declared_in(SearchOptions)
+WORKERS = declared_in(WorkerOptions)
 SURROUNDING = declared_in(SurroundingOptions)
 
 
@@ -174,7 +217,7 @@ def _all_options(changes: int) -> _Options:
         for name, option in front_end.options.items():
             of_front_ends.setdefault(name, []).append(option)
     running = {name: merged(options) for name, options in of_front_ends.items()}
-    exploring = {"algorithm": ALGORITHM, **SEARCH, **running}
+    exploring = {"algorithm": ALGORITHM, **SEARCH, **WORKERS, **running}
     everything = {**exploring, **SURROUNDING}
     defaults = {name: option.default for name, option in everything.items()}
     return _Options(of_front_ends, running, exploring, everything, defaults)

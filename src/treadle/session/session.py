@@ -8,9 +8,13 @@ comes out is data; control is given back when the session is left, whatever happ
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from treadle.core.decorated import called_plainly
 from treadle.core.errors import ScheduleMismatch, TreadleError
@@ -24,7 +28,7 @@ from treadle.explore.guided.guided import GUIDED
 from treadle.explore.observing import Observer
 from treadle.explore.progress import Listener
 from treadle.explore.registry import ALGORITHMS
-from treadle.explore.search import Search
+from treadle.explore.search import GIVEN_UP, Search
 from treadle.explore.strategy import Algorithm
 from treadle.findings import recording
 from treadle.findings.database import RecordedStep
@@ -36,7 +40,17 @@ from treadle.findings.tokens import Recipe
 from treadle.session.front_ends import front_end_of, made_by_a_function
 from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
+from treadle.session.workers.checkpoint import Checkpoint, identity_of, resumed
+from treadle.session.workers.exploring import Beginning, Quiet, Wish, explore_in_parts
+from treadle.session.workers.forked import ForkedHands
+from treadle.session.workers.naming import digest_of
+from treadle.session.workers.place import is_hand
+from treadle.session.workers.spaces import can_divide
+from treadle.session.workers.wanted import how_many, refusal
+from treadle.session.workers.work import Work
 
+clock = time.perf_counter
+"""Taken before any program is under control."""
 SAMPLES = 1000
 """Executions of a sampling algorithm that was given no budget."""
 
@@ -107,10 +121,14 @@ class Session:
         self.settings = settings
         self.test = test
         """What is explored, as it was given."""
+        self.name = ""
+        """What others can find the test by, if somebody knows it."""
 
     def with_settings(self, settings: Settings) -> Session:
         """Return the same test under the same control, explored in another way."""
-        return Session(self.program, settings, self.test)
+        session = Session(self.program, settings, self.test)
+        session.name = self.name
+        return session
 
     def explore(
         self,
@@ -137,19 +155,135 @@ class Session:
             )
         if self.program.declarations is not None:
             self.program.declarations.distrusted.clear()
+        divided = None if is_enough else self._divided(strategy, name)
+        if divided is None:
+            result = self._explore_here(strategy, name, listener, is_enough, observe=observe)
+        else:
+            result = self._explore_in_parts(strategy, name, listener, divided, observe=observe)
+        for failure in result.failures:
+            failure.test = self.test
+        return result
+
+    def _explore_here(
+        self,
+        strategy: type[Algorithm],
+        name: str,
+        listener: Listener | None,
+        is_enough: Callable[[Run, Callable[[], Schedule]], bool] | None = None,
+        *,
+        observe: bool,
+        beginning: Beginning | None = None,
+    ) -> Result:
+        """Explore in this process; a beginning may be given up."""
         while True:
             try:
                 search = self._search(strategy, name, listener)
                 search.is_enough = is_enough
+                if beginning is not None:
+                    beginning.watch(search)
                 observer = Observer(search) if observe else None
                 result = search.explore()
             except Restart:
                 continue
             if observer is not None:
                 result.exploration = exploration_of(self.program, observer)
-            for failure in result.failures:
-                failure.test = self.test
             return result
+
+    # In parts
+
+    def _divided(self, strategy: type[Algorithm], name: str) -> Wish | None:
+        """Return how the space is handed out; None if this process explores it in one go."""
+        settings = self.settings
+        is_kept = settings.checkpoint is not None or settings.resume is not None
+        workers = how_many(settings)
+        if is_hand() or (workers == 1 and not is_kept and settings.on is None):
+            return None
+        if self.program.is_guided or not can_divide(strategy):
+            if not is_kept and settings.asked.isdisjoint(("workers", "on")):
+                return None  # a project's settings are for what they make sense for
+            raise TreadleError(refusal(settings, name, is_guided=self.program.is_guided))
+        return self._wish(workers)
+
+    def _wish(self, workers: int) -> Wish:
+        settings = self.settings
+        wish = Wish(workers, by_executions=settings.split_by == "executions")
+        if settings.checkpoint is not None or settings.resume is not None:
+            identity = identity_of(self.name or self.program.name, self._sources(), self._kept())
+            if settings.resume is not None:
+                wish.resumed = resumed(Path(settings.resume), identity)
+            if settings.checkpoint is not None:
+                wish.checkpoint = Checkpoint(Path(settings.checkpoint), identity)
+        return wish
+
+    def _sources(self) -> str:
+        return digest_of(self.test)
+
+    def _kept(self) -> dict[str, object]:
+        """Return the options that a part of the space rests on."""
+        chosen = {"algorithm": self.settings.algorithm, "max_steps": self.settings.max_steps}
+        chosen |= {name: getattr(self.settings, name) for name in ("schedule", "races", "seed")}
+        return {**chosen, "depth": self.settings.depth, **self.program.options}
+
+    def _explore_in_parts(
+        self,
+        strategy: type[Algorithm],
+        name: str,
+        listener: Listener | None,
+        wish: Wish,
+        *,
+        observe: bool,
+    ) -> Result:
+        """Explore for half a second here; if more is left, let others explore parts of it."""
+        began = clock()
+        if wish.checkpoint is None and wish.resumed is None:
+            quiet = None if listener is None else Quiet(listener)
+            beginning = Beginning(wish.policy)
+            result = self._explore_here(strategy, name, quiet, observe=observe, beginning=beginning)
+            if result.stopped_by != GIVEN_UP:
+                return result
+        start = None
+        if wish.workers > 1:
+            start = functools.partial(ForkedHands, count=wish.workers)
+        result = explore_in_parts(self._work(strategy, name), wish, listener, start, began)
+        if observe:
+            result.notes.append("the tree of executions is kept by one worker only")
+        return result
+
+    def _work(self, strategy: type[Algorithm], name: str) -> Work:
+        """Return what tasks and coordinators want to know."""
+        settings = self.settings
+        budget = self._budget(strategy)
+
+        def search(
+            program: Program,
+            *,
+            max_executions: int | None,
+            timeout: float | None,
+            samples: range | None = None,
+            listener: Listener | None = None,
+        ) -> Search:
+            limited = Budget(max_executions, budget.max_steps, timeout)
+            return self._search(
+                strategy, name, listener, program=program, budget=limited, samples=samples
+            )
+
+        def rerun(failure: Failure) -> Failure | None:
+            with contextlib.suppress(ScheduleMismatch):
+                return self.rerun(failure.schedule, races=failure.kind == "race").failure
+            return None
+
+        return Work(
+            self.program,
+            strategy,
+            name,
+            search,
+            rerun,
+            budget.max_steps,
+            budget.max_executions,
+            budget.timeout,
+            settings.stop_on_failure,
+            self.test,
+        )
 
     def _strategy(self, algorithm: str) -> type[Algorithm]:
         """Return the algorithm of a name, or the one that the program brings along."""
@@ -165,18 +299,31 @@ class Session:
             )
         return own
 
-    def _search(self, chosen: type[Algorithm], algorithm: str, listener: Listener | None) -> Search:
+    def _budget(self, chosen: type[Algorithm]) -> Budget:
         settings = self.settings
-        if chosen.without_constraints is not None:
-            _refuse_without_solver(settings)
         budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
+        return budget
+
+    def _search(
+        self,
+        chosen: type[Algorithm],
+        algorithm: str,
+        listener: Listener | None,
+        *,
+        program: Program | None = None,
+        budget: Budget | None = None,
+        samples: range | None = None,
+    ) -> Search:
+        settings = self.settings
+        if chosen.without_constraints is not None:
+            _refuse_without_solver(settings)
         return Search(
-            self.program,
+            program or self.program,
             chosen,
             algorithm,
-            budget=budget,
+            budget=budget or self._budget(chosen),
             choose=SCHEDULES[settings.schedule],
             stop_on_failure=settings.stop_on_failure,
             seed=settings.seed,
@@ -187,6 +334,7 @@ class Session:
             constraints=settings.constraints,
             uniformity=settings.uniformity,
             listener=listener,
+            samples=samples,
         )
 
     def shrink(

@@ -12,6 +12,7 @@ violates a hard constraint, the run is forgotten, and the part that satisfies it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from treadle.core.events import Footprint
@@ -31,6 +32,10 @@ class Entry(NamedTuple):
     hard: int = -1
 
 
+Named = tuple[tuple[str, str, str, int, bool], ...]
+"""A zone by names of processes, which mean the same elsewhere: constraints, and what is hard."""
+
+
 def position(step: Step) -> Position:
     """Return when a step runs, from the arrival that it comes from."""
     anchor = step.anchor
@@ -43,11 +48,42 @@ class Fifo(Algorithm):
     name: ClassVar[str] = "fifo"
     repeats_classes: ClassVar[bool] = True
     knows_values: ClassVar[bool] = False
+    divides_itself: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Begin with everything."""
         self._todo: list[list[Entry]] = [[]]
         self._take()
+
+    # Zones are independent of each other: others may explore some
+
+    def begin_with(self, parts: Sequence[Named]) -> None:
+        """Explore only these zones."""
+        number = self.search.program.vocabulary.process
+        self._todo = [
+            [
+                Entry(
+                    Constraint(
+                        number(a) + 1 if a else START, number(b) + 1 if b else START, most, is_order
+                    ),
+                    number(hard) if hard else -1,
+                )
+                for a, b, hard, most, is_order in part
+            ]
+            for part in parts
+        ]
+        self._take()
+
+    def left_over(self) -> list[Named]:
+        """Return the zones that nobody has been to; the next one is taken already."""
+        names = ["", *self.search.program.vocabulary.process_names]
+        return [
+            tuple(
+                (names[a], names[b], names[hard + 1], most, is_order)
+                for (a, b, most, is_order), hard in entries
+            )
+            for entries in (*self._todo, self._entries)
+        ]
 
     def _take(self) -> None:
         """Take the next zone, and a point of it."""

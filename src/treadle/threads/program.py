@@ -123,6 +123,22 @@ class ThreadProgram(Program):
         changed = ", ".join(sorted({_in_words(feature) for feature in left}))
         return changed and f"changed {changed}"
 
+    def repeated(self) -> tuple[str, ...]:
+        """Return what executions here did that the first ones of all had done."""
+        return tuple(sorted(map(_as_text, self._not_repeated & self.shared.written)))
+
+    def note_repeated(self, repeated: Sequence[str]) -> None:
+        """Take note of what executions in other processes did."""
+        self.shared.written.update(map(_from_text, repeated))
+
+    def rest(self) -> None:
+        """End the watchdog's thread for a while."""
+        self._host.rest()
+
+    def go_on(self) -> None:
+        """Begin it again, here or in a copy of this process."""
+        self._host.go_on()
+
     @contextmanager
     def controlled(self) -> Iterator[None]:
         """Take control of the code under test and of the primitives; undo it whatever happens."""

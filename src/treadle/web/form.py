@@ -14,6 +14,8 @@ from treadle.web.sent import OFF
 
 FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max_executions")
 """Those that SYCO's users know; the others are folded."""
+LEFT_OUT = ("on", "checkpoint", "resume", "spawn", "split_by")
+"""Those that make no sense on a page: who explores is decided where it runs."""
 _YES, _NO = "true", "false"
 
 
@@ -24,7 +26,7 @@ def settings_form(project: Settings) -> Markup:
         for name, option in exploring().items()
     }
     shown = [options[name] for name in FIRST if name in options]
-    others = [option for name, option in options.items() if name not in FIRST]
+    others = [option for name, option in options.items() if name not in (*FIRST, *LEFT_OUT)]
     return tag(
         "fieldset",
         tag("legend", "Settings"),

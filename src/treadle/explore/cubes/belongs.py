@@ -36,13 +36,13 @@ def is_own(cube: Cube, program: Program, trace: Trace, *, by_interleaving: bool)
 
 def index_of(trace: Trace, program: Program, step: Step) -> int:
     """Return where a step is in a trace, or `NONE`."""
-    process, left = program.vocabulary.process(step.process), step.number
-    for index, other in enumerate(trace.processes):
-        if other == process:
-            if not left:
-                return index
-            left -= 1
-    return NONE
+    process, index = program.vocabulary.process(step.process), NONE
+    try:
+        for _ in range(step.number + 1):
+            index = trace.processes.index(process, index + 1)
+    except ValueError:
+        return NONE
+    return index
 
 
 def _are_ordered(trace: Trace, edges: Edges, first: int, second: int) -> bool:

@@ -32,7 +32,10 @@ class NarrowedRun(Run):
     def __init__(self, inner: Run, edges: Edges) -> None:
         self._inner = inner
         self._edges = edges
+        self._counted = {p for orders in edges.values() for one in orders.values() for p, _ in one}
+        self._counted.update(edges)
         self._taken: dict[int, int] = {}
+        """How many steps those have taken that orders are about."""
         self.crashes = inner.crashes
 
     def is_held(self, process: int) -> bool:
@@ -61,7 +64,8 @@ class NarrowedRun(Run):
     def step(self, process: int) -> Codes:
         """Let a process take one step, and count it."""
         codes = self._inner.step(process)
-        self._taken[process] = self._taken.get(process, 0) + 1
+        if process in self._counted:
+            self._taken[process] = self._taken.get(process, 0) + 1
         return codes
 
     def enabled(self) -> list[int]:
@@ -91,9 +95,9 @@ class NarrowedRun(Run):
     def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take recorded steps: they obey the orders, which are in their own order."""
         differing = self._inner.replay(processes, codes, length)
-        taken = self._taken
-        for process in processes[: length if differing == AS_RECORDED else differing + 1]:
-            taken[process] = taken.get(process, 0) + 1
+        replayed = processes[: length if differing == AS_RECORDED else differing + 1]
+        for process in self._counted:
+            self._taken[process] = self._taken.get(process, 0) + replayed.count(process)
         return differing
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:

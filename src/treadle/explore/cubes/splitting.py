@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program
 from treadle.explore.cubes.narrowed import Narrowed
-from treadle.explore.cubes.order import Cube, Step, split
+from treadle.explore.cubes.order import Cube, Order, Step, split
 
 WALKS = 24
 """Random walks for each split."""
@@ -29,10 +29,39 @@ GAIN = 0.25
 Pair = tuple[Step, Step]
 
 
-def parts_of(program: Program, cube: Cube, pairs: int, max_steps: int) -> list[Cube]:
-    """Split a cube on up to so many pairs; if there is none, it is all there is."""
+def parts_of(program: Program, cube: Cube, pairs: int, max_steps: int) -> dict[Cube, float]:
+    """Split a cube on up to so many pairs; if there is none, it is all there is.
+
+    Each part comes with the share of the cube that it is likely to be: that of the walks in it,
+    where no walk at all counts as half a one.
+    """
+    walks = list(walks_in(program, cube, max_steps))
+    parts = {cube: walks}
+    for pair in chosen_pairs(walks, pairs):
+        parts = {
+            part: [walk for walk in inside if walk.obeys(part[-1])]
+            for whole, inside in parts.items()
+            for part in split(whole, *pair)
+        }
+    weights = {part: len(inside) or 0.5 for part, inside in parts.items()}
+    total = sum(weights.values())
+    return {part: weight / total for part, weight in weights.items()}
+
+
+def coarse_parts_of(program: Program, cube: Cube, pairs: int, max_steps: int) -> list[Cube]:
+    """Split a cube on races of its natural execution alone: for one in which others cannot be run.
+
+    It is as exact as any other splitting, but may be much less even.
+    """
+    run = Narrowed(program, cube).start()
+    trace = Trace(program.vocabulary)
+    run.finish(-1, max_steps, trace.processes, trace.codes)
+    run.close()
+    trace.complete()
+    trace.extend()
+    races = list(Walk(trace).races())
     parts = [cube]
-    for a, b in chosen_pairs(list(walks_in(program, cube, max_steps)), pairs):
+    for a, b in races[:: max(1, len(races) // pairs)][:pairs]:
         parts = [part for whole in parts for part in split(whole, a, b)]
     return parts
 
@@ -55,6 +84,11 @@ class Walk:
         for judged in (trace.races, trace.altered, trace.undecided):
             for race in judged:
                 yield self.steps[race.first], self.steps[race.second]
+
+    def obeys(self, order: Order) -> bool:
+        """Tell whether the first step of an order comes first."""
+        first, second = self.index.get(order.first), self.index.get(order.second)
+        return first is not None and (second is None or first < second)
 
     def side(self, pair: Pair) -> int:
         """Return 1 if the first step of a pair comes first, -1 if the second, 0 if neither."""

@@ -81,6 +81,16 @@ class Host:
                 for put_back in reversed(undo):
                     put_back()
 
+    def rest(self) -> None:
+        """Stop watching for a while: threads do not survive a copy of the process."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
+
+    def go_on(self) -> None:
+        """Watch again."""
+        if self._watchdog is not None:
+            self._watchdog.start()
+
     def begin(self, main: Task) -> None:
         """Prepare an execution: nothing is left of the one before."""
         sys.unraisablehook = self._note_unraisable

@@ -1,0 +1,396 @@
+"""The coordinator: hands parts of a space out, adds up what comes back, and knows what is left.
+
+A guided tour. `State` is all there is: parts that wait, sums, failures; a checkpoint is nothing
+else. `run` gives each idle hand a job, waits for answers, and takes them: figures are added, and
+what is left of a job waits again. A hand that died has its parts explored by another one; a part of
+which hands die again and again ends the search, with a sentence. What a hand learns about the
+program (what is a step) makes all parts void: everything begins anew, under the union of what all
+have learned. No answer is taken twice, and none of an earlier beginning.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from treadle.core.failure import Failure
+from treadle.explore.progress import Estimate, Listener, Progress
+from treadle.session.workers.hands import Died, Hands
+from treadle.session.workers.parts import Answer, Job, Part, begun, is_simpler, key_of
+from treadle.session.workers.policy import Policy
+from treadle.session.workers.spaces import Space
+
+INTERRUPTED = "Ctrl-C"
+"""Why a search ended that somebody interrupted."""
+_DEATHS = 3
+"""Hands that may die of a part before it is divided, and of its parts none."""
+_LAST = 100
+"""Executions of a budget that are left to one hand."""
+_PATIENCE = 0.2
+"""Seconds after which the coordinator looks around, whatever happens."""
+_GRACE = 2.0
+"""Seconds that hands have to answer when time is up."""
+
+_clock = time.perf_counter
+
+
+@dataclass(slots=True)
+class State:
+    """How far an exploration is."""
+
+    pending: deque[Part] = field(default_factory=deque)
+    counts: Counter[str] = field(default_factory=Counter)
+    parts: int = 0
+    """Parts that are finished."""
+    share: float = 0.0
+    """Which share of the space they are likely to be."""
+    lost: int = 0
+    deepest: int = 0
+    failures: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
+    knowledge: tuple[str, ...] = ()
+    incomplete: str = ""
+    stopped_by: str = ""
+    notes: dict[str, None] = field(default_factory=dict)
+    escapes: dict[str, None] = field(default_factory=dict)
+    repeated: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+    """Wall time before this beginning, if the exploration was resumed."""
+
+    def begin_anew(self, everything: list[Part]) -> None:
+        """Forget all figures, which were about other steps; failures are failures."""
+        self.pending = deque(everything)
+        self.counts = Counter()
+        self.parts, self.share, self.lost, self.incomplete = 0, 0.0, 0, ""
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether nothing is left and nothing was left out."""
+        return not (self.pending or self.stopped_by or self.incomplete)
+
+
+class Coordinator:
+    """Explores a space with some hands."""
+
+    def __init__(
+        self,
+        space: Space,
+        hands: Hands,
+        policy: Policy,
+        state: State,
+        *,
+        listener: Listener | None = None,
+        timeout: float | None = None,
+        save: Callable[[State], None] | None = None,
+        is_interrupted: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._space = space
+        self._hands = hands
+        self._policy = policy
+        self._state = state
+        self._listener = listener
+        self._timeout = timeout
+        """Seconds from now."""
+        self._save = save
+        self._is_interrupted = is_interrupted
+        self._max_executions = space.work.max_executions
+        self._flying: dict[int, Job] = {}
+        self._numbers = 0
+        self._first = 0
+        """The number of the first job of this beginning."""
+        self._next_tell = 0.0
+        self._began = _clock()
+        self.jobs = 0
+        """Answers that were taken."""
+
+    def run(self, seconds: float | None = None) -> None:
+        """Explore until nothing is left, or something ends it; at most for so many seconds."""
+        until = None if seconds is None else self._began + seconds
+        state = self._state
+        while self._is_more() and not state.stopped_by:
+            if until is not None and _clock() >= until:
+                break
+            if self._is_interrupted():
+                state.stopped_by = INTERRUPTED
+                break
+            if self._is_late():
+                self._end_of_time()
+                break
+            self._hand_out()
+            for outcome in self._hands.wait(_PATIENCE):
+                self._take(outcome)
+            self._look_around()
+        self._take_back()
+
+    def _is_more(self) -> bool:
+        """Tell whether there is anything to do; some spaces have no end."""
+        state = self._state
+        if not state.pending:
+            state.pending.extend(self._space.more())
+        return bool(state.pending or self._flying)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return _clock() - self._began
+
+    # Jobs
+
+    def _hand_out(self) -> None:
+        state = self._state
+        while state.pending and len(self._flying) < self._hands.count:
+            job = self._next_job()
+            if job is None:
+                return
+            self._flying[job.number] = job
+            self._hands.submit(job)
+        self._hands.tell_idle(len(self._flying) < self._hands.count)
+
+    def _next_job(self) -> Job | None:
+        """Return what an idle hand is to do; None if the budget is all given away."""
+        state, policy = self._state, self._policy
+        limit = self._limit()
+        if limit is not None and limit <= 0:
+            return None
+        waiting = len(state.pending)
+        quantum = policy.quantum(self.elapsed)
+        is_scarce = policy.is_scarce(waiting)
+        parts = [state.pending.popleft()]
+        if self._space.is_grouped and not parts[0].deaths:
+            for _ in range(min(policy.group(waiting) - 1, waiting - 1)):
+                if state.pending[0].deaths:
+                    break
+                parts.append(state.pending.popleft())
+        self._numbers += 1
+        return Job(
+            self._numbers,
+            tuple(parts),
+            state.knowledge,
+            policy.shortened(quantum) if is_scarce else quantum,
+            patience=policy.patience if is_scarce else 0.0,
+            wanted=policy.wanted(waiting + len(self._flying)) if is_scarce else 0,
+            max_executions=limit,
+            timeout=self._time_left(),
+            only_divide=parts[0].deaths == _DEATHS and not parts[0].is_divided,
+        )
+
+    def _limit(self) -> int | None:
+        """Return how many executions a job may run; 0 if there is nothing to give."""
+        if self._max_executions is None:
+            return None
+        given = sum(job.max_executions or 0 for job in self._flying.values())
+        left = self._max_executions - begun(self._state.counts)
+        if left - given <= 0:
+            return 0
+        return min(max(left // (2 * self._hands.count), min(left, _LAST)), left - given)
+
+    # Answers
+
+    def _take(self, outcome: Answer | Died) -> None:
+        job = self._flying.pop(outcome.number, None)
+        if job is None or job.number < self._first:
+            return  # nobody waits for it any more
+        if isinstance(outcome, Died):
+            self._bury(job, outcome.how)
+            return
+        self.jobs += 1
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.learned is not None:
+            self._learn(outcome.learned)
+            return
+        self._add(outcome, job)
+
+    def _add(self, answer: Answer, job: Job) -> None:
+        state = self._state
+        state.counts += answer.counts
+        state.parts += answer.done
+        state.share += answer.share
+        state.lost += answer.lost
+        state.deepest = max(state.deepest, answer.deepest)
+        state.incomplete = state.incomplete or answer.incomplete
+        state.stopped_by = answer.stopped_by
+        for failure in answer.failures:
+            self._keep(failure)
+        for told, new in ((state.notes, answer.notes), (state.escapes, answer.escapes)):
+            told.update(dict.fromkeys(new))
+        state.repeated.update(answer.repeated)
+        state.pending.extendleft(reversed(answer.left))
+        if answer.unfinished:
+            self._look_at_budget(answer, job)
+
+    def _keep(self, failure: Failure) -> None:
+        """Keep the simplest schedule of each failure."""
+        key = key_of(failure)
+        known = self._state.failures.get(key)
+        if known is None or is_simpler(failure, known):
+            self._state.failures[key] = failure
+
+    def _look_at_budget(self, answer: Answer, job: Job) -> None:
+        """End the search if the budget is used up; else what was explored is lost."""
+        state = self._state
+        most = self._max_executions
+        if most is None or job.max_executions is None:
+            return
+        used = begun(state.counts) + begun(answer.unfinished)
+        if used < most and not all(part.is_whole for part in job.parts):
+            state.lost += begun(answer.unfinished)
+            return
+        state.counts += answer.unfinished
+        state.stopped_by = state.stopped_by or f"max_executions = {most}"
+
+    def _learn(self, learned: tuple[str, ...]) -> None:
+        """Begin anew under what all have learned."""
+        state = self._state
+        union = tuple(sorted({*state.knowledge, *learned}))
+        if union == state.knowledge:  # somebody else had learned it, too
+            union = learned
+        state.knowledge = union
+        state.begin_anew(self._space.everything())
+        self._first = self._numbers + 1
+
+    def _bury(self, job: Job, how: str) -> None:
+        """Let others explore what a hand died of; not for ever."""
+        deaths = [replace(part, deaths=part.deaths + 1) for part in job.parts]
+        worst = deaths[0]
+        self._state.pending.extendleft(reversed(deaths))
+        if len(deaths) == 1 and worst.deaths > _DEATHS:
+            self._state.stopped_by = (
+                f"a worker died {worst.deaths} times while it explored one part "
+                f"({self._space.in_words(worst)}): {how}"
+            )
+
+    # Around
+
+    def _time_left(self) -> float | None:
+        return None if self._timeout is None else max(self._timeout - self.elapsed, 1e-3)
+
+    def _is_late(self) -> bool:
+        return self._timeout is not None and self.elapsed >= self._timeout
+
+    def _end_of_time(self) -> None:
+        """Wait for those at work, whose time is up, too; what they did not finish counts."""
+        state = self._state
+        until = self.elapsed + _GRACE
+        while self._flying and self.elapsed < until:
+            for outcome in self._hands.wait(_PATIENCE):
+                job = self._flying.get(outcome.number)
+                self._take(outcome)
+                if isinstance(outcome, Answer) and job is not None and self._save is None:
+                    state.counts += outcome.unfinished
+        state.stopped_by = state.stopped_by or f"timeout = {self._space.work.timeout:g} s"
+
+    def _take_back(self) -> None:
+        """Let the parts of jobs that nobody answered wait again."""
+        for job in self._flying.values():
+            if job.number >= self._first:
+                self._state.pending.extendleft(reversed(job.parts))
+        self._flying.clear()
+
+    def _look_around(self) -> None:
+        """Tell listeners, and save, what there is."""
+        state, most = self._state, self._max_executions
+        if most is not None and not self._flying and begun(state.counts) >= most and state.pending:
+            state.stopped_by = state.stopped_by or f"max_executions = {most}"
+        if self._listener is not None and _clock() >= self._next_tell:
+            self._listener(self.progress())
+            self._next_tell = _clock() + self._listener.interval
+        if self._save is not None:
+            self._save(self.snapshot())
+
+    def snapshot(self) -> State:
+        """Return the state with what is under way as if it was not begun."""
+        jobs = [job for job in self._flying.values() if job.number >= self._first]
+        flying = [part for job in jobs for part in job.parts]
+        return replace(self._state, pending=deque([*flying, *self._state.pending]))
+
+    def progress(self, *, is_final: bool = False) -> Progress:
+        """Say how far the exploration is; shares are those of random walks, so only about right."""
+        state = self._state
+        executions, share = state.counts["executions"], state.share
+        estimate = None
+        if executions and 0 < share < 1 and not is_final:
+            total = executions / share
+            estimate = Estimate(total, total, total, share, is_rough=True)
+        return Progress(
+            executions=executions,
+            blocked=state.counts["blocked"],
+            failures=len(state.failures),
+            depth=0,
+            seconds=state.seconds + self.elapsed,
+            estimate=estimate,
+            final=is_final,
+            workers=self._hands.count,
+        )
+
+
+class SampleCoordinator(Coordinator):
+    """Takes samples: what is reported does not depend on who takes which, and when.
+
+    Of each failure the sample with the lowest number is shown. If the first failure ends it, that
+    is the failing sample with the lowest number of all: lower ones are waited for, higher ones are
+    not counted.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._max_executions = None  # the space says how many there are
+        self._by_range: dict[int, Answer] = {}
+        self._first_failure = sys.maxsize
+        self._reason = ""
+
+    def run(self, seconds: float | None = None) -> None:
+        """Take all samples, or those up to the first that fails; then put them in order."""
+        super().run(seconds)
+        state = self._state
+        for first, answer in sorted(self._by_range.items()):
+            if first <= self._first_failure:
+                state.counts += answer.counts
+                for failure in answer.failures:
+                    state.failures.setdefault(key_of(failure), failure)
+        most = self._space.work.max_executions
+        if self._reason:
+            state.pending.clear()
+            state.stopped_by = self._reason
+        elif not state.pending and not state.stopped_by:
+            state.stopped_by = f"max_executions = {most}"
+
+    def _add(self, answer: Answer, job: Job) -> None:
+        """Keep an answer by the number of its first sample."""
+        (part,) = job.parts
+        first: int = part.what.start
+        self._by_range[first] = answer
+        if answer.stopped_by and answer.at < self._first_failure:
+            self._first_failure, self._reason = answer.at, answer.stopped_by
+        self._state.share += answer.share
+        self._state.parts += answer.done
+        self._state.pending.extendleft(reversed(answer.left))
+        self._forget_later_ones()
+
+    def _forget_later_ones(self) -> None:
+        """Do not wait for samples after one that failed."""
+        at, state = self._first_failure, self._state
+        state.pending = deque(part for part in state.pending if part.what.start < at)
+        self._flying = {
+            number: job for number, job in self._flying.items() if job.parts[0].what.start < at
+        }
+
+    def _is_more(self) -> bool:
+        """Tell whether there is anything to do: nothing new after a failure that ends it."""
+        if self._reason:
+            return bool(self._state.pending or self._flying)
+        return super()._is_more()
+
+    def _learn(self, learned: tuple[str, ...]) -> None:
+        """Begin anew: samples of other steps are other samples."""
+        super()._learn(learned)
+        self._by_range.clear()
+        self._first_failure, self._reason = sys.maxsize, ""
+
+    def progress(self, *, is_final: bool = False) -> Progress:
+        """Say how many samples were taken."""
+        taken = sum(answer.counts["executions"] for answer in self._by_range.values())
+        return replace(super().progress(is_final=is_final), executions=taken, estimate=None)

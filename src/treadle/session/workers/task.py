@@ -1,0 +1,131 @@
+"""A task: parts in, figures, failures and what is left out. A pure function of its job.
+
+It may be run twice, or lost, or killed in the middle: what counts is the one answer that the
+coordinator takes. Only finished parts are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.failure import Failure
+from treadle.core.program import Program, Restart
+from treadle.core.result import Result
+from treadle.explore.search import GIVEN_UP, Search
+from treadle.session.workers.parts import Answer, Job, Part, begun, counts_of
+from treadle.session.workers.spaces import Space, cpu_seconds
+
+FIRST_FAILURE = "the first failure"
+
+
+class OutOfMemory(BaseException):
+    """The test ran out of memory: whoever explores is no use any more."""
+
+
+class Tasks:
+    """Does jobs, one after the other, in one process."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._work = space.work
+        self._is_repeated = False
+        """Whether an execution was run twice here, to see whether it does the same."""
+
+    @property
+    def program(self) -> Program:
+        """What is explored."""
+        return self._work.program
+
+    @property
+    def test(self) -> object:
+        """The same, as it was given."""
+        return self._work.test
+
+    def done(self, job: Job) -> Answer:
+        """Do a job; whatever goes wrong is in the answer."""
+        began = cpu_seconds()
+        answer = Answer(job.number)
+        program = self._work.program
+        if program.knowledge() != job.knowledge:
+            program.know(job.knowledge)
+        try:
+            self._explore(job, answer)
+        except Restart:
+            answer = Answer(job.number, learned=program.knowledge())
+        except (TreadleError, TreadleBug) as error:
+            answer.error = error
+        except Exception as error:
+            answer.error = TreadleBug(f"{type(error).__name__}: {error}")
+        answer.notes = program.notes(has_ended=True)
+        answer.escapes = program.escapes()
+        answer.repeated = program.repeated()
+        answer.seconds = cpu_seconds() - began
+        return answer
+
+    def _explore(self, job: Job, answer: Answer) -> None:
+        began = cpu_seconds()
+        for at, part in enumerate(job.parts):
+            if job.only_divide:
+                answer.left += self.space.divided(part, job)
+                continue
+            is_late = cpu_seconds() - began >= job.quantum or self.space.is_idle()
+            is_over = answer.stopped_by or answer.unfinished or self.space.is_over()
+            if at and (is_over or is_late):
+                answer.left += job.parts[at:]
+                return
+            self._explore_part(part, self._what_is_left_of(job, answer), answer)
+
+    def _what_is_left_of(self, job: Job, answer: Answer) -> Job:
+        """Return a job with what its finished parts leave of its budget."""
+        if job.max_executions is None:
+            return job
+        return replace(job, max_executions=max(1, job.max_executions - begun(answer.counts)))
+
+    def _explore_part(self, part: Part, job: Job, answer: Answer) -> None:
+        space = self.space
+        search = space.search(part, job)
+        search.repeats_first = not self._is_repeated
+        result = search.explore_part()
+        self._is_repeated = True
+        answer.failures += map(_as_data, result.failures)
+        answer.deepest = max(answer.deepest, result.peak_nodes)
+        if search.has_ended:
+            self._finish(part, result, answer)
+        elif result.stopped_by == GIVEN_UP:
+            if space.loses:
+                answer.lost += begun(counts_of(result))
+            else:
+                answer.counts += counts_of(result)
+            answer.left += space.left(search, part)
+        elif result.failures:
+            self._stop(search, answer)
+        else:  # a budget
+            answer.unfinished = counts_of(result)
+            answer.left += self._after_a_budget(part, job, result)
+
+    def _finish(self, part: Part, result: Result, answer: Answer) -> None:
+        answer.counts += counts_of(result)
+        answer.done += 1
+        answer.share += part.share
+        answer.incomplete = answer.incomplete or result.stopped_by
+
+    def _stop(self, search: Search, answer: Answer) -> None:
+        """Take note of what ends the whole search."""
+        result = search.result
+        answer.counts += counts_of(result)
+        answer.stopped_by = result.stopped_by or FIRST_FAILURE
+        answer.at = getattr(search.algorithm, "number", 0)
+
+    def _after_a_budget(self, part: Part, job: Job, result: Result) -> list[Part]:
+        """Divide what is too large for one hand's part of the budget; time is up for all."""
+        if job.timeout is not None and not result.stopped_by.startswith("max_executions"):
+            return [part]
+        return self.space.divided(part, job) if not part.is_whole else [part]
+
+
+def _as_data(failure: Failure) -> Failure:
+    """Return what can be sent of a failure: exceptions, and what they refer to, stay here."""
+    if isinstance(failure.exception, MemoryError):
+        raise OutOfMemory
+    return replace(failure, exception=None)
