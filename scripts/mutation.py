@@ -148,6 +148,10 @@ MUTANTS = [
         "since = self.search.shared",
     ),
     # Open steps
+    Mutant("going back keeps a race too many", "core/happens_before.py",
+           "bisect_left(races, index, key=_second)", "bisect_left(races, index + 1, key=_second)"),
+    Mutant("steps with something of their own are passed over", "model/run.py",
+           "quick = self.steps_plainly and not self._finals", "quick = True"),
     Mutant("no step counts as open", "model/run.py",
            "            list.append(self._log, OPEN)\n", "            pass\n"),
     Mutant("a branch on a value read decides nothing", "analyses/decisive_reads.py",

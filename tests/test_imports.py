@@ -28,10 +28,14 @@ HEAVY = {
 
 
 def in_a_new_process(script: str) -> str:
-    """Return what a script prints that has imported nothing yet."""
+    """Return what a script prints that has imported nothing yet.
+
+    It finds Treadle and other packages, but not what tests before this one have put on the path.
+    """
+    path = [str(Path(package.__file__ or "").parents[1]) for package in (treadle, pytest)]
     done = subprocess.run(
         [sys.executable, "-S", "-c", dedent(script)],
-        env={"PYTHONPATH": ":".join([str(Path(treadle.__file__).parents[1]), *sys.path])},
+        env={"PYTHONPATH": ":".join(path)},
         capture_output=True,
         text=True,
         check=False,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from treadle.core.events import Codes
 from treadle.core.program import Program
+from treadle.model import Lock
 from treadle.model import Program as ModelProgram
 from treadle.threads.program import ThreadProgram
 
@@ -116,3 +119,66 @@ def test_a_step_that_cannot_be_taken_replaces_nothing(program: Program) -> None:
     assert run.replay(taken, done, len(done)) == len(codes)
     assert done == [*codes, (12345,)]
     run.close()
+
+
+def test_the_state_of_a_model_goes_with_its_run() -> None:
+    """No garbage collector is needed: what was stored in it is gone."""
+    program = ModelProgram("kept", x=None, own=[0, 0])
+    kept: list[weakref.ref[Any]] = []
+
+    @program.process
+    def p(s: Any) -> Iterator[None]:
+        stored = set[int]()
+        kept.append(weakref.ref(stored))
+        s.x = s.own[0] = stored
+        del stored
+        yield
+
+    gc.disable()
+    try:
+        run = program.start()
+        assert run.finish(-1, 100, [], [])
+        assert kept[-1]() is not None
+        run.close()
+        assert kept[-1]() is None
+    finally:
+        gc.enable()
+
+
+def test_going_on_stops_where_a_process_waits_crashes_or_ends() -> None:
+    """One process after the other, each as far as it can go; steps as `step` takes them."""
+    program = ModelProgram("all sorts", x=0, lock=Lock())
+
+    @program.process
+    def holds(s: Any) -> Iterator[Any]:
+        yield s.lock.acquire()
+        s.x = 1
+        yield
+        s.x = 2
+        yield s.lock.acquire()  # in vain: it has it
+
+    @program.process
+    def crashes(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 3
+        yield
+        raise ValueError
+
+    @program.process
+    def ends(s: Any) -> Iterator[Any]:
+        yield
+        s.x = 4
+
+    processes: list[int] = []
+    codes: list[Codes] = []
+    run = program.start()
+    assert run.finish(-1, 100, processes, codes)
+    assert [program.vocabulary.process_names[process] for process in processes] == [
+        "holds", "holds", "crashes", "crashes", "ends",
+    ]  # fmt: skip
+    assert [crash.step for crash in run.crashes] == [3]
+    again = program.start()
+    assert [again.step(process) for process in processes] == codes
+    assert len(again.blocked()) == 1
+    run.close()
+    again.close()

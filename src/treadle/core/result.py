@@ -51,9 +51,11 @@ class Result:
     unsatisfiable: int = 0
     """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
-    steps_rerun: int = 0
-    states_kept: int = 0
     """Most steps that the wakeup trees held at once."""
+    steps_rerun: int = 0
+    """Steps run again to come to a state that a constraint was asked about."""
+    states_kept: int = 0
+    """Most states that were kept at once for such questions."""
     seconds: float = 0.0
     """Wall time of the search."""
     stopped_by: str = ""

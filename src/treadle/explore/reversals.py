@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from treadle.core.happens_before import EVERYTHING, Altered, Race, Trace
+from treadle.core.happens_before import EVERYTHING, Altered, Trace, first_closed
 from treadle.core.program import Run
 
 if TYPE_CHECKING:
     from treadle.explore.search import Search
-
-Closed = TypeVar("Closed", Race, Altered)
 
 _FEW = 4
 """Up to so many races' first events, `notdep(e, E)` of each is found on its own."""
@@ -58,10 +56,10 @@ def reversals(
     blocked = run.blocked() if run is not None else []
     probing = bool(trace.undecided or blocked)
     by_first: dict[int, list[int]] = {}
-    for e, last in _closed_since(trace.races, since):
+    for e, last in trace.races[first_closed(trace.races, since) :]:
         if is_handled is None or not is_handled(e, last):
             by_first.setdefault(e, []).append(last)
-    altered = _closed_since(trace.altered, since)
+    altered = trace.altered[first_closed(trace.altered, since) :] if trace.altered else []
     if not (by_first or altered or probing):
         return
     if not (altered or probing) and len(by_first) <= _FEW:
@@ -74,14 +72,6 @@ def reversals(
     yield from altered_reversals(trace, altered, after)
     if probing:
         yield from search.probes.reversals(trace, blocked, after)
-
-
-def _closed_since(races: list[Closed], index: int) -> list[Closed]:
-    """Return the races whose second event is at `index` or after it; they are at the end."""
-    start = len(races)
-    while start and races[start - 1].second >= index:
-        start -= 1
-    return races[start:]
 
 
 def altered_reversals(

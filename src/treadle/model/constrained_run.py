@@ -8,7 +8,7 @@ independent is asked in a state in which both are next.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from treadle.analyses.found import Basis
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
@@ -32,6 +32,8 @@ _KEPT = frozenset({Mode.AWAIT, Mode.WATCH, Mode.NEED, Mode.SPAWN, Mode.JOIN})
 
 class ConstrainedRun(ModelRun, ConstrainedSteps):
     """An execution of a program that has constraints."""
+
+    steps_plainly: ClassVar[bool] = False
 
     def __init__(self, program: Program) -> None:
         self.declarations = self._constraints = program.constraints

@@ -10,7 +10,7 @@ import linecache
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.core.events import Codes, Mode, location_of, mode_of
 from treadle.core.frames import (
@@ -72,6 +72,7 @@ class _DetailedLog(list[int]):
 class DetailedRun(ModelRun):
     """An execution that records each step in words."""
 
+    steps_plainly: ClassVar[bool] = False
     _log: _DetailedLog
 
     def __init__(self, program: Program) -> None:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from treadle.analyses.decisive_reads import Foresight, OpenSteps
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.fingerprint import freeze
-from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable, Run
+from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable
 from treadle.core.records import Wait
 from treadle.core.stored import Stores
-from treadle.core.words import UNKNOWN, place_in_words
+from treadle.core.words import UNKNOWN
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.operations import Join, Labelled, Operation, Raised, Until
+from treadle.model.processes import Processes
 from treadle.model.state import Array, Dict, Handle
 
 if TYPE_CHECKING:
@@ -39,22 +40,22 @@ NOBODY = -1
 """The process that runs when none does."""
 
 
-class ModelRun(Run):
+class ModelRun(Processes):
     """An execution of a `treadle.model.Program`; implements `treadle.core.program.Run`."""
 
+    steps_plainly: ClassVar[bool] = True
+    """Whether `step` is what it is here, so that `finish` need not call it for plain steps."""
+
     def __init__(self, program: Program) -> None:
+        super().__init__(program.vocabulary)
         self.program = program
-        self.vocabulary = program.vocabulary
         self.crashes: list[Crash] = []
-        self.current = -1
         self.offered: Operation | None = None
         """An operation that the current step made and has not yielded yet."""
         self._log = self.make_log()
         self.append = self._log.append
         self.extend = self._log.extend
         self._steps = 0
-        self._alive: dict[int, Callable[[Any], Any]] = {}
-        """How to resume each process that has not ended."""
         self._announced: dict[int, Operation] = {}
         self._spawned: list[int] = []
         self._spawned_code: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
@@ -145,8 +146,11 @@ class ModelRun(Run):
     def _note_yielded(self, process: int, operation: object) -> None:
         """Note what a process yielded."""
         offered, self.offered = self.offered, None
-        if offered is not None and operation is not offered:
-            self._refuse_forgotten(process, offered)
+        if offered is not None:
+            if operation is not offered:
+                self._refuse_forgotten(process, offered)
+            self._announced[process] = offered
+            return
         if operation is None:
             return
         if not isinstance(operation, Operation):
@@ -226,18 +230,52 @@ class ModelRun(Run):
 
     def finish(self, last: int, limit: int, processes: list[int], codes: list[Codes]) -> bool:
         """Go on by the schedule `stay` until no process is enabled, up to `limit` steps in all."""
-        step, announced, alive = self.step, self._announced, self._alive
+        announced, alive = self._announced, self._alive
+        quick = self.steps_plainly and not self._finals
         process = last if self.is_enabled(last) else self._oldest()
         while process >= 0:
             if len(codes) >= limit:
                 return False
-            codes.append(step(process))
-            processes.append(process)
+            if quick and process not in announced and process not in self._open:
+                self._go_on_with(process, limit, processes, codes)
+            else:
+                codes.append(self.step(process))
+                processes.append(process)
             if process not in alive or (
                 process in announced and not announced[process].ready(process)
             ):
                 process = self._oldest()
         return True
+
+    def _go_on_with(
+        self, process: int, limit: int, processes: list[int], codes: list[Codes]
+    ) -> None:
+        """Let a process take plain steps, one after the other, until it waits or has ended.
+
+        With `step` for each, an exploration of 100 events takes 1.05 times as long.
+        """
+        resume, log = self._alive[process], self._log
+        if log:
+            raise TreadleError(TOUCHED_OUTSIDE)
+        self.current = process
+        goes_on = True
+        while goes_on and len(codes) < limit:
+            following = None
+            try:
+                following = resume(None)
+            except StopIteration:
+                del self._alive[process]
+                goes_on = False
+            except (Exception, SystemExit) as error:
+                self._crash(process, error)
+                goes_on = False
+            if following is not None or self.offered is not None:
+                self._note_yielded(process, following)
+                goes_on = False
+            codes.append(tuple(log))
+            processes.append(process)
+            log.clear()
+            self._steps += 1
 
     def _oldest(self) -> int:
         """Return the enabled process that was created first, or -1."""
@@ -274,7 +312,11 @@ class ModelRun(Run):
         ]
 
     def close(self) -> None:
-        """End the run; frees what its processes hold."""
+        """End the run; frees what its processes hold.
+
+        Its state goes at once, and does not wait for the garbage collector: it refers to the run.
+        If it waits, an exploration of 10 events takes 1.03 times as long.
+        """
         for process in self._alive:
             generator = self._generator(process)
             try:
@@ -283,7 +325,10 @@ class ModelRun(Run):
             except Exception:
                 continue  # the process is over; what its clean-up does is nobody's step
         self._alive.clear()
+        self._announced.clear()
+        self._built_locks.clear()
         self.program.check_untouched(self._log)
+        del self._state
 
     drop = close
 
@@ -355,25 +400,6 @@ class ModelRun(Run):
             raise CannotStepError(number)
         self._note_yielded(number, announced)
 
-    def _generator(self, process: int) -> types.GeneratorType[Any, Any, Any] | None:
-        """Return the generator of a process that has not ended."""
-        send = self._alive.get(process)
-        generator = getattr(send, "__self__", None)
-        return generator if isinstance(generator, types.GeneratorType) else None
-
-    def has_ended(self, process: int) -> bool:
-        """Tell whether a process that was created has ended, normally or not."""
-        return process not in self._alive
-
-    def name_of(self, process: int) -> str:
-        """Return the name of a process."""
-        return self.vocabulary.process_names[process]
-
-    @property
-    def current_name(self) -> str:
-        """The name of the process that is running."""
-        return self.name_of(self.current)
-
     # What shared objects and operations need
 
     def log_call(
@@ -441,7 +467,7 @@ class ModelRun(Run):
         if isinstance(process, Handle):
             return self.offer(Join(self, process.number))
         number = self.vocabulary.process_number(process) if isinstance(process, str) else None
-        if number is None or number not in self._created():
+        if number is None or not (number in self._alive or number in self._created()):
             raise TreadleError(
                 f"cannot join {process!r}: give a handle that s.spawn() returned or the name of a "
                 f"process ({', '.join(self.vocabulary.process_names)})"
@@ -515,24 +541,6 @@ class ModelRun(Run):
         if process in self._spawned_code:
             return self.program.foresight(*self._spawned_code[process])
         return self.program.foresight_of_declared()[process]
-
-    def where(self, process: int) -> str:
-        """Return `file:line` of where a process stands."""
-        return place_in_words(self.place_of(process))
-
-    def place_of(self, process: int) -> tuple[str, int] | None:
-        """Return file and line of where a process stands, inside what it delegates to."""
-        stack = self.stack_of(process)
-        return (stack[-1].f_code.co_filename, stack[-1].f_lineno) if stack else None
-
-    def stack_of(self, process: int) -> list[types.FrameType]:
-        """Return the frames of a process: its own, and those of what it delegates to."""
-        generator: object = self._generator(process)
-        stack = []
-        while isinstance(generator, types.GeneratorType) and generator.gi_frame is not None:
-            stack.append(generator.gi_frame)
-            generator = generator.gi_yieldfrom
-        return stack
 
     def fingerprint(self) -> object:
         """Return a comparable value of the whole state: shared state and every continuation."""
