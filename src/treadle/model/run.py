@@ -35,7 +35,6 @@ TOUCHED_OUTSIDE = (
     "processes, between two yields"
 )
 
-
 NOBODY = -1
 """The process that runs when none does."""
 
