@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -176,3 +177,26 @@ def test_an_execution_of_very_many_turns_is_cut_in_the_middle():
         [*range(30), 500, *range(910, 1000)]
     )
     assert [item.count for item in items if not isinstance(item, int)] == [470, 409]
+
+
+def test_what_arrives_stands_across_the_columns_and_inner_steps_are_left_out():
+    records = [
+        replace(step("ann#1", 3, "read stock = 1"), lane="ann", label="ann", then="waits"),
+        replace(step("bob#1", 3, "read stock = 1"), lane="bob", label="bob", then="waits"),
+        StepRecord("ann/t1", (), arrival="0.1 s passes: sleep(0.1) of ann ends", then="over"),
+        StepRecord("main/d1", (), lane="main", is_inner=True, then="over"),
+        replace(step("ann#2", 5, "write stock = 0"), lane="ann", label="ann", then="ends"),
+    ]
+    assert [line.rstrip() for line in trace_in_columns(records)] == [
+        "In bank.py:",
+        "        ann             │ bob             │ main",
+        "  1  3  read stock = 1  │                 │",
+        "        (waits)         │                 │",
+        "  2  3                  │ read stock = 1  │",
+        "                        │ (waits)         │",
+        "  3     ── 0.1 s passes: sleep(0.1) of ann ends ──",
+        "  5  5  write stock = 0 │                 │",
+        "        (ends)          │                 │",
+    ]
+    failing = trace_in_columns(records, 3)
+    assert any(line.startswith("> 4") for line in failing), "unless it fails"

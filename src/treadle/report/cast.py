@@ -18,8 +18,9 @@ class Cast:
     """Who takes part, in the order of the first steps."""
 
     def __init__(self, records: Sequence[StepRecord], waits: Sequence[Wait] = ()) -> None:
-        self.lanes = list(dict.fromkeys(map(lane_of, records)))
-        """The columns: one per process, or for several that share one."""
+        own = [record for record in records if not record.arrival]
+        self.lanes = list(dict.fromkeys(map(lane_of, own or records)))
+        """The columns: one per process, or for several that share one; arrivals have none."""
         self._labels = {wait.process: wait.label for wait in waits}
         self._labels = {record.process: record.label for record in records} | self._labels
         self._lanes = {record.process: lane_of(record) for record in records}

@@ -3,7 +3,8 @@
 Each step has its number and line on the left, and in its process's column the source text, what it
 did, and the values. Where another process takes over, the column says why: the process was
 preempted although it could go on, or it waits, or it has ended. If there are too many processes for
-readable columns, the process's name comes in front instead.
+readable columns, the process's name comes in front instead. What arrives from outside stands across
+all columns; what the library does that runs the program is left out unless it matters.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ def columns(
     for item in fold(records, kept, rows):
         if isinstance(item, Fold):
             lines.append(table.fold(item))
+        elif records[item].is_inner and item not in kept:
+            continue
+        elif records[item].arrival:
+            lines.append(table.arrival(item))
         else:
             lines += table.row(item, is_next=before == item - 1)
         before = item
@@ -114,9 +119,13 @@ class _Table:
     def _widest(self, limit: int) -> int:
         """Return how wide the columns have to be, `limit` at most."""
         widest = max(
-            width_of(text)
-            for index in range(len(self._records))
-            for text, _ in self._cell(index, limit, is_next=False)
+            [0]
+            + [
+                width_of(text)
+                for index, record in enumerate(self._records)
+                if not record.arrival and not record.is_inner
+                for text, _ in self._cell(index, limit, is_next=False)
+            ]
         )
         names = max(
             max(width_of(process), width_of(self._cast.label(process)))
@@ -164,6 +173,15 @@ class _Table:
             left = number if at == 0 else mark.ljust(len(number))
             lines.append(self._line(left, style, lane_of(record), (text, cell_style), at == 0))
         return lines
+
+    def arrival(self, index: int) -> Line:
+        """Return the line of what came from outside: it is in nobody's column."""
+        mark, style = self._mark(index)
+        left = f"{mark}{index + 1:>{self._digits}}  {'':{self._where}}  "
+        dash = self._marks.dash * 2
+        room = WIDTH - width_of(left) - 6
+        words = cut(printable(self._records[index].arrival), room)
+        return ((left, style), (f"{dash} {words} {dash}", style if mark.strip() else "italic"))
 
     def fold(self, item: Fold) -> Line:
         """Return the line that stands for steps that are not shown."""
