@@ -71,15 +71,6 @@ def a_request() -> None:
         connection.request("GET", "/")
 
 
-async def nothing() -> None:
-    pass
-
-
-@escaping("asyncio.run()")
-def an_event_loop() -> None:
-    asyncio.run(nothing())
-
-
 @escaping("sqlite3.connect()")
 def a_database() -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,7 @@ from treadle.threads.front_end import refuse_missing, refuse_parameters, refuse_
 
 if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
+    from treadle.threads.program import ThreadProgram
 
 
 class Tasks(FrontEnd):
@@ -46,7 +47,7 @@ class Tasks(FrontEnd):
     @contextmanager
     def opened(
         self, target: Callable[[], Any], options: Mapping[str, Any]
-    ) -> Iterator[TaskProgram]:
+    ) -> Iterator[ThreadProgram]:
         """Take control of a test, and try it out once to learn what matters in it."""
         refuse_unknown_python()
         from treadle.tasks.refusals import refuse_surroundings  # asyncio comes with it
@@ -57,16 +58,38 @@ class Tasks(FrontEnd):
         refuse_parameters(target)
         for package in options["instrument"]:
             refuse_missing(package)
-        program = TaskProgram(
-            target,
-            getattr(target, "__name__", "test"),
-            asked={name: options[name] for name in TaskProgram.ASKED},
-            instrument=options["instrument"],
-            watchdog=options["watchdog"],
+        if not options["threads"]:
+            program = TaskProgram(
+                target,
+                getattr(target, "__name__", "test"),
+                asked={name: options[name] for name in TaskProgram.ASKED},
+                instrument=options["instrument"],
+                watchdog=options["watchdog"],
+            )
+            with called_plainly(), program.controlled():
+                if _is_of_tasks(program):
+                    yield program
+                    return
+        from treadle.tasks.among_threads import LoopAmongThreads
+
+        name = getattr(target, "__name__", "test")
+        among_threads = LoopAmongThreads(
+            target, name, instrument=options["instrument"], watchdog=options["watchdog"]
         )
-        with called_plainly(), program.controlled():
-            program.try_out()
-            yield program
+        with called_plainly(), among_threads.controlled():
+            among_threads.try_out()
+            yield among_threads
+
+
+def _is_of_tasks(program: TaskProgram) -> bool:
+    """Try a test out; tell whether its threads, if it has some, make no difference to tasks."""
+    from treadle.tasks.beside import NeedsThreads
+
+    try:
+        program.try_out()
+    except NeedsThreads:
+        return False
+    return True
 
 
 TASKS = Tasks()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.python.runtime import control, slots
+from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
 from treadle.tasks.faults import Faults
 from treadle.tasks.futures import Future, Task
@@ -71,6 +72,7 @@ class Loop(Networked, Refusing):
         self._is_closing = False
         self.holders: dict[int, Any] = {}
         """Which task has taken a lock last, by `id`; locks live as long as somebody waits."""
+        self.workers = Workers(program)
         self.begin_network(program.split, program.resets)
 
     # What is recorded
@@ -250,6 +252,7 @@ class Loop(Networked, Refusing):
         def finish() -> None:
             if future.cancelled():
                 return
+            self.workers.began(self.step)
             try:
                 result = function(*args)
             except BaseException as error:

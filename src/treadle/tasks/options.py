@@ -69,6 +69,14 @@ class TaskOptions(TypedDict, total=False):
         bool,
         Option(FLAG, True, "Whether a task that is still pending at the end is a failure."),
     ]
+    threads: Annotated[
+        bool,
+        Option(
+            FLAG,
+            False,
+            "Whether the loop is explored as one thread among others from the beginning.",
+        ),
+    ]
     split: Annotated[
         Iterable[str] | Literal[False],
         Option(

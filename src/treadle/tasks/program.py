@@ -14,6 +14,7 @@ from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.task import MAIN_IDENT, Path
 from treadle.tasks import unawaited
+from treadle.tasks.beside import TaskScheduler
 from treadle.tasks.loop import Loop
 from treadle.tasks.options import LATENCY
 from treadle.tasks.patches import patches as own_patches
@@ -22,7 +23,7 @@ from treadle.tasks.steps import Place
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.program import ThreadProgram
 
-_RUN_BY_ASYNCIO = (
+RUN_BY_ASYNCIO = (
     "asyncio.locks", "asyncio.queues", "asyncio.taskgroups", "asyncio.timeouts", "asyncio.streams",
 )  # fmt: skip
 """Modules of asyncio whose code is looked inside like that under test."""
@@ -50,6 +51,7 @@ class TaskProgram(ThreadProgram):
         "resets": 0,
     }
     """What can be asked for that decides what an execution does, and what is not worth saying."""
+    scheduler_kind = TaskScheduler
 
     def __init__(
         self,
@@ -68,6 +70,8 @@ class TaskProgram(ThreadProgram):
         self.latency: float = math.inf if self.timeouts == "explore" else asked["latency"]
         self.cancellations: int = asked["cancellations"]
         self.leftover_tasks: bool = asked["leftover_tasks"]
+        self.has_workers = False
+        """Whether some execution gave a function to an executor: then it is looked at."""
         self.split: tuple[str, ...] = asked["split"]
         """Texts behind which what is written to a connection may be cut in two."""
         self.resets: int = asked["resets"]
@@ -77,7 +81,7 @@ class TaskProgram(ThreadProgram):
         self.paths: dict[str, Path] = {}
         """What names the owners of steps in every execution."""
         self._packages = instrument
-        self._instrumentation = Instrumentation(test, (*instrument, *_RUN_BY_ASYNCIO))
+        self._instrumentation = Instrumentation(test, (*instrument, *RUN_BY_ASYNCIO))
         self._tasks_run: TaskRun | None = None
         self.announce = _go_on
         if self.order == "fifo":

@@ -54,6 +54,7 @@ class TaskRun(Run):
         waited = self._joined_by(step) if step.is_arrival and not loop.is_fifo else ()
         self.program.branches = self.program.branches or self._has_a_choice(step)
         codes = loop.run(step)
+        loop.workers.saw(process, codes)
         self._look_at(step)
         return (*waited, *codes)
 

@@ -35,6 +35,7 @@ from treadle.threads.primitives.outside.printing import output
 from treadle.threads.primitives.outside.surroundings import Surroundings
 from treadle.threads.primitives.patches import Installer, Patches
 from treadle.threads.primitives.registry import patches
+from treadle.threads.primitives.running_loops import running_loops
 from treadle.threads.run import ThreadRun
 from treadle.threads.towards_deadlock import Towards
 
@@ -72,7 +73,7 @@ class ThreadProgram(Program):
         self.name = name
         self.vocabulary = Vocabulary()
         self._path = Path(self.vocabulary, "main", MAIN_IDENT)
-        self.scheduler = Scheduler()
+        self.scheduler = self.scheduler_kind()
         self.recorder: Recorder | None = None
         """Writes the present execution down, if it was started with detail."""
         self.announce: Callable[..., None] = self.scheduler.announce
@@ -89,7 +90,7 @@ class ThreadProgram(Program):
         self._run: ThreadRun | None = None
         self._installer, self._interrupts = Installer(), Interrupts()
         self._locals = Locals(self.scheduler)
-        keepers = (MainThread(), self._locals, Surroundings(), files, output)
+        keepers = (MainThread(), self._locals, Surroundings(), files, output, running_loops)
         self._host = Host(self, watchdog, keepers)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
@@ -112,6 +113,7 @@ class ThreadProgram(Program):
     front_end = "threads"
     controls: ClassVar[frozenset[str]] = frozenset()
     """Packages that are explored and, for other front ends, out of sight."""
+    scheduler_kind: type[Scheduler] = Scheduler
 
     # In control, or not
 

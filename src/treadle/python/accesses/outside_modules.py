@@ -53,9 +53,22 @@ def look_outside(module: str | None, name: str) -> None:
     elif (module, name) in _FILES:
         escapes.add(NOT_SEEN.format("a file that is opened like this"), f"{module}.{name}")
     elif module is not None and module.partition(".")[0] in _FIRST:
-        why = why_outside(module)
+        why = "" if _is_of_own_loop(module, name) else why_outside(module)
         if why:
             escapes.add(why, f"{module}.{name}")
+
+
+def _is_of_own_loop(module: str, name: str) -> bool:
+    """Tell whether something is asyncio's and used as it should be: its loops are under control.
+
+    Futures and tasks are written in C, and nobody sees who touches one from another thread.
+    """
+    if module.partition(".")[0] == "asyncio":
+        return name != "SelectorEventLoop"
+    if module != "_asyncio":
+        return False
+    loop = sys.modules["asyncio"]._get_running_loop()
+    return loop is not None or not name.startswith(("Future.", "Task."))
 
 
 _SETTINGS = frozenset(

@@ -42,6 +42,8 @@ class Networked(asyncio.AbstractEventLoop):
     owner: Any
     arrival: Callable[..., Any]
     touch: Callable[..., None]
+    is_over: bool
+    is_busy: Callable[[], bool]
 
     def place(self, sort: str, name: str, words: str) -> Place:
         """Return a location of the front end's own."""
@@ -190,13 +192,15 @@ class Networked(asyncio.AbstractEventLoop):
         theirs.connected(other)
         ours.connected(protocol)
         if self._resets:
-            self.arrival(self._reset, ours, theirs)
+            self.arrival(self._reset, ours, theirs, mark="/r").is_fault = True
         done.set_result((ours, protocol))
 
     def _reset(self, *ends: Any) -> None:
-        """Break a connection, if not enough of them have broken yet."""
+        """Break a connection, if not enough of them have broken yet; at the end it is too late."""
+        is_late = self.is_over or not self.is_busy()
         self.touch(self.place("network", "resets", "connections that may still break").write)
-        if self._resets and not all(end.is_closing() for end in ends):
+        is_open = not all(end.is_closing() for end in ends)
+        if self._resets and is_open and not is_late:
             self._resets -= 1
             for end in ends:
                 end.break_off()

@@ -60,6 +60,10 @@ def patches() -> list[Patches]:
         from treadle.threads.primitives import mocks
 
         found.append(mocks.PATCHES)
+    if "asyncio" in sys.modules:
+        from treadle.threads.primitives import event_loops
+
+        found.append(event_loops.PATCHES)
     if "tempfile" in sys.modules:
         from treadle.threads.primitives.outside import temporary_names
 
