@@ -20,7 +20,7 @@ IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_example
 	tests/test_golden.py tests/test_compiled.py tests/plugin tests/threads
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast coverage litmus bench speed compiled mutation docs outputs pictures editor format clean
+.PHONY: help demo test fast coverage litmus bench speed compiled engines mutation docs outputs pictures editor format clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,11 @@ compiled:  ## the core and the scheduler compiled by mypyc: build, test, measure
 	@.venv-compiled/bin/python benchmarks/speed.py --quick
 	@.venv-compiled/bin/python benchmarks/compiled_speed.py
 
+engines:  ## Ray and Dask, each a local cluster of two workers (installs them; minutes)
+	@$(PYTHON) -m venv .venv-engines
+	@.venv-engines/bin/python -m pip install -qq --disable-pip-version-check -e '.[ray,dask,pytest]' hypothesis
+	@PYTHONHASHSEED=0 RAY_AUTH_MODE=disabled .venv-engines/bin/pytest tests/engines -W default -p no:cacheprovider
+
 mutation: $(INSTALLED)  ## remove each line that carries soundness: some test must fail
 	@$(BIN)/python scripts/mutation.py
 
@@ -106,5 +111,5 @@ format: $(INSTALLED)  ## format the code
 	@$(BIN)/ruff check --fix --quiet
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .venv-3.* .venv-compiled build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .venv-3.* .venv-compiled .venv-engines build site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -41,8 +41,7 @@ def tasks_of(test: Any) -> Iterator[Tasks]:
 
 
 def work_of(session: Session) -> Any:
-    name = session.settings.algorithm
-    return session._work(session._strategy(name), name)
+    return session.work()
 
 
 def children() -> list[str]:

@@ -7,6 +7,7 @@ the space was covered, 70 a bug of Treadle, 130 interrupted.
 from __future__ import annotations
 
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from treadle.cli.web import web
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.version import __version__
 
+_SEED = "PYTHONHASHSEED"
 _REPORT_IT = "This is a bug of Treadle, not of your program: please report it."
 
 
@@ -54,10 +56,23 @@ for _command in (run, replay, compare, deadlocks, constraints, bench, translatio
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its status."""
+    if arguments is None:
+        _fix_hash_seed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a pipe may not know the program's characters
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_status_of(arguments))
+
+
+def _fix_hash_seed() -> None:
+    """Begin again with a hash seed that processes which import the test have as well.
+
+    Shrinking and reports run the program here: it has to be the same one.
+    """
+    asked = {argument.partition("=")[0] for argument in sys.argv}
+    if asked.isdisjoint(("--spawn", "--on")) or _SEED in os.environ:
+        return
+    os.execve(sys.executable, sys.orig_argv, {**os.environ, _SEED: "0"})
 
 
 def _status_of(arguments: Sequence[str] | None) -> int:

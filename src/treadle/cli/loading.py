@@ -24,6 +24,8 @@ from treadle.session.front_ends import FRONT_ENDS, front_end_of, front_end_of_fi
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 
+_OPENER = "treadle.cli.loading:named"
+"""What finds a program by its name in other processes."""
 _CLOSE = 0.75
 """How much alike two names are if one may be a slip of the other; many begin with `test_`."""
 
@@ -50,6 +52,7 @@ class Found:
         with ExitStack() as stack:
             with _user_code(self.path, f"{self.name!r} of {self.path} raises"):
                 session = stack.enter_context(opened(self.test, settings))
+            session.name, session.opener = f"{self.path.resolve()}::{self.name}", _OPENER
             with self.running():
                 yield session
 
@@ -80,6 +83,11 @@ def find(text: str) -> Found:
     if not hasattr(module, name):
         raise TreadleError(f"{path} has no {name!r}: {_advice(module, name)}")
     return Found(path, name, getattr(module, name))
+
+
+def named(text: str) -> Any:
+    """Return what `FILE.py::name` names, in a process that explores for another one."""
+    return find(text).test
 
 
 def has_only_functions(path: Path) -> bool:

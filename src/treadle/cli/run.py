@@ -89,13 +89,15 @@ def run(
       treadle run model.py::transfer --keep-going
       treadle run model.py::transfer --algorithm source --schedule oldest
       treadle run model.py::large --algorithm pct --depth 3 --seed 7 --timeout 60
+      treadle run model.py::large --workers auto --checkpoint large.json
+      treadle run model.py::large --resume large.json
       treadle run model.abs --dependency field
       treadle run model.py::transfer --report failure.html
       treadle run model.py::transfer --report failure.md
       treadle run model.py::transfer --json | jq .failures[].message
 
     Exit status: 0 verified, 1 a failure was found, 2 usage or input error, 3 stopped by a budget
-    before the space was covered.
+    before the space was covered, 130 interrupted.
     """
     if report is not None:
         report_for(report)  # a suffix that nobody knows is refused before the work

@@ -228,7 +228,7 @@ class Engine(Values):
     def admits(self, value: object) -> bool:
         """Tell whether it is the name of an engine that is known, or something like one."""
         if isinstance(value, str):
-            return value in ("ray", "dask") or value.startswith(("ray://", "dask://"))
+            return value == "ray" or value.startswith(("ray://", "dask://"))
         return callable(getattr(value, "submit", None))
 
     def parsed(self, text: str) -> object:

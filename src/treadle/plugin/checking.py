@@ -30,6 +30,7 @@ from treadle.session.recipes import options_of
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 from treadle.session.workers.coordinator import INTERRUPTED as BY_HAND
+from treadle.session.workers.naming import NOWHERE
 
 Done = TypeVar("Done")
 
@@ -103,6 +104,7 @@ class Check:
 
     def _checked(self) -> Checked:
         with opened(self._executions, self._settings) as session:
+            session.opener = NOWHERE
             return self._recorded(session) or self._explored(session)
 
     def _recorded(self, session: Session) -> Checked | None:

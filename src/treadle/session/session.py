@@ -9,10 +9,12 @@ comes out is data; control is given back when the session is left, whatever happ
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,12 +43,17 @@ from treadle.session.front_ends import front_end_of, made_by_a_function
 from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
 from treadle.session.workers.checkpoint import Checkpoint, identity_of, resumed
+from treadle.session.workers.engines import on_engine, threads
 from treadle.session.workers.exploring import Beginning, Quiet, Wish, explore_in_parts
-from treadle.session.workers.forked import ForkedHands
-from treadle.session.workers.naming import digest_of
+from treadle.session.workers.forked import ForkedHands, can_fork
+from treadle.session.workers.hands import Hands
+from treadle.session.workers.handshake import facts_of
+from treadle.session.workers.naming import NAMED, NOWHERE, digest_of, name_of
 from treadle.session.workers.place import is_hand
 from treadle.session.workers.spaces import can_divide
-from treadle.session.workers.wanted import how_many, refusal
+from treadle.session.workers.spawned import Hello
+from treadle.session.workers.task import Tasks
+from treadle.session.workers.wanted import how_many, refusal, what_was_asked
 from treadle.session.workers.work import Work
 
 clock = time.perf_counter
@@ -58,6 +65,15 @@ SAMPLES = 1000
 @contextmanager
 def opened(test: object, settings: Settings) -> Iterator[Session]:
     """Make a program of a test and take control of it; a function may return a program instead."""
+    with ExitStack() as stack:
+        session = stack.enter_context(_opened(test, settings))
+        session.reopen = lambda: stack.enter_context(_opened(test, settings)).program
+        session.give_back = stack.close
+        yield session
+
+
+@contextmanager
+def _opened(test: object, settings: Settings) -> Iterator[Session]:
     _refuse_combination(settings.algorithm, ALGORITHMS[settings.algorithm], settings)
     if isinstance(test, Program):
         program = settings.given_to(test)
@@ -75,7 +91,7 @@ def opened(test: object, settings: Settings) -> Iterator[Session]:
     assert callable(test)
     with called_plainly():
         made = test()  # not under control this time
-    with opened(made, settings) as session:
+    with _opened(made, settings) as session:
         yield session
 
 
@@ -123,11 +139,17 @@ class Session:
         """What is explored, as it was given."""
         self.name = ""
         """What others can find the test by, if somebody knows it."""
+        self.opener = NAMED
+        """Who finds it by that name: `module:function`."""
+        self.reopen: Callable[[], Program]
+        """Takes control again; returns the program."""
+        self.give_back: Callable[[], None]
+        """Gives control back."""
 
     def with_settings(self, settings: Settings) -> Session:
         """Return the same test under the same control, explored in another way."""
-        session = Session(self.program, settings, self.test)
-        session.name = self.name
+        session = copy.copy(self)
+        session.settings = settings
         return session
 
     def explore(
@@ -241,17 +263,73 @@ class Session:
             result = self._explore_here(strategy, name, quiet, observe=observe, beginning=beginning)
             if result.stopped_by != GIVEN_UP:
                 return result
-        start = None
-        if wish.workers > 1:
-            start = functools.partial(ForkedHands, count=wish.workers)
-        result = explore_in_parts(self._work(strategy, name), wish, listener, start, began)
+        work = self.work(strategy, name)
+        if self._needs_name(wish):
+            hello = self._hello(wish, work)
+            start = functools.partial(self._by_name, wish=wish, hello=hello)
+            result = explore_in_parts(work, wish, listener, start, began, self._released)
+        else:
+            forked = functools.partial(ForkedHands, count=wish.workers)
+            start_forked = forked if wish.workers > 1 else None
+            result = explore_in_parts(work, wish, listener, start_forked, began)
         if observe:
             result.notes.append("the tree of executions is kept by one worker only")
         return result
 
-    def _work(self, strategy: type[Algorithm], name: str) -> Work:
+    def _needs_name(self, wish: Wish) -> bool:
+        """Tell whether hands have to import the test; copies of the process need not."""
+        settings = self.settings
+        if settings.on is not None or settings.spawn:
+            return True
+        if wish.workers == 1:
+            return False
+        self.program.rest()
+        try:
+            return not can_fork()
+        finally:
+            self.program.go_on()
+
+    def _hello(self, wish: Wish, work: Work) -> Hello:
+        """Return what a process needs to find the test, and to agree with this one."""
+        asked = what_was_asked(self.settings)
+        name = self.name or name_of(self.test, asked)
+        if self.opener == NOWHERE:
+            raise TreadleError(
+                f"{asked} needs a test that can be imported by name, and pytest's fixtures have "
+                f"none: use workers that are copies (on Linux, without spawn), or `treadle run`"
+            )
+        return Hello(
+            self.opener,
+            name,
+            str(Path.cwd()),
+            tuple(sys.path),
+            self.settings.pickled(without=("on", "checkpoint", "resume", "workers", "spawn")),
+            wish.workers,
+            wish.by_executions,
+            facts_of(work.program, self.test),
+        )
+
+    def _by_name(self, tasks: Tasks, *, wish: Wish, hello: Hello) -> Hands:
+        del tasks
+        if self.settings.on is None:
+            return threads(wish.workers, hello)
+        wanted = wish.workers if "workers" in self.settings.asked else None
+        return on_engine(self.settings.on, wanted, hello)
+
+    @contextmanager
+    def _released(self) -> Iterator[None]:
+        """Give control back for a while: threads of engines need the process as it is."""
+        self.give_back()
+        try:
+            yield
+        finally:
+            self.program = self.reopen()
+
+    def work(self, strategy: type[Algorithm] | None = None, name: str = "") -> Work:
         """Return what tasks and coordinators want to know."""
         settings = self.settings
+        strategy = strategy or self._strategy(settings.algorithm)
+        name = name or strategy.name or settings.algorithm
         budget = self._budget(strategy)
 
         def search(
@@ -283,6 +361,7 @@ class Session:
             budget.timeout,
             settings.stop_on_failure,
             self.test,
+            lambda: self.program,
         )
 
     def _strategy(self, algorithm: str) -> type[Algorithm]:

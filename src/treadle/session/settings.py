@@ -16,8 +16,9 @@ The profile is the one named on the command line, else by the test, else by the 
 from __future__ import annotations
 
 import os
+import pickle
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,11 @@ class Settings:
         read = _read(values, where)
         asked = self.asked.union(read) if for_this_test else self.asked
         return Settings({**self._values, **read}, asked)
+
+    def pickled(self, *, without: Sequence[str]) -> bytes:
+        """Return what was set, and what was asked, for another process; leave some out."""
+        values = {name: value for name, value in self._values.items() if name not in without}
+        return pickle.dumps((values, self.asked.difference(without)))
 
     def taken_by(self, front_end: FrontEnd) -> dict[str, Any]:
         """Return the options that are only for a front end; refuse what was asked of another."""

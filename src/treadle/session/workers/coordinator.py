@@ -239,7 +239,8 @@ class Coordinator:
         if used < most and not all(part.is_whole for part in job.parts):
             state.lost += begun(answer.unfinished)
             return
-        state.counts += answer.unfinished
+        if self._save is None:  # else somebody may go on with the part
+            state.counts += answer.unfinished
         state.stopped_by = state.stopped_by or f"max_executions = {most}"
 
     def _learn(self, learned: tuple[str, ...]) -> None:

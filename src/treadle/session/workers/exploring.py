@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,13 +106,17 @@ def explore_in_parts(
     listener: Listener | None,
     start: Callable[[Tasks], Hands] | None,
     began: float,
+    outside: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Result:
-    """Explore a space with hands that `start` starts; in this process, if there are none."""
+    """Explore a space with hands that `start` starts; in this process, if there are none.
+
+    `outside` is where hands are that need this process as it is, not under control.
+    """
     policy = wish.policy
     space = space_of(work, policy)
     state = wish.resumed or State(deque(space.everything()), knowledge=work.program.knowledge())
     tasks = Tasks(space)
-    with _interrupts_noted() as is_interrupted:
+    with outside(), _interrupts_noted() as is_interrupted:
         space.is_over = is_interrupted
         hands = Alone(tasks) if start is None else start(tasks)
         try:
@@ -123,6 +127,8 @@ def explore_in_parts(
             hands.close()
     if listener is not None:
         listener(coordinator.progress(is_final=True))
+    if work.reopened is not None:
+        work.program = work.reopened()
     work.program.know(state.knowledge)
     result = _result_of(work, space, state, hands.count)
     result.seconds = state.seconds + _clock() - began

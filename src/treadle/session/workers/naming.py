@@ -7,6 +7,7 @@ function inside of another one, say, cannot be imported.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from treadle.core.errors import TreadleError
 from treadle.core.frames import is_of_the_user
+
+NAMED = "treadle.session.workers.naming:named"
+"""What finds a test that `name_of` names."""
+NOWHERE = ""
+"""Stands for nobody who could find it."""
 
 
 def module_of(test: object) -> ModuleType | None:
@@ -34,6 +41,55 @@ def _variables(test: object) -> Iterator[tuple[ModuleType, str]]:
             for name, value in list(vars(module).items()):
                 if value is test:
                     yield module, name
+
+
+def name_of(test: object, asked: str) -> str:
+    """Return `path/file.py::name`; refuse what cannot be imported."""
+    function = inspect.unwrap(test) if callable(test) else test
+    module = module_of(test)
+    name = getattr(function, "__qualname__", "")
+    if inspect.isfunction(function) and "<locals>" in name:
+        outer, _, inner = name.rpartition(".<locals>.")
+        raise TreadleError(
+            f"{asked} needs a test that can be imported by name, and {inner} is defined inside "
+            f"{outer.rpartition('.')[2]}: move it to the module, or use workers=1"
+        )
+    if not inspect.isfunction(function):
+        name = next((one for _, one in _variables(test)), "")
+    file = getattr(module, "__file__", None)
+    if not file or not name or not Path(file).is_file() or _found(module, name) is None:
+        raise TreadleError(
+            f"{asked} needs a test that can be imported by name, and this one has none: make it a "
+            f"function or a variable of a module, or use workers=1"
+        )
+    return f"{Path(file).resolve()}::{name}"
+
+
+def named(text: str) -> object:
+    """Return what a name of `name_of` stands for, in a process of its own."""
+    file, _, name = text.partition("::")
+    module_name = f"treadle_target_{Path(file).stem}"
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    assert spec is not None, "a file in Python always has a loader"
+    assert spec.loader is not None
+    module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(file).parent))
+    spec.loader.exec_module(module)
+    found = _found(module, name)
+    if found is None:
+        raise TreadleError(
+            f"{file} has no {name} when it is imported: define it outside of "
+            f"`if __name__ == '__main__'`"
+        )
+    return found
+
+
+def _found(module: ModuleType | None, name: str) -> Any:
+    """Return what a dotted name stands for in a module; None if there is nothing."""
+    value: Any = module
+    for one in name.split("."):
+        value = getattr(value, one, None)
+    return value
 
 
 def digest_of(test: object) -> str:

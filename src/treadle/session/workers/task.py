@@ -17,6 +17,8 @@ from treadle.session.workers.parts import Answer, Job, Part, begun, counts_of
 from treadle.session.workers.spaces import Space, cpu_seconds
 
 FIRST_FAILURE = "the first failure"
+_BUDGETS = ("max_executions = ", "timeout = ")
+"""How reasons begin that are about how much may be explored."""
 
 
 class OutOfMemory(BaseException):
@@ -98,9 +100,9 @@ class Tasks:
             else:
                 answer.counts += counts_of(result)
             answer.left += space.left(search, part)
-        elif result.failures:
+        elif not result.stopped_by.startswith(_BUDGETS):
             self._stop(search, answer)
-        else:  # a budget
+        else:
             answer.unfinished = counts_of(result)
             answer.left += self._after_a_budget(part, job, result)
 

@@ -45,3 +45,5 @@ class Work:
     timeout: float | None
     stop_on_failure: bool
     test: object = None
+    reopened: Callable[[], Program] | None = None
+    """Returns the program once control was given back and taken again."""

@@ -1,0 +1,154 @@
+"""Engines: whatever has the interface of `concurrent.futures.Executor`, and Ray and Dask.
+
+An engine places jobs on machines and brings answers back. Retries are the coordinator's: engines
+disagree on what they retry, and a job that is done twice does no harm.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import pickle
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from treadle.core.errors import TreadleBug, TreadleError
+from treadle.session.workers.hands import Died, Hands
+from treadle.session.workers.parts import Answer, Job
+from treadle.session.workers.spawned import KEPT, HandDied, Hello, explore_in_hand
+
+_PATIENCE = 10.0
+"""Seconds that an engine has to answer when it is first spoken to."""
+
+
+class OnExecutor(Hands):
+    """Jobs through an executor; each is done by a hand that the executor's worker keeps."""
+
+    def __init__(
+        self, executor: Any, count: int, hello: Hello, close: Callable[[], None] | None = None
+    ) -> None:
+        self.count = count
+        self._executor = executor
+        self._hello = pickle.dumps(hello)
+        self._close = close
+        self._futures: dict[Future[bytes], int] = {}
+
+    def submit(self, job: Job) -> None:
+        """Let the engine place a job."""
+        future = self._executor.submit(explore_in_hand, self._hello, pickle.dumps(job))
+        self._futures[future] = job.number
+
+    def wait(self, seconds: float) -> list[Answer | Died]:
+        """Return answers, and what became of jobs that have none."""
+        done, _ = concurrent.futures.wait(
+            self._futures, seconds, concurrent.futures.FIRST_COMPLETED
+        )
+        return [self._outcome(future, self._futures.pop(future)) for future in done]
+
+    def _outcome(self, future: Future[bytes], number: int) -> Answer | Died:
+        try:
+            answer: Answer = pickle.loads(future.result())
+            return answer
+        except (TreadleError, TreadleBug):
+            raise
+        except Exception as error:
+            refused = _cause(error, TreadleError)
+            if refused is not None:
+                raise refused from None
+            died = _cause(error, HandDied)
+            return Died(number, str(died or f"{type(error).__name__}: {error}"))
+
+    def close(self) -> None:
+        """Let go of jobs, and end hands in this process; those elsewhere end when they are idle."""
+        for future in self._futures:
+            future.cancel()
+        KEPT.close(self._hello)
+        if self._close is not None:
+            self._close()
+        KEPT.close(self._hello)
+
+
+def _cause(error: BaseException | None, kind: type[Exception]) -> Exception | None:
+    """Return what an engine's own exception wraps, if it is of a kind."""
+    while error is not None:
+        if isinstance(error, kind):
+            return error
+        error = getattr(error, "cause", None) or error.__cause__
+    return None
+
+
+def threads(count: int, hello: Hello) -> OnExecutor:
+    """Return hands of this machine that import the test by name."""
+    executor = ThreadPoolExecutor(count)
+    return OnExecutor(executor, count, hello, lambda: executor.shutdown(cancel_futures=True))
+
+
+def on_engine(engine: Any, count: int | None, hello: Hello) -> OnExecutor:
+    """Return hands of an engine, as many as it has, unless a number is given."""
+    if not isinstance(engine, str):
+        return OnExecutor(engine, count or int(getattr(engine, "_max_workers", 0)) or 1, hello)
+    if engine.startswith("dask://"):
+        return _on_dask(engine, count, hello)
+    return _on_ray(engine, count, hello)
+
+
+def _on_dask(engine: str, count: int | None, hello: Hello) -> OnExecutor:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise TreadleError(f"on={engine!r} needs Dask: pip install 'treadle[dask]'") from None
+    address = engine.replace("dask://", "tcp://")
+    try:
+        client = Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError) as error:
+        raise TreadleError(
+            f"on={engine!r}: there is no Dask scheduler ({_first_line(error)}): start it with "
+            f"`dask scheduler`"
+        ) from None
+    cores = sum(client.ncores().values())
+    if not cores:
+        client.close()
+        raise TreadleError(f"on={engine!r}: the scheduler has no workers: start `dask worker`")
+    return OnExecutor(client.get_executor(pure=False), count or cores, hello, client.close)
+
+
+class _RayExecutor:
+    """Ray as an executor."""
+
+    def __init__(self, ray: Any) -> None:
+        self._run = ray.remote(num_cpus=1)(explore_in_hand)
+
+    def submit(self, _: object, *arguments: bytes) -> Future[bytes]:
+        """Let Ray run the one function that there is."""
+        future: Future[bytes] = self._run.remote(*arguments).future()
+        return future
+
+
+def _on_ray(engine: str, count: int | None, hello: Hello) -> OnExecutor:
+    try:
+        import ray
+    except ImportError:
+        raise TreadleError(f"on={engine!r} needs Ray: pip install 'treadle[ray]'") from None
+    is_started = not ray.is_initialized()
+    if is_started:
+        address = None if engine == "ray" else engine
+        try:
+            ray.init(address, log_to_driver=False, include_dashboard=False if not address else None)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise TreadleError(
+                f"on={engine!r}: there is no Ray ({_first_line(error)}): start it with "
+                f"`ray start --head`"
+            ) from None
+    cores = int(ray.cluster_resources().get("CPU", 1))
+
+    def close() -> None:
+        if is_started:
+            with suppress(Exception):
+                ray.shutdown()
+
+    return OnExecutor(_RayExecutor(ray), count or cores, hello, close)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,156 @@
+"""Hands that import the test by name: where a process cannot be copied, and on engines.
+
+A hand is `python -m treadle.session.workers.hand`: jobs go to its standard input, answers come from
+its standard output. `explore_in_hand` is what an engine's worker runs, or a thread of this process:
+it keeps its hands between jobs, and never runs the test itself. Treadle replaces what a whole
+process has of `threading`, which an engine would not survive.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from treadle.core.errors import TreadleError
+from treadle.session.workers.handshake import Facts, difference
+from treadle.session.workers.messages import receive, send
+from treadle.session.workers.parts import Answer, Job
+
+_SEED = "PYTHONHASHSEED"
+
+
+class HandDied(Exception):
+    """A hand ended in the middle of a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What a hand is told before its first job."""
+
+    opener: str
+    """What finds the test: `module:function`."""
+    name: str
+    """The test's, for the opener."""
+    directory: str
+    path: tuple[str, ...]
+    """Where modules are found."""
+    options: bytes
+    """The settings, pickled."""
+    workers: int
+    by_executions: bool
+    facts: Facts
+    """What the hand has to agree with."""
+
+
+class SpawnedHand:
+    """A process that imports the test by name."""
+
+    def __init__(self, hello: Hello, number: int, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "treadle.session.workers.hand"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={_SEED: "0", **os.environ, **environment},
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests = self._process.stdin.fileno()
+        self._answers = self._process.stdout.fileno()
+        found = self._asked(hello)
+        if isinstance(found, Exception):
+            self.close()
+            raise found
+        differs = difference(found, hello.facts)
+        if differs:
+            self.close()
+            raise TreadleError(f"worker {number} does not run the same program: {differs}")
+
+    def done(self, job: Job) -> Answer:
+        """Let it do a job; raise `HandDied` if it does not survive that."""
+        answer: Answer = self._asked(job)
+        return answer
+
+    def _asked(self, message: object) -> Any:
+        try:
+            send(self._requests, message)
+            return receive(self._answers)
+        except (OSError, EOFError):
+            how = self.close()
+            raise HandDied(how) from None
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether it lives: it ends by itself if it is idle for long."""
+        return self._process.poll() is None
+
+    def close(self) -> str:
+        """End it; say how it had ended."""
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                assert stream is not None
+                stream.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.05)
+        self._process.kill()
+        code = self._process.wait()
+        return f"killed by signal {-code}" if code < 0 else f"it ended with status {code}"
+
+
+class _Kept:
+    """The hands of this process, by what they explore; threads take and give back."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: dict[bytes, list[SpawnedHand]] = {}
+        self._busy: dict[bytes, list[SpawnedHand]] = {}
+        self._numbers = 0
+        self.environment: dict[str, str] = {}
+
+    def take(self, key: bytes) -> SpawnedHand:
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            while idle and not idle[-1].is_there:
+                idle.pop().close()
+            hand = idle.pop() if idle else None
+            self._numbers += 1
+            number = self._numbers
+        if hand is None:
+            hand = SpawnedHand(pickle.loads(key), number, self.environment)
+        with self._lock:
+            self._busy.setdefault(key, []).append(hand)
+        return hand
+
+    def give_back(self, key: bytes, hand: SpawnedHand, *, is_dead: bool) -> None:
+        with self._lock:
+            busy = self._busy.get(key, [])
+            if hand in busy:
+                busy.remove(hand)
+                if not is_dead:
+                    self._idle.setdefault(key, []).append(hand)
+
+    def close(self, key: bytes) -> None:
+        with self._lock:
+            hands = self._idle.pop(key, []) + self._busy.pop(key, [])
+        for hand in hands:
+            hand.close()
+
+
+KEPT = _Kept()
+
+
+def explore_in_hand(hello: bytes, job: bytes) -> bytes:
+    """Do a job in a hand of this process's; it is started if there is none that is idle."""
+    hand = KEPT.take(hello)
+    is_dead = True
+    try:
+        answer = hand.done(pickle.loads(job))
+        is_dead = False
+        return pickle.dumps(answer)
+    finally:
+        KEPT.give_back(hello, hand, is_dead=is_dead)

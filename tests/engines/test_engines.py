@@ -1,0 +1,141 @@
+"""Real engines, each a local cluster of two workers: `make engines` runs these."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.papers import jacm17
+
+READERS = jacm17.readers(11)
+LASTZERO = jacm17.lastzero(10)
+
+
+def in_threads(*bodies: Any) -> None:
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def adding() -> None:
+    box = {"n": 0}
+
+    def add() -> None:
+        for _ in range(2):
+            box["n"] += 1
+
+    in_threads(add, add, add)
+
+
+def locked() -> None:
+    box, lock = {"n": 0}, threading.Lock()
+
+    def add() -> None:
+        for _ in range(2):
+            with lock:
+                box["n"] += 1
+
+    in_threads(add, add, add, add)
+
+
+def two_by_three() -> None:
+    box = {"n": 0}
+
+    def add() -> None:
+        for _ in range(3):
+            box["n"] += 1
+
+    in_threads(add, add)
+
+
+def lost_update() -> None:
+    box = {"n": 0}
+
+    def add() -> None:
+        for _ in range(3):
+            box["n"] += 1
+
+    in_threads(add, add)
+    assert box["n"] > 3
+
+
+PROGRAMS = [
+    (READERS, 2048, 0),
+    (LASTZERO, 3328, 0),
+    (two_by_three, 328, 0),
+    (locked, 2520, 0),
+    (adding, 7134, 0),
+    (lost_update, 328, 1),
+]
+
+
+@contextmanager
+def dask() -> Iterator[str]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address.replace("tcp://", "dask://")
+
+
+@contextmanager
+def ray() -> Iterator[str]:
+    engine = pytest.importorskip("ray")
+    engine.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    try:
+        yield "ray"
+    finally:
+        engine.shutdown()
+
+
+def explored(test: Any, on: str) -> treadle.Result:
+    return treadle.explore(test, on=on, split_by="executions", stop_on_failure=False)
+
+
+@pytest.mark.parametrize("engine", [dask, ray])
+def test_six_programs_are_exact(engine: Any) -> None:
+    with engine() as on:
+        for test, executions, failures in PROGRAMS:
+            result = explored(test, on)
+            assert (result.executions, result.blocked, result.complete) == (executions, 0, True)
+            assert len(result.failures) == failures
+            assert result.workers == 2
+
+
+@pytest.mark.parametrize("engine", [dask, ray])
+def test_hands_that_are_killed(engine: Any) -> None:
+    """A hand is killed three times, wherever the engine has put it."""
+    killed: list[int] = []
+    is_over = threading.Event()
+
+    def kill() -> None:
+        while len(killed) < 3 and not is_over.is_set():
+            time.sleep(1.0)
+            found = subprocess.run(
+                ["pgrep", "-f", "treadle.session.workers.hand"], capture_output=True, text=True
+            ).stdout.split()
+            if found:
+                os.kill(int(found[0]), signal.SIGKILL)
+                killed.append(int(found[0]))
+
+    with engine() as on:
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            result = explored(adding, on)
+        finally:
+            is_over.set()
+            killer.join()
+    assert killed
+    assert (result.executions, result.complete) == (7134, True)

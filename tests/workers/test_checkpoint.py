@@ -1,0 +1,205 @@
+"""Explorations on disk: they go on where they were, and only they."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.papers import jacm17
+from treadle.session.workers import checkpoint
+from treadle.session.workers.coordinator import State
+from treadle.session.workers.parts import Part
+from worker_programs import adding, lost_update
+
+PROGRAM = jacm17.lastzero(9)
+TEST = adding(2, 3)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "kept.json"
+
+
+def begun(test: Any, kept: Path, **options: Any) -> treadle.Result:
+    """Explore a little, with one worker, and keep what is left."""
+    options = {"max_executions": 150, **options}
+    result = treadle.explore(test, checkpoint=kept, split_by="executions", **options)
+    assert not result.complete
+    return result
+
+
+def resumed(test: Any, kept: Path, **options: Any) -> treadle.Result:
+    return treadle.explore(test, resume=kept, split_by="executions", **options)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("test", "executions"), [(PROGRAM, 1536), (TEST, 328)])
+def test_what_is_left_is_explored(test: Any, executions: int, workers: int, kept: Path) -> None:
+    first = begun(test, kept)
+    assert first.executions < executions
+    assert json.loads(kept.read_text())["format"] == "treadle.checkpoint/1"
+    result = resumed(test, kept, workers=workers)
+    assert (result.executions, result.complete) == (executions, True)
+    assert result.seconds > first.seconds
+
+
+def test_again_and_again(kept: Path) -> None:
+    begun(PROGRAM, kept)
+    for most in (400, 800, 1200):
+        result = treadle.explore(
+            PROGRAM, checkpoint=kept, resume=kept, max_executions=most, split_by="executions"
+        )
+        assert not result.complete
+    assert resumed(PROGRAM, kept).executions == 1536
+
+
+def test_what_is_finished_stays_so(kept: Path) -> None:
+    first = treadle.explore(PROGRAM, checkpoint=kept, split_by="executions")
+    again = resumed(PROGRAM, kept)
+    assert first.complete
+    assert again.complete
+    assert again.executions == first.executions == 1536
+
+
+def test_failures_are_kept(kept: Path) -> None:
+    options = {"stop_on_failure": False}
+    alone = treadle.explore(lost_update, **options)
+    first = treadle.explore(
+        lost_update, checkpoint=kept, max_executions=20, split_by="executions", **options
+    )
+    assert not first.complete
+    result = resumed(lost_update, kept, **options)
+    assert (result.executions, result.complete) == (36, True)
+    assert [f.message for f in result.failures] == [f.message for f in alone.failures]
+    assert result.failures[0].exception is not None
+
+
+def test_samples_go_on(kept: Path) -> None:
+    options = {"algorithm": "random", "max_executions": 100, "stop_on_failure": False}
+    result = treadle.explore(lost_update, checkpoint=kept, **options)
+    assert result.executions == 100
+    again = treadle.explore(lost_update, resume=kept, **options)
+    assert again.executions == 100
+    assert [f.schedule for f in again.failures] == [f.schedule for f in result.failures]
+
+
+# What is refused
+
+
+def test_another_test(kept: Path) -> None:
+    begun(PROGRAM, kept)
+    with pytest.raises(
+        treadle.TreadleError, match=r"is of the test lastzero\(9\), and this is adds"
+    ):
+        resumed(TEST, kept)
+
+
+def test_other_options(kept: Path) -> None:
+    begun(PROGRAM, kept)
+    with pytest.raises(treadle.TreadleError, match="was made with max_steps=10000, not 500"):
+        resumed(PROGRAM, kept, max_steps=500)
+
+
+MODULE = """
+import threading
+
+def test_adding():
+    box = {"n": 0}
+
+    def add():
+        for _ in range(3):
+            box["n"] += 1
+
+    threads = [threading.Thread(target=add) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_other_sources(
+    kept: Path, tmp_path: Path, command_line: Callable[..., tuple[Any, str, str]]
+) -> None:
+    file = tmp_path / "adding.py"
+    file.write_text(MODULE)
+    run = ["run", f"{file}::test_adding", "--no-database", "--split-by", "executions"]
+    status, output, _ = command_line(*run, "--checkpoint", str(kept), "--max-executions", "100")
+    assert status == 3
+    assert "workers     1, " in output
+    file.write_text(MODULE.replace("range(3)", "range(4)"))
+    status, _, errors = command_line(*run, "--resume", str(kept))
+    assert status == 2
+    assert "is of other sources of the test: explore anew, or undo the changes" in errors
+    file.write_text(MODULE)
+    status, output, _ = command_line(*run, "--resume", str(kept))
+    assert status == 0
+    assert "328 complete" in output
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read (No such file or directory)"),
+        ("no JSON", "is no checkpoint"),
+        ("[]", "is no checkpoint"),
+        ('{"format": "treadle.checkpoint/9"}', "is of the format 'treadle.checkpoint/9'"),
+    ],
+)
+def test_other_files(kept: Path, content: str | None, words: str) -> None:
+    if content is not None:
+        kept.write_text(content)
+    with pytest.raises(treadle.TreadleError) as refused:
+        resumed(PROGRAM, kept)
+    assert words in str(refused.value)
+
+
+def test_a_damaged_file(kept: Path) -> None:
+    begun(PROGRAM, kept)
+    content = json.loads(kept.read_text())
+    del content["pending"]
+    kept.write_text(json.dumps(content))
+    with pytest.raises(treadle.TreadleError, match="is damaged: explore anew"):
+        resumed(PROGRAM, kept)
+
+
+def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(treadle.TreadleError, match="cannot be written: give a file"):
+        treadle.explore(PROGRAM, checkpoint=tmp_path / "nowhere" / "kept.json")
+
+
+def test_a_full_disk(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old file stays, the exploration goes on, and a note says so."""
+    begun(PROGRAM, kept)
+    before = kept.read_bytes()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(checkpoint, "_write", full)
+    result = treadle.explore(PROGRAM, checkpoint=kept, resume=kept, split_by="executions")
+    assert (result.executions, result.complete) == (1536, True)
+    (note,) = result.notes
+    assert note.startswith(f"the checkpoint {kept} could not be written (No space left on device)")
+    assert kept.read_bytes() == before
+    assert list(kept.parent.iterdir()) == [kept]
+    monkeypatch.undo()
+    assert resumed(PROGRAM, kept).executions == 1536
+
+
+def test_parts_of_all_sorts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    zone = (("", "main.1", "", 3, False), ("main.1", "", "main.2", -1, True))
+    parts = [Part(range(3, 9), 0.5), Part(((), zone), 0.25), Part((), 0.25)]
+    state = State()
+    state.pending.extend(parts)
+    identity = checkpoint.identity_of("test", "sources", {"seed": 1})
+    file = checkpoint.Checkpoint(tmp_path / "kept.json", identity)
+    file.save(state)
+    assert list(checkpoint.resumed(tmp_path / "kept.json", identity).pending) == parts

@@ -1,0 +1,209 @@
+"""Workers that import the test by name: on engines, with `spawn`, where nothing can be copied."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.papers import jacm17
+from treadle.session.session import opened
+from treadle.session.settings import Settings
+from treadle.session.workers import forked, spawned
+from treadle.session.workers.handshake import difference, facts_of
+from treadle.session.workers.naming import name_of, named
+from worker_programs import in_threads
+
+READERS = jacm17.readers(9)
+
+
+def two_by_three() -> None:
+    box = {"n": 0}
+
+    def add() -> None:
+        for _ in range(3):
+            box["n"] += 1
+
+    in_threads(add, add)
+
+
+def lost_update() -> None:
+    box = {"n": 0}
+
+    def add() -> None:
+        box["n"] += 1
+        box["n"] += 1
+
+    in_threads(add, add)
+    assert box["n"] > 2
+
+
+def through_a_set() -> None:
+    """Do something else for each order of a set, which the hash seed decides about."""
+    found: list[str] = []
+    for key in {"a", "b", "c", "d"}:
+        if key in "ab":
+            in_threads(lambda: found.append("x"), lambda: found.append("y"))
+        else:
+            in_threads(lambda: len(found))
+
+
+@pytest.mark.parametrize(("test", "executions"), [(READERS, 512), (two_by_three, 328)])
+def test_an_executor_over_hands(test: Any, executions: int) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        result = treadle.explore(test, on=executor, split_by="executions")
+    assert (result.executions, result.complete, result.workers) == (executions, True, 2)
+    assert result.blocked == 0
+
+
+def test_failures_come_back_with_all_that_is_known() -> None:
+    result = treadle.explore(
+        lost_update, workers=2, spawn=True, split_by="executions", stop_on_failure=False
+    )
+    alone = treadle.explore(lost_update, stop_on_failure=False)
+    assert (result.executions, result.complete) == (alone.executions, True)
+    assert [f.message for f in result.failures] == [f.message for f in alone.failures]
+    assert result.failures[0].exception is not None
+
+
+def test_where_nothing_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treadle.session.session.can_fork", lambda: False)
+    monkeypatch.setattr(forked, "_fork", None)
+    result = treadle.explore(READERS, workers=2, split_by="executions")
+    assert (result.executions, result.workers) == (512, 2)
+
+
+def test_a_process_with_threads_is_not_copied() -> None:
+    assert forked.can_fork()
+    go_on = threading.Event()
+    other = threading.Thread(target=go_on.wait)
+    other.start()
+    assert not forked.can_fork()
+    go_on.set()
+    other.join()
+
+
+def test_what_has_no_name_is_refused() -> None:
+    def inner() -> None:
+        two_by_three()
+
+    with pytest.raises(treadle.TreadleError) as refused:
+        treadle.explore(inner, workers=4, spawn=True, split_by="executions")
+    assert str(refused.value) == (
+        "workers=4 needs a test that can be imported by name, and inner is defined inside "
+        "test_what_has_no_name_is_refused: move it to the module, or use workers=1"
+    )
+    with pytest.raises(treadle.TreadleError, match="this one has none"):
+        treadle.explore(jacm17.readers(8), workers=2, spawn=True, split_by="executions")
+
+
+def test_names_are_found_again(tmp_path: Path) -> None:
+    assert name_of(two_by_three, "workers=2") == f"{Path(__file__).resolve()}::two_by_three"
+    file = tmp_path / "some_module.py"
+    file.write_text("def test():\n    return 1\n")
+    found = named(f"{file}::test")
+    assert callable(found)
+    assert found() == 1
+    with pytest.raises(treadle.TreadleError, match="has no other when it is imported"):
+        named(f"{file}::other")
+
+
+# The same program everywhere
+
+
+def test_other_hash_seeds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forked workers inherit the seed; spawned ones with another one run another program."""
+    monkeypatch.setattr("treadle.session.workers.policy._EXECUTIONS", 2)
+    here = sorted({"a", "b", "c", "d"}, key=list({"a", "b", "c", "d"}).index)
+    result = treadle.explore(through_a_set, workers=2, split_by="executions")
+    alone = treadle.explore(through_a_set)
+    assert result.executions == alone.executions
+    monkeypatch.setattr(spawned.KEPT, "environment", {"PYTHONHASHSEED": other_seed(here)})
+    with pytest.raises(treadle.TreadleError) as refused:
+        treadle.explore(through_a_set, workers=2, spawn=True, split_by="executions")
+    assert "does not run the same program: step" in str(refused.value)
+    assert "set PYTHONHASHSEED=0 if the test depends on the order of a set" in str(refused.value)
+
+
+def other_seed(order: list[str]) -> str:
+    """Return a seed under which threads come in another order."""
+    import subprocess
+
+    wanted = [key in "ab" for key in order]
+    for seed in map(str, range(1, 50)):
+        found = subprocess.run(
+            [sys.executable, "-c", "print(*[k in 'ab' for k in {'a', 'b', 'c', 'd'}])"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+        if [word == "True" for word in found] != wanted:
+            return seed
+    raise AssertionError("no seed gives another order")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"python": "3.0.0"}, "it has Python 3.0.0, not "),
+        ({"treadle": "0.0"}, "it has Treadle 0.0, not "),
+        ({"sources": "other"}, "the file of the test differs there"),
+        ({"steps": ()}, "step 1 is 'nothing' instead of 'main: "),
+    ],
+)
+def test_what_hands_have_to_agree_with(changes: dict[str, Any], words: str) -> None:
+    with opened(two_by_three, Settings()) as session:
+        facts = facts_of(session.program, two_by_three)
+    assert difference(replace(facts, **changes), facts).startswith(words)
+    assert bool(difference(replace(facts, **changes), facts)) == bool(words)
+
+
+# Engines that are not there
+
+
+@pytest.mark.parametrize(
+    ("on", "package", "words"),
+    [
+        ("ray", "ray", "on='ray' needs Ray: pip install 'treadle[ray]'"),
+        ("dask://x:1", "distributed", "on='dask://x:1' needs Dask: pip install 'treadle[dask]'"),
+    ],
+)
+def test_an_extra_that_is_not_installed(
+    on: str, package: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(treadle.TreadleError) as refused:
+        treadle.explore(READERS, on=on, split_by="executions")
+    assert str(refused.value) == words
+
+
+def test_an_engine_that_is_none() -> None:
+    with pytest.raises(treadle.TreadleError, match="on must be an executor with `submit`"):
+        treadle.explore(READERS, on="slurm")
+
+
+def test_the_command(tmp_path: Path, command_line: Callable[..., tuple[Any, str, str]]) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        textwrap.dedent("""
+            from treadle.papers import jacm17
+            program = jacm17.readers(8)
+        """)
+    )
+    status, output, _ = command_line(
+        "run", f"{file}::program", "--workers", "2", "--spawn", "--split-by", "executions",
+        "--no-database",
+    )  # fmt: skip
+    assert status == 0
+    assert "256 complete, 0 blocked" in output
+    assert "workers     2, " in output
