@@ -11,8 +11,11 @@ import pytest
 
 import treadle
 from looked_at import ACTORS, FAILING, NETWORK, explored
+from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.failure import Failure
-from treadle.core.records import Link, LinkKind
+from treadle.core.happens_before import Trace
+from treadle.core.records import Link, LinkKind, StepRecord
+from treadle.findings.links import links_of
 
 
 def fails(test: Any, **options: Any) -> Failure:
@@ -242,3 +245,29 @@ def test_there_is_no_other_order_if_none_decides() -> None:
         raise ValueError
 
     assert fails(test).cause is None
+
+
+def test_the_handles_of_a_task_are_the_task_itself() -> None:
+    """Who makes the first one starts the task; who makes another one wakes it."""
+
+    def handle(process: str, then: str) -> StepRecord:
+        task = process.partition("#")[0]
+        return StepRecord(process, (), label=task, lane=task, then=then)
+
+    vocabulary = Vocabulary()
+    names = ("main#1", "ann#1", "main#2")
+    main, ann, again = (vocabulary.process(name) for name in names)
+    trace = Trace(vocabulary)
+    for process, codes in (
+        (main, (code(ann, Mode.SPAWN),)),
+        (ann, (code(again, Mode.SPAWN),)),
+        (again, (code(ann, Mode.JOIN),)),
+    ):
+        trace.processes.append(process)
+        trace.codes.append(codes)
+    steps = [handle("main#1", "waits"), handle("ann#1", "ends"), handle("main#2", "ends")]
+    assert [(link.kind, link.source, link.target) for link in links_of(trace, steps)] == [
+        (LinkKind.SPAWN, 0, 1),
+        (LinkKind.WAKE, 1, 2),
+        (LinkKind.JOIN, 1, 2),
+    ]

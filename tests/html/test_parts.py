@@ -164,7 +164,7 @@ def test_every_step_is_a_row_in_its_lane(target: str) -> None:
             button = row.one("button")
             assert f"--at:{lanes.number(one['process']) + 2}" in row.attributes["style"]
             assert lanes.colour(one["process"]) in row.kinds
-            assert one["process"] in button.text, "for who cannot see the column"
+            assert lanes.called(one["process"]) in button.text, "for who cannot see the column"
             assert (one["source"] or deeds_of(one)) in button.text
             assert ("preempts" in row.kinds) == bool(one["preempts"])
         heads = [head.one("b").text for head in page.all(kind="head") if head.all("b")]

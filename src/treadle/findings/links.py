@@ -5,7 +5,8 @@ the step that spawns it, and its end is awaited by the step that joins it; who t
 from whoever gave one back last; who needs a location to be written gets it from the one that wrote
 it: an item of a queue, a notification, a message. Where several processes share a column, as the
 messages that a node or an actor handles, what creates one sends a message, and what awaits its end
-gets a result.
+gets a result. The handles of one task share a column, too, but that is the task itself: who makes
+them starts it, or wakes it.
 """
 
 from __future__ import annotations
@@ -52,12 +53,20 @@ class _Finder:
         process, codes = self._trace.processes[index], self._trace.codes[index]
         if process in self._created:
             step = self._steps[index]
-            kind = LinkKind.MESSAGE if step.lane else LinkKind.SPAWN
+            kind = self._kind_of(index)
             about = step.process if step.label in ("", step.lane) else step.label
             yield Link(self._created.pop(process), index, kind, about)
         self._latest[process] = index
         for access in codes:
             yield from self._link_by(index, mode_of(access), location_of(access))
+
+    def _kind_of(self, index: int) -> LinkKind:
+        """Return what it is to a process that somebody made it possible."""
+        step = self._steps[index]
+        if _is_one_of_several(step):
+            return LinkKind.MESSAGE
+        is_new = all(other.lane != step.lane for other in self._steps[:index])
+        return LinkKind.SPAWN if not step.lane or is_new else LinkKind.WAKE
 
     def _link_by(self, index: int, mode: Mode, number: int) -> Iterator[Link]:
         if mode is Mode.SPAWN:
@@ -65,7 +74,7 @@ class _Finder:
             return
         if mode is Mode.JOIN:
             if number in self._latest:
-                is_result = bool(self._steps[index].lane)
+                is_result = _is_one_of_several(self._steps[index])
                 kind = LinkKind.RESULT if is_result else LinkKind.JOIN
                 about = self._trace.vocabulary.process_names[number]
                 yield from self._from_another(self._latest[number], index, kind, about)
@@ -85,3 +94,9 @@ class _Finder:
         """Yield a link, unless it stays in one process."""
         if self._trace.processes[source] != self._trace.processes[target]:
             yield Link(source, target, kind, about)
+
+
+def _is_one_of_several(step: StepRecord) -> bool:
+    """Tell whether a process shares its column with others: a message, and not a task's handle."""
+    is_task = step.label == step.lane and step.then in ("waits", "ends")
+    return bool(step.lane) and not is_task

@@ -28,8 +28,10 @@ class Lanes:
         self._of = {step["process"]: lane_of(step) for step in steps if not step.get("arrival")}
         self._labels = {wait["process"]: wait["label"] for wait in waits}
         self._labels |= {step["process"]: step["label"] for step in steps}
+        lanes = set(self._of.values())
         for wait in waits:
-            self._of.setdefault(wait["process"], self._queue_of(wait))
+            own = wait["label"] if wait["label"] in lanes else self._queue_of(wait)
+            self._of.setdefault(wait["process"], own)
         self.names = list(dict.fromkeys(self._of.values()))
         self._numbers = {name: number for number, name in enumerate(self.names)}
         self._of |= {name: name for name in self.names}
@@ -76,8 +78,8 @@ def who_goes_on(steps: Sequence[Json]) -> list[str]:
     taken = Counter(step["process"] for step in steps)
 
     def whose(step: Json) -> str:
-        is_named = step["lane"] and step["label"] and not step.get("is_inner")
-        if is_named and taken[step["process"]] == 1:
+        is_own = not step.get("is_inner") and not step.get("arrival")
+        if is_own and step["lane"] and step["label"] and taken[step["process"]] == 1:
             return f"{step['lane']}/{step['label']}"
         return str(step["process"])
 

@@ -434,7 +434,7 @@
   const laneOf = (step) => step.lane || step.process;
 
   /** One of several in a lane is called as the program calls it. @param {Step} step */
-  const calledOf = (step) => (step.lane && step.label && step.label !== step.lane ? step.label : step.process);
+  const calledOf = (step) => (step.lane && step.lane !== step.process && step.label ? step.label : step.process);
 
   /** @param {HTMLElement} row */
   const colourOf = (row) => [...row.classList].find((name) => name.startsWith("lane-")) || "";

@@ -163,7 +163,9 @@ def _row(
     deeds = deeds_of(step)
     source = step["source"]
     arrival = step.get("arrival", "")
-    words: list[Content] = [tag("span", "from outside" if arrival else process, class_="who")]
+    words: list[Content] = [
+        tag("span", "from outside" if arrival else lanes.called(process), class_="who")
+    ]
     if arrival:
         words.append(tag("span", arrival, class_="arrives"))
     else:
