@@ -445,3 +445,14 @@ def test_what_another_may_write_decides_nothing() -> None:
     assert executions("s.z = 0") == 5
     assert executions("yield; yield; s.z = 0") == 5
     assert executions("len(str(s))") == 2  # not understood: it may write everything
+
+
+def test_the_result_counts_what_was_asked_and_what_was_used() -> None:
+    def asked(n: int, **options: Any) -> tuple[int, int]:
+        result = treadle.explore(models.adders(n), "optimal-constrained", **options)
+        return result.pairs_asked, result.constraints_used
+
+    assert asked(4) == (6, 6)  # each two of them, once
+    assert asked(4, constraints="none") == (0, 0)
+    result = treadle.explore(bb(2), "optimal-constrained")
+    assert result.pairs_asked > result.constraints_used > 0

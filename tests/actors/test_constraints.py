@@ -488,3 +488,40 @@ def test_the_length_of_a_loop_that_is_under_way(algorithm: str) -> None:
     [failure] = treadle.explore(test, algorithm).failures
     assert failure.kind == "constraint"
     assert "goes on differs" in failure.message
+
+
+class Strict(Actor):
+    def __init__(self) -> None:
+        self.total = 0
+
+    async def add(self, amount: int) -> None:
+        self.total += amount
+        assert self.total > 100
+
+    async def say(self, amount: int) -> None:
+        self.total += amount
+        assert self.total > 100, f"only {self.total}"
+
+
+@program
+def failing_both_ways() -> None:
+    strict = Strict()
+    strict.add.send(1)  # type: ignore[attr-defined]
+    strict.add.send(2)  # type: ignore[attr-defined]
+
+
+@program
+def saying_something_else() -> None:
+    strict = Strict()
+    strict.say.send(1)  # type: ignore[attr-defined]
+    strict.say.send(2)  # type: ignore[attr-defined]
+
+
+@by_both
+def test_what_pytest_adds_to_a_bare_assert_is_no_part_of_the_program(algorithm: str) -> None:
+    failing_both_ways.independent("add", "add")
+    result = treadle.explore(failing_both_ways, algorithm, stop_on_failure=False)
+    assert set(result.failure_kinds) == {"assertion"}
+    saying_something_else.independent("say", "say")
+    result = treadle.explore(saying_something_else, algorithm, stop_on_failure=False)
+    assert set(result.failure_kinds) == {"constraint"}

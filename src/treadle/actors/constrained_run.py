@@ -238,6 +238,8 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
     def _goes_on(self, process: int) -> object:
         """Return how a task ended, or where it stands and the locals that it may still look at."""
         task = self.everybody[process]
+        if task.error is not None:
+            return "ended", error_by_content(task.error)
         if task.has_ended:
             return "ended", result_of(task)
         block = self._constraints.block_before(task)

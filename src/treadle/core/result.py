@@ -52,6 +52,10 @@ class Result:
     """Trace constraint systems without a solution that the eager algorithms made."""
     peak_nodes: int = 0
     """Most steps that the wakeup trees held at once."""
+    pairs_asked: int = 0
+    """Pairs of steps for which there was a constraint, and it was asked whether it holds."""
+    constraints_used: int = 0
+    """Those of them that were taken for independent: a constraint held, and goes on to hold."""
     steps_rerun: int = 0
     """Steps run again to come to a state that a constraint was asked about."""
     states_kept: int = 0

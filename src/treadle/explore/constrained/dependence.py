@@ -51,6 +51,8 @@ class Uniform:
         self.states = States(program, declarations.recovery if declarations else RECOMPUTE)
         self.asked = 0
         """How many pairs were asked about."""
+        self.used = 0
+        """How many of them were independent."""
         self.runs = 0
 
     def holds(self, point: Sequence[Step], first: Step, second: Step) -> bool:
@@ -68,6 +70,7 @@ class Uniform:
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[key] = found
+        self.used += found
         return found
 
     def together(self, meeting: Sequence[Step], first: Step, second: Step) -> Together:
@@ -126,7 +129,8 @@ class Uniform:
             raise Restart
 
     def report(self, result: Result) -> None:
-        """Say what it took to get to the states that were asked about."""
+        """Say what was asked, and what it took to get to the states that were asked about."""
+        result.pairs_asked, result.constraints_used = self.asked, self.used
         result.steps_rerun = self.states.rerun
         result.states_kept = self.states.most
         self.states.close()
