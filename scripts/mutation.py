@@ -56,6 +56,10 @@ OF_ACTORS = ("tests/actors/test_constraints.py",)
 SYNTHESIS = ("tests/smt/test_semantics.py", "tests/smt/test_traps.py", "tests/smt/test_table.py",
              "tests/smt/test_random_blocks.py")  # fmt: skip
 KEEPING = ("tests/smt/test_keeping.py",)
+ADVERSARIES = ("tests/actors/test_adversaries.py",)
+CONTAINERS = ("tests/actors/test_containers.py",)
+LOOPS = ("tests/smt/test_loops.py",)
+GIVEN = ("tests/threads/test_equal_stores.py",)
 OF_METHODS = ("tests/actors/test_synthesised.py",)
 ENTRIES = tuple(
     f"tests/networks/test_{topic}.py"
@@ -424,7 +428,7 @@ MUTANTS = [
     Mutant("a solver does not compare created processes", "smt/commuting.py",
            "        if not self._create_the_same(path, usual, other):\n"
            "            return False\n", "", SYNTHESIS),
-    Mutant("values of two kinds may be the same", "smt/store.py",
+    Mutant("values of two kinds may be the same", "smt/on_path.py",
            "            raise UnsureError  # it may be anything\n        return False\n",
            "            raise UnsureError  # it may be anything\n        return True\n", SYNTHESIS),
     Mutant("a cube need not exclude all other paths", "smt/cubes.py",
@@ -439,6 +443,24 @@ MUTANTS = [
     Mutant("what is sent in other ways is of no kind", "actors/field_kinds.py",
            "        if not self._is_closed:\n            self._kinds.forget_shared()\n", "",
            OF_METHODS),
+    Mutant("a property is a field", "actors/field_kinds.py",
+           "return _DECIDING.isdisjoint(members) and not hasattr(type(members.get(name)), \"__get__\")",
+           "return bool(cls)", ADVERSARIES),
+    Mutant("1 and True are told apart as keys", "smt/contents.py",
+           ' or kinds == {"int", "bool"}:', ":", CONTAINERS),
+    Mutant("what is appended is not compared", "smt/contents.py",
+           "if len(mine) != len(its) or not all(map(self._same_value, mine, its)):",
+           "if len(mine) != len(its):", CONTAINERS),
+    Mutant("a part of a step names what it stores", "python/accesses/given_values.py",
+           "is_step = control.collected is None", "is_step = True", GIVEN),
+    Mutant("values that were computed are compared", "python/instrument/variables.py",
+           "    return frozenset(code.co_varnames[:count]) - stored\n",
+           "    return frozenset(code.co_varnames)\n", GIVEN),
+    Mutant("a loop is a function of what it writes", "smt/loops.py",
+           'every = [*inside, *(node for arg in _bounds(loop) for node in ast.walk(arg))]',
+           "every = inside", LOOPS),
+    Mutant("a loop leaves what its name held", "smt/execution.py",
+           "                self.store.scalars[shared[0]] = left\n", "                pass\n", LOOPS),
     Mutant("every task that is awaited has not begun", "actors/method_source.py",
            "if name in self._sent or self._always_waits:", "if name:", OF_METHODS),
     # Networks: what rules of a table depend on

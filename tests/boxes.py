@@ -18,6 +18,7 @@ from typing import Any
 
 from treadle.core.listed import Constrained, Untranslated
 from treadle.model import Program
+from treadle.smt.loops import functions_of
 
 _numbers = itertools.count()
 
@@ -201,7 +202,9 @@ class Pair:
         """Compare what is found with execution; return it, and in how many states they commute."""
         found = self.listed()
         texts = [compile(text, "<constraint>", "eval") for text in found.constraints]
-        names = {**self.first.names, **self.second.names}
+        synthesis = self.program().constraints.synthesis
+        loops = functions_of(*map(synthesis.code, synthesis.blocks))
+        names = {**self.first.names, **self.second.names, **loops}
         commuting = 0
         for values, args in self.states(box):
             expected = self.commute(values, args)

@@ -145,7 +145,10 @@ CASES = {
     "left": Case("for i in range(3):\n    if self.x == i: break\nelse:\n    self.y = 5", SET),
     "matched": Case("match self.x:\n    case 0: self.y = v\n    case _: self.y = 2", SET),
     # what is no plain field
-    "property": Case("self.y = self.z", SET, members="@property\ndef z(self): return self.x * 2"),
+    "property": Case(
+        "self.y = self.z", SET, xs=(1, 2), given=(5, 6),
+        members="@property\ndef z(self): return self.x * 2",
+    ),
     "set by a property": Case(
         "self.z = v", "self.z = v + 1",
         members="@property\ndef z(self): return self.x\n"

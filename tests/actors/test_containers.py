@@ -132,3 +132,68 @@ def test_each_constraint_against_execution(pair: tuple[str, str]) -> None:
         assert orders == 2
         if all(isinstance(end, str) for end in expected):  # nothing failed
             assert executions == len(expected), (one, other)
+
+
+class Two(Actor):
+    """Has two names of one set."""
+
+    def __init__(self) -> None:
+        self.s = {1}
+        self.t = self.s
+
+    async def add(self, k: int) -> None:
+        self.s.add(k)
+
+    async def discard(self, k: int) -> None:
+        self.t.discard(k)
+
+
+class Marks(Actor):
+    """Has a set of its own."""
+
+    def __init__(self) -> None:
+        self.s = set()
+
+    async def mark(self, k: Any) -> None:
+        self.s.add(k)
+
+
+@program
+def aliased(k: int) -> Any:
+    two = Two()
+    two.add.send(k)  # type: ignore[attr-defined]
+    two.discard.send(k)  # type: ignore[attr-defined]
+    return two
+
+
+@program
+def marked(one: Any, other: Any) -> Any:
+    marks = Marks()
+    marks.mark.send(one)  # type: ignore[attr-defined]
+    marks.mark.send(other)  # type: ignore[attr-defined]
+    return marks
+
+
+def sets(test: Program, algorithm: str, **options: Any) -> set[str]:
+    """Return what the sets hold in the end."""
+    found: set[str] = set()
+
+    @test.finally_
+    def look(two: Any) -> None:
+        found.add(repr(sorted(two.s)))
+
+    assert treadle.explore(test, algorithm, **options).ok
+    return found
+
+
+def test_a_set_with_two_names_is_not_followed() -> None:
+    expected = {"[1, 2]", "[1]"}
+    assert sets(aliased(2), "exhaustive") == expected
+    assert sets(aliased(2), "optimal-constrained", constraints="synthesised") == expected
+
+
+def test_equal_keys_of_two_kinds_are_two_values() -> None:
+    assert sets(marked(1, True), "exhaustive") == {"[1]", "[True]"}
+    for one, other, ends in ((1, True, 2), (1, 1, 1), (1, 2, 1), (1.0, 1, 2)):
+        test = marked(one, other)
+        assert len(sets(test, "optimal-constrained", constraints="synthesised")) == ends

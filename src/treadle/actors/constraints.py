@@ -33,6 +33,7 @@ from treadle.core.constraints import Declarations, Declared
 from treadle.core.errors import TreadleError
 from treadle.core.fingerprint import freeze
 from treadle.core.listed import Constrained, Untranslated
+from treadle.smt.loops import functions_of
 
 if TYPE_CHECKING:
     from treadle.actors.programs import Program
@@ -89,6 +90,8 @@ class Constraints(Declarations):
             found, basis = self.synthesis.of(first, second)
             for text in found.constraints:
                 meanings = [meaning_in(block.function) for block in (first, second)]
+                codes = [self.synthesis.code(block) for block in (first, second)]
+                meanings.append(functions_of(*codes).__getitem__)
                 holds = None if text == "True" else compiled(text, freeze, *meanings)
                 declared = Declared(first.name, second.name, holds, basis, text)
                 self.add_pair(self._number(first.block), self._number(second.block), declared)

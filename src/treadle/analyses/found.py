@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from treadle.analyses.known import is_named_pure
+from treadle.smt.loops import LoopFunction
 from treadle.smt.values import Tag, tag_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def compiled(text: str, alike: Alike, *meanings: Meaning) -> Any:
                 meaning = known(name)
             except KeyError:
                 continue
-            if is_named_pure(meaning):
+            if isinstance(meaning, LoopFunction):
+                namespace[name] = meaning
+            elif is_named_pure(meaning):
                 namespace[name] = _callable(meaning, alike)
             elif isinstance(meaning, type) and issubclass(meaning, enum.Enum):
                 namespace[name] = meaning

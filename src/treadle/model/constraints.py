@@ -30,6 +30,7 @@ from treadle.model.synthesised import (
     Synthesis,
     source_meaning,
 )
+from treadle.smt.loops import functions_of
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -189,6 +190,8 @@ class Constraints(Declarations):
             found = self.synthesis.of(first, second)
             for text in found.result.constraints:
                 meanings = [source_meaning(block.function) for block in (first, second)]
+                codes = [self.synthesis.code(block) for block in (first, second)]
+                meanings.append(functions_of(*codes).__getitem__)
                 holds = None if text == "True" else compiled(text, alike, *meanings)
                 one, other = [self._number(*block[1:]) for block in (first, second)]
                 self.add_pair(

@@ -23,6 +23,7 @@ from treadle.smt.code import (
     yield_in,
 )
 from treadle.smt.expressions import Expressions
+from treadle.smt.loops import as_function, as_parameter
 from treadle.smt.on_path import RaisesError, UnsureError, truth
 from treadle.smt.paths import Path
 from treadle.smt.store import Store
@@ -128,6 +129,9 @@ class Execution(Expressions):
         match statement:
             case ast.If(test, body, orelse):
                 return self._body(body if self.holds(test) else orelse, [])
+            case ast.For() if self._is_of_unknown_length(statement):
+                self._run_unknown(statement)
+                return ""
             case ast.While() | ast.For():
                 return self._loop(statement, "", has_begun=False)
             case ast.Return(value):
@@ -252,6 +256,38 @@ class Execution(Expressions):
             signal = self._body(loop.body, [])
         raise self.refused(loop, f"a loop that may be gone through more than {MOST_ROUNDS} times")
 
+    def _is_of_unknown_length(self, loop: ast.For) -> bool:
+        """Tell whether a loop goes over a range that depends on the state, and never waits."""
+        if has_yield(loop) or not self._is_range(loop.iter):
+            return False
+        assert isinstance(loop.iter, ast.Call)
+        bounds = [self.value(arg) for arg in loop.iter.args]
+        return any(bound.tag == "int" and bound.term.value is None for bound in bounds)
+
+    def _run_unknown(self, loop: ast.For) -> None:
+        """Take what a loop leaves behind for functions of all that it reads."""
+        found = as_function(loop, self.code.state)
+        if found is None or not isinstance(loop.target, ast.Name):
+            raise self.refused(loop, f"a loop whose length is not known: {ast.unparse(loop.iter)}")
+        given = [self.value(_shared_as(name, self.code.state)) for name in found.shared]
+        given += [self._name(name, loop) for name in found.local]
+        if any(value.tag != "int" for value in given):
+            raise self.refused(loop, "a loop that computes with something else than whole numbers")
+        terms = [value.term for value in given]
+        for name in sorted(found.written):
+            called = found.called(name)
+            text = f"{called}({', '.join(term.text() for term in terms)})"
+            left = Value.number(Poly.var(Var(text, "int", "call", (called, *terms))))
+            shared = [one for one in found.shared if as_parameter(one) == name]
+            if shared:
+                self.store.scalars[shared[0]] = left
+            else:
+                self.locals[name] = left
+        last = f"what {found.name} counted by last"
+        self.locals[loop.target.id] = Value(
+            "result", Var(last, "result", "call", (last, *terms), is_known=False)
+        )
+
     def _goes_on(self, loop: ast.While | ast.For, number: int, *, has_begun: bool) -> bool:
         """Tell whether there is another round, and begin it."""
         if isinstance(loop, ast.While):
@@ -349,3 +385,7 @@ class Execution(Expressions):
         handle = Value.opaque(("process", self.side, len(self._outcome.created)))
         self._outcome.handles.append(handle)
         return handle
+
+
+def _shared_as(name: str, state: str) -> ast.expr:
+    return ast.Attribute(ast.Name(state, ast.Load()), name, ast.Load())
