@@ -451,8 +451,6 @@ MUTANTS = [
     Mutant("what is appended is not compared", "smt/contents.py",
            "if len(mine) != len(its) or not all(map(self._same_value, mine, its)):",
            "if len(mine) != len(its):", CONTAINERS),
-    Mutant("a part of a step names what it stores", "python/accesses/given_values.py",
-           "is_step = control.collected is None", "is_step = True", GIVEN),
     Mutant("values that were computed are compared", "python/instrument/variables.py",
            "    return frozenset(code.co_varnames[:count]) - stored\n",
            "    return frozenset(code.co_varnames)\n", GIVEN),

@@ -149,6 +149,17 @@ def test_values_that_were_computed_are_not_compared() -> None:
 
     assert treadle.explore(choose).executions == 2
 
+    def assigned() -> None:
+        box = Box()
+
+        def add(value: int) -> None:
+            value = value + box.y
+            box.x = value
+
+        together(lambda: add(1), lambda: add(1))
+
+    assert treadle.explore(assigned).executions == 2
+
 
 def test_who_replaces_an_object_makes_no_difference() -> None:
     """What is shared is kept until the execution ends: no finaliser runs before that."""

@@ -45,6 +45,8 @@ def freeze(value: Any, seen: _Seen | None = None) -> object:
         return (kind.__name__, value)
     if kind is float or kind is complex:
         return (kind.__name__, repr(value))  # 0.0 and -0.0 are equal, and not the same
+    if isinstance(value, enum.Enum):  # a member is the same object always
+        return (kind, value.value if isinstance(value, enum.Flag) else value.name)
     seen = {} if seen is None else seen
     if id(value) in seen:
         return ("seen", seen[id(value)][0])
@@ -63,8 +65,6 @@ def _freeze_content(value: Any, seen: _Seen) -> tuple[object, ...] | None:
     name = type(value).__qualname__
     if isinstance(value, type):
         return (name, value)
-    if isinstance(value, enum.Enum):  # a member is the same object always
-        return (name, type(value), value.name)
     if isinstance(value, _ATOMS):
         is_float = isinstance(value, float | complex)
         return (name, repr(value) if is_float else value)
