@@ -23,12 +23,11 @@ class LoopAmongThreads(ThreadProgram):
         instrument: tuple[str, ...],
         watchdog: float | None,
     ) -> None:
-        def run() -> Any:
-            return asyncio.run(test())
-
-        run.__wrapped__ = test  # type: ignore[attr-defined]
-        super().__init__(run, name, instrument=(*instrument, *RUN_BY_ASYNCIO), watchdog=watchdog)
+        super().__init__(test, name, instrument=(*instrument, *RUN_BY_ASYNCIO), watchdog=watchdog)
         self._packages = instrument
+
+    def _main(self) -> None:
+        self.returned = asyncio.run(self.test())
 
     @property
     def granularity(self) -> str:
