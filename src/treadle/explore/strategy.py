@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treadle.core.errors import TreadleError
 from treadle.core.events import Footprint
 from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
@@ -74,6 +75,17 @@ class Algorithm(ABC):
     """How the happens-before order is built."""
     name: ClassVar[str] = ""
     """How results call it, if it is not registered but a program's own."""
+
+    @classmethod
+    def instead(cls, algorithm: str) -> type[Algorithm]:
+        """Return what explores a program that brings this one along, if another one is asked for.
+
+        Refuse, in words, if nothing else makes sense.
+        """
+        raise TreadleError(
+            f"this program is explored by a strategy of its own, {cls.name}: leave algorithm "
+            f"out, or choose options with which {algorithm} makes sense"
+        )
 
     @classmethod
     def shrink(cls, program: Program, failure: Failure) -> Failure | None:

@@ -18,7 +18,7 @@ class Cast:
     """Who takes part, in the order of the first steps."""
 
     def __init__(self, records: Sequence[StepRecord], waits: Sequence[Wait] = ()) -> None:
-        own = [record for record in records if not record.arrival]
+        own = [record for record in records if not (record.arrival or record.is_inner)]
         self.lanes = list(dict.fromkeys(map(lane_of, own or records)))
         """The columns: one per process, or for several that share one; arrivals have none."""
         self._labels = {wait.process: wait.label for wait in waits}

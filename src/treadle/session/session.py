@@ -372,10 +372,7 @@ class Session:
         if own is None:
             return ALGORITHMS[algorithm]
         if "algorithm" in self.settings.asked and algorithm != own.name:
-            raise TreadleError(
-                f"this program is explored by a strategy of its own, {own.name}: leave algorithm "
-                f"out, or choose options with which {algorithm} makes sense"
-            )
+            return own.instead(algorithm)
         return own
 
     def _budget(self, chosen: type[Algorithm]) -> Budget:

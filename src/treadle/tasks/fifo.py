@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from treadle.core.errors import TreadleError
 from treadle.core.events import Footprint
 from treadle.core.program import Run
 from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
 from treadle.tasks.countdowns import Countdown
+from treadle.tasks.points import fewest_early_arrivals
 from treadle.tasks.polls import Polls
 from treadle.tasks.run import TaskRun
+from treadle.tasks.sampling import PctArrivals, RandomArrivals
 from treadle.tasks.steps import Step
 from treadle.tasks.zones import START, Constraint, Position, Zone, before, polled_after
 
@@ -193,7 +196,20 @@ class Fifo(Algorithm):
         return 0 if depth else len(self._todo)
 
     @classmethod
+    def instead(cls, algorithm: str) -> type[Algorithm]:
+        """Return who samples in place of this search, by name."""
+        found = _SAMPLERS.get(algorithm)
+        if found is None:
+            raise TreadleError(
+                f'{algorithm} chooses which ready task is next, and with order="fifo" the queue '
+                f'does: leave algorithm out, choose random or pct, or order="any"'
+            )
+        return found
+
+    @classmethod
     def shrink(cls, program: Any, failure: Any) -> Any:
-        """Leave a failure as it is: the first point of a zone is the earliest one."""
-        del program
-        return failure
+        """Let fewer things arrive before their time."""
+        return fewest_early_arrivals(program, failure)
+
+
+_SAMPLERS: dict[str, type[Algorithm]] = {"random": RandomArrivals, "pct": PctArrivals}

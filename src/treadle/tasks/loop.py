@@ -28,6 +28,7 @@ from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.network.calls import Networked
+from treadle.tasks.recording import TaskRecorder, place_of_caller
 from treadle.tasks.refusals import Refusing
 from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 class Loop(Networked, Refusing):
     """The loop of one execution."""
 
-    def __init__(self, program: TaskProgram) -> None:
+    def __init__(self, program: TaskProgram, *, detail: bool = False) -> None:
         self.program = program
         self.is_fifo = program.order == "fifo"
         self.ready: dict[int, Step] = {}
@@ -69,6 +70,8 @@ class Loop(Networked, Refusing):
         self._handler: Callable[..., object] | None = None
         self.is_over = False
         """Whether the main task has ended: what is armed from then on is ignored."""
+        self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
+        """Writes the execution down, if somebody asked for detail."""
         self._is_closing = False
         self.holders: dict[int, Any] = {}
         """Which task has taken a lock last, by `id`; locks live as long as somebody waits."""
@@ -204,6 +207,8 @@ class Loop(Networked, Refusing):
         """Let a step come from outside."""
         step.is_arrival = True
         self.touch(self.end.read)
+        if self.recorder is not None:
+            step.armed_at = place_of_caller()
         if self.is_over and not self._is_closing:
             return
         self.armed[step.process] = step
@@ -326,7 +331,7 @@ class Loop(Networked, Refusing):
         sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
         self._accessed = []
         control.enter_block()
-        slots.announce = self.collect
+        slots.announce = self.collect if self.recorder is None else self.recorder.collect
         try:
             with self.generators.watched():
                 self._run_handle(step)
@@ -342,7 +347,8 @@ class Loop(Networked, Refusing):
             self.step = scheduler.me = None
         if self.fatal is not None:
             raise self.fatal
-        return self._codes(step, [*self._accessed, *(me.doing or ())])
+        accessed = [*self._accessed, *(me.doing or ())]
+        return self._codes(step, added(accessed) if step.countdown is not None else accessed)
 
     @contextmanager
     def closing(self) -> Iterator[None]:
@@ -405,14 +411,12 @@ class Loop(Networked, Refusing):
         """Run a callback that counts, and record what it comes to."""
         outer = countdown.outer
         was_pending = outer is not None and outer._state == "PENDING"
-        before = len(self._accessed)
         self._muted, self._woken = outer, []
         try:
             self._call(step)
         finally:
             woken, self._muted, self._woken = self._woken, None, None
         countdown.counted.append(step)
-        self._accessed[before:] = added(self._accessed[before:])
         if outer is None:
             return
         if not was_pending:
@@ -428,6 +432,7 @@ class Loop(Networked, Refusing):
                 new.moment = latest([new.moment, countdown.moment()])
         else:
             self.touch(outer.where.write)
+            step.countdown = None
 
     def _rests(self, countdown: Countdown) -> list[Countdown]:
         """Return the countdowns on whose order the place of the last callback rests."""

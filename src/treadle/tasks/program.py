@@ -145,7 +145,6 @@ class TaskProgram(ThreadProgram):
 
     def start(self, *, detail: bool = False) -> TaskRun:  # type: ignore[override]
         """Begin an execution."""
-        del detail
         if slots.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
@@ -156,7 +155,7 @@ class TaskProgram(ThreadProgram):
         self._instrumentation.publish()
         self.returned = None
         self.is_cut = False
-        loop = Loop(self)  # type: ignore[abstract]
+        loop = Loop(self, detail=detail)  # type: ignore[abstract]
         run = self._tasks_run = TaskRun(self, loop)
         self._host.begin(loop.owner.actor)
         run.begin(self.test)

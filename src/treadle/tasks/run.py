@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.events import Codes, Mode, code
 from treadle.core.frames import place_of_exception
 from treadle.core.program import CannotStepError, Crash, Ending, Run
+from treadle.core.records import FrameRecord, StepRecord
 from treadle.core.words import place_in_words
 from treadle.tasks.endings import close_coroutines, ending_of
 from treadle.tasks.loop import Loop
@@ -56,6 +57,8 @@ class TaskRun(Run):
         codes = loop.run(step)
         loop.workers.saw(process, codes)
         self._look_at(step)
+        if loop.recorder is not None:
+            loop.recorder.write(step, codes)
         return (*waited, *codes)
 
     def _has_a_choice(self, step: Step) -> bool:
@@ -170,6 +173,14 @@ class TaskRun(Run):
                 task = next((t for t in self.loop.tasks if t.as_owner is step.owner), None)
                 return "" if task is None else _place_of(task)
         return ""
+
+    def records(self) -> list[StepRecord] | None:
+        """Return the steps so far, in words; only of a run that was started with detail."""
+        return None if self.loop.recorder is None else self.loop.recorder.records
+
+    def frames(self) -> list[FrameRecord]:
+        """Return the functions of the code under test that tasks are in."""
+        return [] if self.loop.recorder is None else self.loop.recorder.frames()
 
     def fingerprint(self) -> object:
         """Return how the execution failed; what is in memory need not be the same."""

@@ -67,8 +67,8 @@ class Step:
         """Whether it ends a `sleep(0)` that may take more than one turn."""
         self.is_fault = False
         """Whether it cancels a task on behalf of nobody: it may as well not come."""
-        self.armed_at = ""
-        """`file:line` of the user's where it was armed; only if somebody asked for detail."""
+        self.armed_at: tuple[str, int] | None = None
+        """The line of the user's where it was armed; only if somebody asked for detail."""
         self.spin: Any = None
         """What it waits for although it is ready (`spinning`)."""
         self.joins: Codes = ()

@@ -51,12 +51,13 @@ def innermost(task: Any) -> str:
     places = [
         (frame.f_code.co_filename, frame.f_lineno)
         for frame in frames_of(task)
-        if not _is_asyncio(frame.f_code.co_filename)
+        if not is_asyncio(frame.f_code.co_filename)
     ]
     return place_in_words(places[-1]) if places else ""
 
 
-def _is_asyncio(file: str) -> bool:
+def is_asyncio(file: str) -> bool:
+    """Tell whether a file is of asyncio, or of Treadle."""
     return is_machinery(file) or "/asyncio/" in file.replace("\\", "/")
 
 
@@ -104,7 +105,7 @@ def _primitive(task: Any) -> FrameType | None:
     found: list[FrameType] = []
     for frame in frames_of(task):
         code = frame.f_code
-        if not _is_asyncio(code.co_filename):
+        if not is_asyncio(code.co_filename):
             found.clear()
         elif code.co_qualname in _PRIMITIVES:
             found.append(frame)
