@@ -7,7 +7,7 @@ one comes, another one may come behind it. At an idle loop something has to come
 from __future__ import annotations
 
 from treadle.core.program import Run
-from treadle.explore.sampling.random_walk import Sampling
+from treadle.explore.sampling.random_walk import Pct, Sampling
 from treadle.explore.strategy import ENDED
 from treadle.tasks.run import TaskRun
 from treadle.tasks.steps import Step
@@ -21,6 +21,7 @@ class _AmongArrivals(Sampling):
 
     def begin(self) -> None:
         """Prepare for one execution."""
+        super().begin()
         self._batch: list[Step] = []
 
     def decide(self, run: Run, last: int) -> int:
@@ -55,23 +56,8 @@ class RandomArrivals(_AmongArrivals):
         return self.random.choice(processes)
 
 
-class PctArrivals(_AmongArrivals):
-    """Random priorities of arrivals, which change at `depth - 1` random polls."""
-
-    def prepare(self) -> None:
-        """Seed the choices; the first execution tells how many there are."""
-        self._longest = 1
-        self._choices = 0
-        super().prepare()
-
-    def begin(self) -> None:
-        """Draw the change points; priorities are drawn as arrivals are armed."""
-        super().begin()
-        self._longest = max(self._longest, self._choices)
-        self._choices = 0
-        self._priority: dict[int, float] = {}
-        changes = min(self.search.depth - 1, self._longest)
-        self._changes = set(self.random.sample(range(self._longest), changes))
+class PctArrivals(_AmongArrivals, Pct):
+    """Random priorities of arrivals, which change at `depth - 1` random choices."""
 
     def chosen(self, processes: list[int]) -> int:
         """Choose the one of the highest priority; at a change point it is lowered first."""
@@ -79,8 +65,8 @@ class PctArrivals(_AmongArrivals):
             if process not in self._priority:
                 self._priority[process] = 1 + self.random.random()
         best = max(processes, key=self._priority.__getitem__)
-        if self._choices in self._changes:
-            self._priority[best] = -float(self._choices)
+        if self._step in self._changes:
+            self._priority[best] = -float(self._step)
             best = max(processes, key=self._priority.__getitem__)
-        self._choices += 1
+        self._step += 1
         return best
