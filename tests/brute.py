@@ -293,7 +293,7 @@ def explored(
     found = Explored(Result("", ""))
 
     def watch(run: Run, outcome: int) -> None:
-        if outcome == ENDED:
+        if outcome == ENDED and not program.is_elsewhere(run, search.trace):
             trace = search.trace
             steps = zip((names[p] for p in trace.processes), trace.codes, strict=True)
             found.classes.append(dependence.class_of([*steps, *dependence.waiting(run)]))

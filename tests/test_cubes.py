@@ -14,12 +14,13 @@ import treadle
 from algorithms import covering
 from brute import Explored, explored
 from random_programs import Body, build_from_source
+from test_litmus import litmus_program, needs_oracle, oracle
 from test_properties import FAMILIES, everything_of, programs
 from treadle.core.program import Program
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.cubes.narrowed import Narrowed
 from treadle.explore.cubes.order import EVERYTHING, Cube, Order, Step, has_cycle, split
-from treadle.explore.cubes.splitting import Walk, parts_of, walks_in
+from treadle.explore.cubes.splitting import Walk, coarse_parts_of, parts_of, walks_in
 from treadle.explore.registry import ALGORITHMS
 from treadle.papers import jacm17
 from treadle.session.session import opened
@@ -48,6 +49,11 @@ def sums(parts: list[Explored]) -> tuple[int, set[Any]]:
     return sum(part.result.executions for part in parts), failures
 
 
+def classes_of(parts: list[Explored]) -> Counter[Any]:
+    """Return each class with how often it was explored."""
+    return Counter(one for part in parts for one in part.classes)
+
+
 def random_parts(program: Program, choices: random.Random, splits: int) -> list[Cube]:
     """Split everything on pairs of steps that are drawn, to provoke executions in vain."""
     walks: list[Walk] = list(walks_in(program, EVERYTHING, MAX_STEPS))
@@ -74,7 +80,10 @@ def test_parts_of_random_programs_add_up(family: str, algorithm: str) -> None:
         choices = random.Random(number)
         chosen = list(parts_of(program, EVERYTHING, 3, MAX_STEPS))
         for cubes in (chosen, random_parts(program, choices, 3)):
-            assert sums(explored_in(program, cubes, algorithm)) == sums(whole), cubes
+            parts = explored_in(program, cubes, algorithm)
+            assert sums(parts) == sums(whole), cubes
+            if algorithm == "optimal":
+                assert classes_of(parts) == classes_of(whole), cubes
 
     check()
 
@@ -118,9 +127,37 @@ def test_what_two_cubes_could_claim_needs_the_edges_of_earlier_splits() -> None:
         s.v = 1
 
     first, second = split(EVERYTHING, Step("p", 1), Step("q", 0))
-    cubes = [*split(first, Step("q", 1), Step("p", 0)), second]
-    counts = Counter(part.result.executions for part in explored_in(program, cubes))
-    assert sum(counts.elements()) == 1
+    (inner,) = split(first, Step("q", 1), Step("p", 0))  # the other half contradicts itself
+    counts = [part.result.executions for part in explored_in(program, [inner, second])]
+    assert counts == [1, 0]
+    assert [part.result.elsewhere for part in explored_in(program, [second])] == [1]
+
+
+def test_shares_of_parts_add_up() -> None:
+    parts = parts_of(jacm17.readers(6), EVERYTHING, 4, MAX_STEPS)
+    assert sum(parts.values()) == pytest.approx(1)
+    assert len(parts) == 16
+    whole = explored(jacm17.readers(6), "optimal").result.executions
+    for cube, share in parts.items():
+        counted = explored_in(jacm17.readers(6), [cube])[0].result.executions
+        assert 1 / 8 <= share * whole / counted <= 8
+
+
+def test_parts_of_the_natural_execution_alone_are_exact() -> None:
+    program = jacm17.lastzero(6)
+    cubes = coarse_parts_of(program, EVERYTHING, 3, MAX_STEPS)
+    assert len(cubes) > 2
+    assert sums(explored_in(program, cubes))[0] == 144
+
+
+@needs_oracle
+def test_a_sample_of_litmus_tests_in_cubes() -> None:
+    """Against the class counts that another tool printed."""
+    for test in oracle()[::40]:
+        program = litmus_program(test["threads"], test["final_reads"], test["name"])
+        cubes = list(parts_of(program, EVERYTHING, 2, MAX_STEPS))
+        counted = sum(treadle.explore(Narrowed(program, cube)).executions for cube in cubes)
+        assert counted == test["mazurkiewicz"], test["name"]
 
 
 def two_by_two() -> None:

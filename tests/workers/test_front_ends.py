@@ -1,0 +1,80 @@
+"""Every front end is explored in parts with the counts of one worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import treadle
+from treadle.actors import Actor, program
+from treadle.session.workers import policy
+
+
+class Counter(Actor):
+    def __init__(self) -> None:
+        self.total = 0
+
+    async def add(self, amount: int) -> None:
+        self.total = self.total * 2 + amount
+
+
+@program
+def adding() -> None:
+    counter = Counter()
+    for amount in range(5):
+        counter.add.send(amount)
+
+
+def waiting() -> treadle.model.Program:
+    """Return a model with a condition, a lock and a mailbox."""
+    model = treadle.model.Program(x=0, lock=treadle.model.Lock())
+    for name in "pqr":
+
+        @model.process(name=name)
+        def worker(s: Any) -> Any:
+            yield s.lock.acquire()
+            s.x += 1
+            yield s.lock.release()
+            value = s.x
+            yield
+            s.x = value
+
+    return model
+
+
+def forgetful() -> None:
+    """Learn only in a rare execution what is shared: all parts begin anew then."""
+    import threading
+
+    class Box:
+        first = 0
+
+    def one() -> None:
+        Box.first += 1
+        if Box.first == 3:
+            Box.second = 1  # type: ignore[attr-defined]
+
+    def two() -> None:
+        Box.first += 1
+        if hasattr(Box, "second"):
+            Box.second += 1
+
+    threads = [threading.Thread(target=body) for body in (two, one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("test", [adding, waiting, forgetful])
+@pytest.mark.parametrize("algorithm", ["optimal", "source"])
+def test_the_same_counts(test: Any, algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "_EXECUTIONS", 4)
+    options = {"stop_on_failure": False, "split_by": "executions"}
+    alone = treadle.explore(test, algorithm, **options)
+    result = treadle.explore(test, algorithm, workers=2, **options)
+    assert result.workers == 2
+    assert alone.executions > 4
+    assert (result.executions, result.complete) == (alone.executions, True)
+    assert {f.message for f in result.failures} == {f.message for f in alone.failures}
