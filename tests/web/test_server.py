@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from schema import validate
+from treadle.web.form import read_options
 from web.serving import ENDLESS_SPACE, Served, served
 
 pytest.importorskip("starlette")
@@ -147,10 +148,16 @@ def test_settings_that_make_no_sense_are_refused(server: Served) -> None:
         ({"algorithm": "optimum"}, "did you mean 'optimal'"),
         ({"maxsteps": "3"}, "did you mean 'max_steps'"),
         ({"contexts": "two"}, "contexts must be"),
+        ({"checkpoint": "a"}, "unknown setting 'checkpoint'"),
     ):
         status, text = server.ask("jobs", {"file": "a.py", "text": "", "options": options})
         assert status == 400
         assert said in json.loads(text)["error"]
+
+
+def test_lists_are_written_with_commas() -> None:
+    assert read_options({"instrument": "json"}) == {"instrument": ("json",)}
+    assert read_options({"instrument": "json, csv,"}) == {"instrument": ("json", "csv")}
 
 
 def test_what_is_no_program_is_refused(server: Served) -> None:

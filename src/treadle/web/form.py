@@ -16,6 +16,8 @@ FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max
 """Those that SYCO's users know; the others are folded."""
 LEFT_OUT = ("on", "checkpoint", "resume", "spawn", "split_by")
 """Those that make no sense on a page: who explores is decided where it runs."""
+NOT_HERE = ("workers", "on", "spawn", "split_by", "checkpoint", "resume")
+"""What the page does not offer: one process observes a search here, and files are not its own."""
 _YES, _NO = "true", "false"
 
 
@@ -23,7 +25,7 @@ def settings_form(project: Settings) -> Markup:
     """Return all settings, as a project has them; what is left as it is, is not sent."""
     options = {
         name: replace(option, default=getattr(project, name, option.default))
-        for name, option in exploring().items()
+        for name, option in _offered().items()
     }
     shown = [options[name] for name in FIRST if name in options]
     others = [option for name, option in options.items() if name not in (*FIRST, *LEFT_OUT)]
@@ -43,18 +45,22 @@ def settings_form(project: Settings) -> Markup:
 
 def read_options(given: Mapping[str, str]) -> dict[str, object]:
     """Return the options that a form has set; those that make no sense are refused."""
-    known = exploring()
+    known = _offered()
     read = {}
     for name, text in given.items():
         option = find_option(known, name)
         value: object = option.meant(text)
         if isinstance(option.values, Flag):
             value = text == _YES
-        elif not isinstance(option.values, (Number, OneOf)) and "," in text:
+        elif isinstance(option.default, tuple):
             value = tuple(filter(None, map(str.strip, text.split(","))))
         option.read(value)
         read[name] = value
     return read
+
+
+def _offered() -> dict[str, Option]:
+    return {name: option for name, option in exploring().items() if name not in NOT_HERE}
 
 
 def _control(option: Option) -> Markup:
