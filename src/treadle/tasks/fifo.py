@@ -25,7 +25,7 @@ from treadle.tasks.polls import Polls
 from treadle.tasks.run import TaskRun
 from treadle.tasks.sampling import PctArrivals, RandomArrivals
 from treadle.tasks.steps import Step
-from treadle.tasks.zones import START, Constraint, Position, Zone, before, polled_after
+from treadle.tasks.zones import START, Constraint, Zone, before, polled_after, position
 
 
 class Entry(NamedTuple):
@@ -37,12 +37,6 @@ class Entry(NamedTuple):
 
 Named = tuple[tuple[str, str, str, int, bool], ...]
 """A zone by names of processes, which mean the same elsewhere: constraints, and what is hard."""
-
-
-def position(step: Step) -> Position:
-    """Return when a step runs, from the arrival that it comes from."""
-    anchor = step.anchor
-    return (anchor.process + 1 if anchor.is_arrival else START), step.hops
 
 
 class Fifo(Algorithm):

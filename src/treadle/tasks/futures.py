@@ -217,6 +217,9 @@ class Task(_PyTask, Future):  # type: ignore[misc]
     def cancel(self, msg: Any = None) -> bool:
         """Ask it to end."""
         self._touch_control()
+        waiter = self._fut_waiter
+        if self._state == _PENDING and waiter is not None and waiter._state == "FINISHED":
+            self.of_loop.lost_wakeups.append(self)
         return bool(super().cancel(msg=msg))
 
     def uncancel(self) -> int:

@@ -73,6 +73,8 @@ class Loop(Networked, Refusing):
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
         """Writes the execution down, if somebody asked for detail."""
         self._is_closing = False
+        self.lost_wakeups: list[Task] = []
+        """Tasks that were cancelled after they were woken, and before they ran."""
         self.holders: dict[int, Any] = {}
         """Which task has taken a lock last, by `id`; locks live as long as somebody waits."""
         self.workers = Workers(program)
@@ -388,6 +390,7 @@ class Loop(Networked, Refusing):
             self.touch(handle.where.await_)
         if handle.cancelled():
             return
+        step.has_struck = True
         if step.countdown is not None:
             self._count(step, step.countdown)
         else:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from treadle.core.errors import TreadleBug
+from treadle.core.failure import Failure
 from treadle.python.host.host import WATCHDOG
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.runtime import control, notes, slots
@@ -120,6 +121,12 @@ class TaskProgram(ThreadProgram):
         ]
         found += [] if self.branches else [_NO_CHOICE[self.order]]
         return found + list(notes.remarks.values())
+
+    def remarks(self, failure: Failure) -> list[str]:
+        """Return what else there is to say about a failure: what it rests on, its pattern."""
+        from treadle.tasks.remarks import remarks_on
+
+        return remarks_on(self, failure)
 
     def escapes(self) -> list[str]:
         """Return what the executions so far did that is neither modelled nor seen."""

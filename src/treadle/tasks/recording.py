@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 def place_of_caller() -> Place | None:
     """Return the line of the user's that is being run."""
     frame = users_frame(sys._getframe(1))
+    while frame is not None and is_asyncio(frame.f_code.co_filename):
+        frame = users_frame(frame.f_back)
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 

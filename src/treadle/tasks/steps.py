@@ -46,7 +46,7 @@ class Step:
     """A handle as a process of the exploration, which takes one step."""
 
     __slots__ = (
-        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "hops", "is_arrival",
+        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "hops", "is_arrival",
         "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner", "place",
         "process", "rests", "spin",
     )  # fmt: skip
@@ -63,6 +63,8 @@ class Step:
         """Whether it comes from outside: a timer, an answer."""
         self.is_timeout = False
         """Whether it ends a wait that was given only so much time."""
+        self.has_struck = False
+        """Whether it was run, and not cancelled before."""
         self.is_turn = False
         """Whether it ends a `sleep(0)` that may take more than one turn."""
         self.is_fault = False

@@ -10,7 +10,10 @@ before (b, m)" is one constraint, and so is its negation. A zone is a difference
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from treadle.tasks.steps import Step
 
 START = 0
 """Stands for the beginning of the execution: `t(START) = 0`."""
@@ -28,6 +31,12 @@ class Constraint(NamedTuple):
 
 Position = tuple[int, int]
 """An arrival, and how many turns of the loop after it a step runs."""
+
+
+def position(step: Step) -> Position:
+    """Return when a step runs, from the arrival that it comes from."""
+    anchor = step.anchor
+    return (anchor.process + 1 if anchor.is_arrival else START), step.hops
 
 
 def before(x: Position, y: Position) -> Constraint | None:
