@@ -189,14 +189,14 @@ def test_what_arrives_stands_across_the_columns_and_inner_steps_are_left_out():
     ]
     assert [line.rstrip() for line in trace_in_columns(records)] == [
         "In bank.py:",
-        "        ann             │ bob             │ main",
-        "  1  3  read stock = 1  │                 │",
-        "        (waits)         │                 │",
-        "  2  3                  │ read stock = 1  │",
-        "                        │ (waits)         │",
+        "        ann             │ bob",
+        "  1  3  read stock = 1  │",
+        "        (waits)         │",
+        "  2  3                  │ read stock = 1",
+        "                        │ (waits)",
         "  3     ── 0.1 s passes: sleep(0.1) of ann ends ──",
-        "  5  5  write stock = 0 │                 │",
-        "        (ends)          │                 │",
+        "  5  5  write stock = 0 │",
+        "        (ends)          │",
     ]
     failing = trace_in_columns(records, 3)
     assert any(line.startswith("> 4") for line in failing), "unless it fails"
