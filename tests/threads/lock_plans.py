@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from algorithms import reducing
 from brute import Explored, TooMany, brute_force, explored
 from treadle.core.program import Restart
+from treadle.python.runtime.patience import Patience
 from treadle.threads.program import ThreadProgram
 from treadle.threads.run import ThreadRun
 
@@ -40,11 +41,17 @@ def perform(operation, shared):
     if method == "try":
         return primitive.acquire(False)
     if method == "timed":
-        return primitive.acquire(timeout=1)
+        return primitive.acquire(timeout=float(argument or 1))
     if method in ("notify", "release") and argument:
         return getattr(primitive, method)(int(argument))
-    if method == "wait" and argument:
-        return primitive.wait(float(argument))
+    if method in ("wait", "sleep") and argument:
+        return getattr(primitive, method)(float(argument))
+    if method == "get" and argument:
+        return primitive.get(timeout=float(argument))
+    if method == "put":
+        return primitive.put(1, timeout=float(argument) if argument else None)
+    if method == "monotonic":
+        return round(primitive.monotonic(), 4)
     if method in ("broken", "n_waiting"):
         return getattr(primitive, method)
     return getattr(primitive, method)()
@@ -59,8 +66,14 @@ class Planned(ThreadProgram):
 
     kept: ClassVar[dict[str, Any]] = {}  # what `brute` asks model programs for
 
-    def __init__(self, make: Callable[[], Shared], *, instrument: tuple[str, ...] = ()) -> None:
-        super().__init__(self._test, "planned", instrument=instrument)
+    def __init__(
+        self,
+        make: Callable[[], Shared],
+        *,
+        instrument: tuple[str, ...] = (),
+        patience: Patience | None = None,
+    ) -> None:
+        super().__init__(self._test, "planned", instrument=instrument, patience=patience)
         self._make = make
         self.plan: Plan = []
 

@@ -328,8 +328,9 @@ def test_a_daemon_that_polls_leaves_nothing_out() -> None:
         threading.Thread(target=beat, daemon=True).start()
         treadle.assume(beats[0] < 2)
 
-    result = treadle.explore(test, max_rounds=2)
+    result = treadle.explore(test, max_rounds=2, timeouts="explore")
     assert (result.complete, result.failures, result.cut) == (True, [], 1)
+    assert treadle.explore(test).ok  # no second passes before the test is over
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "source", "sleep"])
@@ -356,6 +357,8 @@ def test_a_deadline_in_a_loop_may_pass(algorithm: str) -> None:
         thread.join()
 
     assert treadle.explore(test, algorithm).ok
+    assert outcomes == {True}  # writing takes no three seconds
+    assert treadle.explore(test, algorithm, timeouts="explore").ok
     assert outcomes == {True, False}
 
 

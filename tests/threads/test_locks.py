@@ -14,6 +14,7 @@ from lock_plans import COVERING, Plan, Planned, Shared, compare, random_plans
 from told import told
 
 import treadle
+from treadle.python.runtime.patience import Patience
 
 MODULE_LOCK = threading.Lock()
 MODULE_RLOCK = threading.RLock()
@@ -62,7 +63,7 @@ def test_random_plans_against_brute_force(
     ],
 )
 def test_exact_numbers(plan: Plan, executions: int, states: int) -> None:
-    found = compare(Planned(one_lock), plan)
+    found = compare(Planned(one_lock, patience=Patience(timeouts="explore")), plan)
     assert found is not None
     assert (found.executions, len(found.states)) == (executions, states)
 
@@ -154,6 +155,8 @@ def test_a_timeout_fires_and_does_not_fire() -> None:
         run_both(hold, hurry)
 
     assert not treadle.explore(test).failures
+    assert set(seen) == {(True, 0.0)}  # nothing takes that long
+    assert not treadle.explore(test, timeouts="explore").failures
     assert set(seen) == {(True, 0.0), (False, 5.0)}
 
 

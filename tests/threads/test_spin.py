@@ -240,9 +240,9 @@ def beat_until_stopped() -> int:
 
 
 def test_a_loop_that_wakes_up_for_ever_is_named() -> None:
-    result = treadle.explore(stopped_heart, max_executions=3)
+    result = treadle.explore(stopped_heart, max_executions=3, timeouts="explore")
     assert (result.complete, result.failures, result.notes) == (False, [], [])
-    result = treadle.explore(stopped_heart, max_executions=30)
+    result = treadle.explore(stopped_heart, max_executions=30, timeouts="explore")
     assert (result.complete, result.failures) == (False, [])
     line = line_of_loop(beat_until_stopped)
     (note,) = result.notes
@@ -261,6 +261,7 @@ def test_rounds_can_be_bounded(algorithm: str, most: int, failing: int) -> None:
         max_rounds=most,
         stop_on_failure=False,
         max_executions=1000,
+        timeouts="explore",
     )
     if treadle.ALGORITHMS[algorithm].covers:
         assert result.complete
@@ -299,7 +300,7 @@ def test_what_others_do_after_a_loop_was_cut_is_explored(algorithm: str) -> None
             thread.join()
         seen.add((box[0], late))
 
-    assert treadle.explore(test, algorithm, max_rounds=2).complete
+    assert treadle.explore(test, algorithm, max_rounds=2, timeouts="explore").complete
     assert seen >= {(beats, late) for beats in range(3) for late in range(2)}
     assert {beats for beats, _ in seen} <= {0, 1, 2, 3}
 
@@ -337,7 +338,7 @@ def test_a_bound_on_how_often_it_wakes_up(algorithm: str) -> None:
         stop.set()
         thread.join()
 
-    result = treadle.explore(test, algorithm)
+    result = treadle.explore(test, algorithm, timeouts="explore")
     assert (result.ok, result.executions, result.cut, result.notes) == (True, 3, 1, [])
 
 

@@ -18,6 +18,7 @@ from lock_plans import LENGTHS, Plan, Planned, Shared, compare, random_plans, un
 from told import told
 
 import treadle
+from treadle.python.runtime.patience import Patience
 from brute import explored
 
 
@@ -148,7 +149,7 @@ def test_plans_are_of_different_lengths() -> None:
 )
 def test_exact_numbers(family: str, plan: Plan, executions: int, states: int) -> None:
     make, _ = FAMILIES[family]
-    found = compare(Planned(lambda: make(threading)), plan)
+    found = compare(Planned(lambda: make(threading), patience=Patience(timeouts="explore")), plan)
     assert found is not None
     assert (found.executions, len(found.states)) == (executions, states)
 
@@ -435,7 +436,7 @@ def test_timeouts_fire_and_do_not_fire() -> None:
 
         run_all(wait_for_all, do_all)
 
-    result = treadle.explore(test)
+    result = treadle.explore(test, timeouts="explore")
     assert result.complete
     assert not result.failures, result.failures[0]
     assert seen == {

@@ -43,12 +43,12 @@ def failing(body: Callable[[], object], **options: Any) -> Failure:
 
 
 def deeds(body: Callable[[], object], **options: Any) -> list[str]:
-    """Return what was done, starting and joining threads left out."""
+    """Return what threads did, starting and joining them left out."""
     return [
         str(access)
         for step in failing(body, **options).trace
         for access in step.accesses
-        if access.operation not in ("start", "join")
+        if step.process != "time" and access.operation not in ("start", "join")
     ]
 
 
@@ -378,6 +378,7 @@ def test_threads_have_the_names_that_they_were_given() -> None:
     records = failing(test).trace
     assert {record.process: record.label for record in records} == {
         "main": "",
+        "time": "",
         "main.1": "alice",
         "main.2": "deposit",
         "main.3": "Worker",
@@ -403,6 +404,7 @@ def test_what_comes_next_for_a_thread() -> None:
 
     assert [(record.process, record.then) for record in failing(body).trace] == [
         ("main", "waits"),  # it sleeps
+        ("time", "waits"),
         ("main", ""),
         ("main", "waits"),
         ("main.1", ""),

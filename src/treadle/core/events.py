@@ -372,6 +372,8 @@ class Vocabulary:
         self.location_names: list[str] = []
         self.data: set[int] = set()
         """Locations that hold data of the program and synchronise nothing."""
+        self.bystanders: set[int] = set()
+        """Processes whose steps synchronise nothing: time."""
         self._processes: dict[str, int] = {}
         self._locations: dict[Hashable, int] = {}
         self._keys: list[Hashable] = []

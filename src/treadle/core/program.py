@@ -424,6 +424,10 @@ class Program(ABC):
         """Return what the executions so far did that is neither modelled nor seen, in words."""
         return []
 
+    def rests_on(self) -> list[str]:
+        """Return what a verdict on the executions so far rests on, in words."""
+        return []
+
     def remarks(self, failure: Any) -> list[str]:
         """Return what else there is to say about a failure that was recorded; it may run things."""
         del failure

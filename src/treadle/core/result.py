@@ -68,6 +68,8 @@ class Result:
     """What else users should know, in words."""
     escapes: list[str] = field(default_factory=list)
     """What left Treadle's sight, a sentence each with `file:line`: a proof does not cover it."""
+    rests_on: list[str] = field(default_factory=list)
+    """What a proof takes for granted, in words: that long waits end last."""
     estimate: float | None = None
     """Estimated number of executions in all, of a search that ended early."""
     scope: str = ""

@@ -72,6 +72,7 @@ class Accounts:
         result.notes += program.notes(has_ended=has_ended)
         result.notes += program.judge(result.failures, is_complete=result.complete)
         result.escapes = program.escapes()
+        result.rests_on = program.rests_on()
         if not result.failures:
             self.look_for_leftovers()
 

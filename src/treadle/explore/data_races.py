@@ -24,6 +24,9 @@ def data_races(trace: Trace) -> Iterator[Race]:
     for index, footprint in enumerate(trace.footprints):
         process = trace.processes[index]
         known = 1 << index
+        if process in vocabulary.bystanders:
+            before.append(known)
+            continue
         for earlier in (latest.get(process), created.get(process)):
             if earlier is not None:
                 known |= before[earlier]

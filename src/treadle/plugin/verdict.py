@@ -31,6 +31,8 @@ class Verdict:
     notes: tuple[str, ...] = ()
     escapes: tuple[str, ...] = ()
     """What it does not cover."""
+    rests_on: tuple[str, ...] = ()
+    """What it takes for granted."""
     where: str = ""
     """`file:line` of the failure, if it has one."""
     replay: str = ""
@@ -56,6 +58,7 @@ class Verdict:
             estimate=result.estimate,
             notes=() if result.failures else tuple(result.notes),
             escapes=() if result.failures else tuple(result.escapes),
+            rests_on=() if result.failures else tuple(result.rests_on),
         )
 
     @classmethod
@@ -81,7 +84,7 @@ class Verdict:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
         """Read what `as_dict` returned, perhaps by way of JSON."""
-        told = {name: tuple(values[name]) for name in ("notes", "escapes")}
+        told = {name: tuple(values[name]) for name in ("notes", "escapes", "rests_on")}
         return cls(**{**values, **told})
 
     def __str__(self) -> str:
@@ -91,7 +94,7 @@ class Verdict:
             return f"{self.outcome} as in an earlier run: {self.kind}"
         runs = f"{self.executions:,} execution{'' if self.executions == 1 else 's'}"
         if self.outcome == "verified":
-            return f"verified{except_for(self.escapes)}, {runs}"
+            return "; ".join([f"verified{except_for(self.escapes)}", *self.rests_on]) + f", {runs}"
         if self.outcome in ("failed", "xfailed"):
             when = f"after {runs}" if self.executions else "in the first execution"
             return f"{self.outcome} {when}: {self.kind}"

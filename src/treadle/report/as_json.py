@@ -64,6 +64,7 @@ def result_as_dict(
         "failing": result.failing,
         "notes": result.notes,
         "escapes": result.escapes,
+        "rests_on": result.rests_on,
         "scope": result.scope,
         "exploration": None
         if result.exploration is None

@@ -29,7 +29,10 @@ def verdict(result: Result) -> str:
 def verdict_in_words(result: Result, *, target: str = "") -> str:
     """Return the verdict, what it does not cover, and its reason, as one line."""
     escaped = "" if result.failures else except_for(result.escapes)
-    return f"{verdict(result)}{escaped}: {target or result.program}, {_reason(result)}"
+    granted = [] if result.failures else result.rests_on
+    return "; ".join(
+        [f"{verdict(result)}{escaped}: {target or result.program}, {_reason(result)}", *granted]
+    )
 
 
 def except_for(escapes: Sequence[str]) -> str:

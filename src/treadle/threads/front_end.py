@@ -18,6 +18,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.front_end import FrontEnd
 from treadle.core.options import declared_in
 from treadle.core.program import Program
+from treadle.python.runtime.patience import Patience
 from treadle.threads.options import ESCAPE, GRANULARITIES, ThreadOptions
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Threads(FrontEnd):
             max_rounds=options["max_rounds"],
             escapes_fail=options["escapes"] == "fail",
             has_shared_clock=options["clock"] == "shared",
+            patience=Patience(options["latency"], options["timeouts"]),
             towards_deadlock=options["towards_deadlock"],
         )
         with called_plainly(), program.controlled():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
-from treadle.core.options import COUNT_OR_NONE, FLAG, SECONDS_OR_NONE, Names, OneOf, Option
+from treadle.core.options import COUNT_OR_NONE, FLAG, SECONDS_OR_NONE, Names, Number, OneOf, Option
+from treadle.python.runtime.patience import BY_LATENCY, LATENCY, TIMEOUTS
 
 GRANULARITIES = ("access", "gil", "free-threaded")
 ESCAPE = "escape"
@@ -76,6 +77,24 @@ class ThreadOptions(TypedDict, total=False):
             "thread",
             "Whose clock a thread looks at: one of its own, or one that all share, so that each "
             "look is a step.",
+        ),
+    ]
+    latency: Annotated[
+        float,
+        Option(
+            Number(float, above_zero=True, unit="seconds", metavar="SECONDS"),
+            LATENCY,
+            "Seconds that whatever threads do takes at most: a sleep or a timed wait beyond that "
+            "ends only when nothing else can go on.",
+        ),
+    ]
+    timeouts: Annotated[
+        str,
+        Option(
+            OneOf(TIMEOUTS),
+            BY_LATENCY,
+            "Which timed waits end only when nothing else can go on: those beyond `latency`, none "
+            "(explore), or all (last); or whether they never time out.",
         ),
     ]
     towards_deadlock: Annotated[

@@ -21,6 +21,7 @@ from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.escapes import escapes
+from treadle.python.runtime.patience import Patience, over_in_time
 from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
@@ -67,6 +68,7 @@ class ThreadProgram(Program):
         max_rounds: int | None = None,
         escapes_fail: bool = False,
         has_shared_clock: bool = False,
+        patience: Patience | None = None,
         towards_deadlock: bool = False,
     ) -> None:
         self.test = test
@@ -98,6 +100,8 @@ class ThreadProgram(Program):
         self._escapes_fail = escapes_fail
         self.has_shared_clock = has_shared_clock
         """Whether each look at the clock is a step."""
+        self.patience = patience or Patience()
+        """How long threads may take."""
         self._rounds = Rounds(max_rounds)
         self.towards = Towards(self.scheduler) if towards_deadlock else None
         """Leads executions to the deadlocks that the source makes one suspect."""
@@ -203,7 +207,7 @@ class ThreadProgram(Program):
             found["escapes"] = "fail"
         if self.has_shared_clock:
             found["clock"] = "shared"
-        return found
+        return {**found, **self.patience.options}
 
     def name_values(self, wanted: bool) -> None:
         """Let steps say which values they store, if a step is one access."""
@@ -242,6 +246,14 @@ class ThreadProgram(Program):
     def escapes(self) -> list[str]:
         """Return what the executions so far did that is neither modelled nor seen."""
         return escapes.sentences if self.branches else []
+
+    def rests_on(self) -> list[str]:
+        """Return what a verdict rests on: that long waits end last."""
+        return self.patience.in_words()
+
+    def remarks(self, failure: Failure) -> list[str]:
+        """Return which waits were over in a failing execution because of time."""
+        return over_in_time(failure.trace[: failure.step + 1])
 
     def try_out(self) -> object:
         """Learn from the natural execution what matters, and return what the test returns.

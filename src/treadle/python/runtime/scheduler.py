@@ -112,6 +112,10 @@ class Scheduler:
         self.done: Any = None
         """What the step accessed that the hub asked for; not typed, as others set it meanwhile."""
 
+    def begun_numbers(self) -> set[int]:
+        """Return the numbers of all tasks that this execution has begun."""
+        return {task.number for task in self._begun}
+
     def let_go(self) -> None:
         """Cut the ties between tasks that are over and their threads: nothing else refers to them.
 

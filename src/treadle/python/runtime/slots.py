@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.deeds import Deed
+from treadle.python.runtime.patience import Patience
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
 
@@ -60,6 +61,10 @@ class Controlled(Protocol):
     """Whether `treadle.assume` did not hold in this execution."""
     has_shared_clock: bool
     """Whether all tasks look at one clock, and each look is a step."""
+
+    @property
+    def patience(self) -> Patience:
+        """How long tasks may take, and what rests on that."""
 
     @property
     def shared(self) -> Knowledge:

@@ -22,6 +22,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort, Scheduler
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import TIME
 
 effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
@@ -177,4 +178,6 @@ def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
     accesses = [access for codes in mine for access in codes]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
         return None
-    return sorted({location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)})
+    time = control.the_program().vocabulary.location(TIME, TIME)
+    read = {location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)}
+    return sorted(read - {time})  # that it is later changes nothing that it reads

@@ -16,6 +16,7 @@ from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
 from treadle.threads.primitives.patches import Patches
@@ -122,24 +123,18 @@ class _Leave(_Arrive):
         return f"{missing} more at {_label(barrier)}"
 
 
-class _LeaveInTime(_Leave):
+class _LeaveInTime(InTime):
     """Wait for some time until everybody has arrived."""
 
-    __slots__ = ("_timeout",)
+    __slots__ = ("_barrier",)
 
-    def __init__(self, barrier: Any, timeout: float) -> None:
-        super().__init__(barrier)
-        self._timeout = timeout
+    def __init__(self, barrier: Any, me: Task, seconds: float) -> None:
+        super().__init__(_Leave(barrier), me, seconds)
+        self._barrier = barrier
 
     def ready(self, task: Task) -> bool:
-        """It waits for nothing but the action, which is run by the last one who arrived."""
-        return self._barrier._runner is None
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if somebody is missing."""
-        if self._barrier._state != _FILLING or self._timeout <= 0:
-            return None
-        return task.now + self._timeout
+        """It waits for the action, which is run by the last one who arrived, in any case."""
+        return self._barrier._runner is None and super().ready(task)
 
 
 def _label(barrier: Any) -> str:
@@ -199,14 +194,16 @@ def _run_action(self: Any, me: Task) -> None:
 
 def _leave(self: Any, me: Task, timeout: float | None) -> None:
     """Wait until everybody has arrived, and leave."""
-    operation = _Leave(self) if timeout is None else _LeaveInTime(self, timeout)
+    operation = _Leave(self) if timeout is None else _LeaveInTime(self, me, timeout)
     control.announce(operation, WAIT, self)
     timed_out = self._state == _FILLING
     codes = operation.pending(me)
     table = table_of(id(self))
     if table is not None and timed_out:
         codes = (*codes, _state(table, Mode.WRITE))
-    act(me, codes if timeout is None else (OPEN, *codes))
+    if isinstance(operation, InTime) and not operation.is_patient:
+        codes = operation.codes(me, (OPEN, *codes))
+    act(me, codes)
     if timed_out:
         self._state = _BROKEN
         control.pass_time(me, timeout or 0)

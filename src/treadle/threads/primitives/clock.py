@@ -23,9 +23,10 @@ from treadle.core.events import Codes, Mode, code
 from treadle.core.records import WaitKind
 from treadle.python.runtime import clocks, control, notes
 from treadle.python.runtime.deeds import Deed
-from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.spin import effects
+from treadle.python.runtime.patience import SLEEP
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import Timed
 from treadle.threads.primitives.patches import Patches
 
 EPOCH = 1_000_000_000.0
@@ -39,26 +40,25 @@ _LONGEST_SLEEP = 2.0**63 / 1e9
 _CLOCK = "the clock"
 
 
-SLEEP = Deed("sleep", lambda seconds: f"{seconds} s")
+_SLEEP = Deed(SLEEP, lambda seconds: f"{seconds} s")
+_LOOK = Deed("look at", lambda _: "the clock")
 
 
-class Sleep(Operation):
+class Sleep(Timed):
     """Let time pass: always possible, but the natural schedule lets others go first."""
 
-    __slots__ = ("_until",)
+    __slots__ = ()
 
     kind = WaitKind.SLEEP
 
-    def __init__(self, until: float) -> None:
-        self._until = until
+    def __init__(self, me: Task, seconds: float) -> None:
+        super().__init__(me, seconds)
+        if self.is_long:
+            control.the_program().patience.note(seconds)
 
     def ready(self, task: Task) -> bool:
-        """A sleeper may wake up at any time, as far as the others can tell."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it wakes up."""
-        return self._until
+        """A sleeper may wake up at any time, as far as the others can tell, unless it is long."""
+        return self.is_due()
 
     def pending(self, task: Task) -> Codes:
         """Return nothing: sleeping touches nothing."""
@@ -88,10 +88,10 @@ def sleep(seconds: Any, /) -> None:
     if duration is None or not 0 <= duration < _LONGEST_SLEEP:
         _sleep(seconds)  # refuses it at once
         return
-    operation = Sleep(clocks.now(me) + duration)
-    control.announce(operation, SLEEP, seconds)
+    operation = Sleep(me, duration)
+    control.announce(operation, _SLEEP, seconds)
     if me.doing is operation:
-        me.doing = ()
+        me.doing = operation.codes(me, ())
     control.pass_time(me, duration)
 
 
@@ -104,10 +104,26 @@ def _ticked(me: Task) -> float:
     now = clocks.now(me)
     readings, shown = me.scratch.get("clock", (0, now))
     readings = readings + 1 if shown == now else 1
-    me.now = now + _TICK * 2 ** max(0, readings - _EVEN_TICKS)
+    tick = _TICK * 2 ** max(0, readings - _EVEN_TICKS)
+    if readings > _EVEN_TICKS and control.collected is None:
+        _let_others_go_on(me, tick)
+    else:
+        me.now = now + tick
     effects[0] = True  # what a loop does may depend on it
     me.scratch["clock"] = (readings, me.now)
     return me.now
+
+
+def _let_others_go_on(me: Task, tick: float) -> None:
+    """Let time pass for a task that looks at the clock and at nothing else.
+
+    What takes longer than threads may take is over only when nothing else can go on.
+    """
+    look = Sleep(me, tick)
+    if look.is_long:
+        control.announce(look, _LOOK, tick)
+        me.doing = look.codes(me, ())
+    me.now += tick
 
 
 def _share() -> None:

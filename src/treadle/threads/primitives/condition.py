@@ -19,6 +19,7 @@ from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.walks import register
@@ -113,26 +114,6 @@ class _Wake(_Signal):
     def held(self) -> str:
         """Name the lock, if only that is missing."""
         return self._lock.label() if self._waiter.notified else ""
-
-
-class _TimedSignal(_Signal):
-    """Wait to be notified, for some time."""
-
-    __slots__ = ("_timeout",)
-
-    def __init__(self, condition: Any, waiter: _Waiter, timeout: float) -> None:
-        super().__init__(condition, waiter)
-        self._timeout = timeout
-
-    def ready(self, task: Task) -> bool:
-        """It never waits for ever."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if it was not notified yet."""
-        if self._waiter.notified or self._timeout <= 0:
-            return None
-        return task.now + self._timeout
 
 
 class _Retake(Taking):
@@ -253,8 +234,10 @@ def _sleep(self: Any, me: Task, lock: Lock | RLock, waiter: _Waiter, timeout: fl
 
 def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool:
     """Wait for a notification; tell whether it came in time."""
-    control.announce(_TimedSignal(self, waiter, timeout), WAKE_UP, self)
-    act(me, _signal(table_of(id(self)), waiter, Mode.READ))
+    operation = InTime(_Signal(self, waiter), me, timeout)
+    control.announce(operation, WAKE_UP, self)
+    mode = Mode.NEED if operation.is_patient else Mode.READ
+    act(me, operation.codes(me, _signal(table_of(id(self)), waiter, mode)))
     return waiter.notified
 
 

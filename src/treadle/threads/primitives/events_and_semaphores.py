@@ -9,8 +9,9 @@ from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed, method
-from treadle.python.runtime.operation import IN_VAIN, Operation
+from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.condition import refuse_nan
 from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
@@ -65,24 +66,6 @@ class _Wait(Operation):
         return f"{label_of(self._event, 'an event of its own')} to be set"
 
 
-class _TimedWait(_Wait):
-    """Wait for some time until an event is set."""
-
-    __slots__ = ("_timeout",)
-
-    def __init__(self, event: Any, timeout: float) -> None:
-        super().__init__(event)
-        self._timeout = timeout
-
-    def ready(self, task: Task) -> bool:
-        """It never waits for ever."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if the event is not set."""
-        return None if self._event._flag or self._timeout <= 0 else task.now + self._timeout
-
-
 def _event_wait(self: Any, timeout: float | None = None) -> bool:
     """`Event.wait`."""
     me = control.current()
@@ -90,10 +73,15 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
         return _original_event_wait(self, timeout)
     if table_of(id(self)) is None and self._flag:
         return True
-    operation = _Wait(self) if timeout is None else _TimedWait(self, timeout)
+    if timeout is None:
+        control.announce(_Wait(self), WAIT, self)
+        act(me, _codes(self, Mode.AWAIT))
+        return True
+    operation = InTime(_Wait(self), me, timeout)
     control.announce(operation, WAIT, self)
-    act(me, _codes(self, Mode.AWAIT if timeout is None else Mode.READ))
-    if timeout is not None and not self._flag:
+    codes = _codes(self, Mode.AWAIT if operation.is_patient else Mode.READ)
+    act(me, operation.codes(me, codes))
+    if not self._flag:
         refuse_nan(timeout)
         control.pass_time(me, timeout)
     return bool(self._flag)
@@ -171,28 +159,6 @@ class _Unit(Operation):
         return label_of(self._semaphore, "a semaphore of its own")
 
 
-class _UnitInTime(_Unit):
-    """Take a unit if there is one now, or in time."""
-
-    __slots__ = ("_timeout",)
-
-    def __init__(self, semaphore: Any, timeout: float) -> None:
-        super().__init__(semaphore)
-        self._timeout = timeout
-
-    def ready(self, task: Task) -> bool:
-        """It never waits for ever."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if there is no unit."""
-        return None if self._semaphore._value or self._timeout <= 0 else task.now + self._timeout
-
-    def failure(self, task: Task) -> str:
-        """Say whether it gives up now."""
-        return super().failure(task) or ("" if self._semaphore._value else IN_VAIN)
-
-
 def _semaphore_acquire(self: Any, blocking: bool = True, timeout: float | None = None) -> bool:
     """`Semaphore.acquire`."""
     me = control.current()
@@ -216,8 +182,13 @@ def _take_unit(self: Any, me: Task) -> None:
 
 def _try_unit(self: Any, me: Task, timeout: float) -> bool:
     if table_of(id(self)) is not None or self._value == 0:
-        control.announce(_UnitInTime(self, timeout), ACQUIRE, self)
-        act(me, (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ)))
+        operation = InTime(_Unit(self), me, timeout)
+        control.announce(operation, ACQUIRE, self)
+        if operation.is_patient:
+            act(me, _taking(table_of(id(self)), self._value))
+        else:
+            codes = (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ))
+            act(me, operation.codes(me, codes))
     if self._value == 0:
         control.pass_time(me, timeout)
         return False

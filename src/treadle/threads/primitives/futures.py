@@ -23,6 +23,7 @@ from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, given, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import label_of, label_or_kind, published
 from treadle.python.sharing.shared import Shared
@@ -117,32 +118,23 @@ def table_of(future: Any) -> FutureTable | None:
 
 
 class _Outcome(Operation):
-    """Wait until a future is done, for ever or for some time."""
+    """Wait until a future is done."""
 
-    __slots__ = ("_future", "_table", "_timeout")
+    __slots__ = ("_future", "_table")
 
     kind = WaitKind.RESULT
 
-    def __init__(self, future: Any, table: FutureTable | None, timeout: float | None) -> None:
+    def __init__(self, future: Any, table: FutureTable | None) -> None:
         self._future = future
         self._table = table
-        self._timeout = timeout
 
     def ready(self, task: Task) -> bool:
-        """Tell whether the future is done, or the wait would end anyway."""
-        return self._timeout is not None or self._future._state in DONE
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if it would have to wait now."""
-        if self._timeout is None or self._future._state in DONE:
-            return None
-        return task.now + max(self._timeout, 0)
+        """Tell whether the future is done."""
+        return self._future._state in DONE
 
     def pending(self, task: Task) -> Codes:
         """Return the reading of the outcome."""
-        if self._table is None:
-            return ()
-        return (self._table.outcome(Mode.NEED if self._timeout is None else Mode.READ),)
+        return () if self._table is None else (self._table.outcome(Mode.NEED),)
 
     def describe(self) -> str:
         """Name the future."""
@@ -158,13 +150,10 @@ def await_outcome(future: Any, timeout: float | None, deed: Deed) -> None:
     """Return when a future is done and not cancelled; raise as `Future.result` does otherwise."""
     me = control.task()
     table = table_of(future)
-    if table is None:
-        if future._state not in DONE and timeout is None:
-            control.announce(_Outcome(future, None, None), deed, future)
-    elif me.number not in table.seen:
-        operation = _Outcome(future, table, timeout)
-        control.announce(operation, deed, future)
-        act(me, operation.pending(me))
+    if (me.number not in table.seen) if table is not None else future._state not in DONE:
+        awaited = _Outcome(future, table)
+        look = () if table is None else (table.outcome(Mode.READ),)
+        _await(awaited, timeout, look, deed, future)
     if future._state not in DONE:
         control.pass_time(me, timeout or 0)
         raise TimeoutError
@@ -172,6 +161,20 @@ def await_outcome(future: Any, timeout: float | None, deed: Deed) -> None:
         table.see(me)
     if future._state in CANCELLED:
         raise _base.CancelledError
+
+
+def _await(
+    awaited: Operation, timeout: float | None, look: Codes, deed: Deed, about: Any = None
+) -> None:
+    """Wait for something, for ever or not; `look` is what a look at it accesses."""
+    me = control.task()
+    if timeout is None:
+        control.announce(awaited, deed, about)
+        act(me, awaited.pending(me))
+        return
+    timed = InTime(awaited, me, timeout)
+    control.announce(timed, deed, about)
+    act(me, awaited.pending(me) if timed.is_patient else timed.codes(me, look))
 
 
 def _result(self: Any, timeout: float | None = None) -> Any:
@@ -398,7 +401,7 @@ def _add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
 class _Several(Operation):
     """Wait for some of several futures."""
 
-    __slots__ = ("_enough", "_futures", "_needs_all", "_until")
+    __slots__ = ("_enough", "_futures", "_needs_all")
 
     kind = WaitKind.RESULT
 
@@ -406,23 +409,21 @@ class _Several(Operation):
         self,
         several: list[Any],
         enough: Callable[[list[Any]], bool],
-        until: float | None,
         needs_all: bool = False,
     ) -> None:
         self._futures = several
         self._enough = enough
-        self._until = until
         self._needs_all = needs_all
 
     def ready(self, task: Task) -> bool:
-        """Tell whether enough of the futures are done, or the wait would end anyway."""
-        return self._until is not None or self._enough(self._futures)
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if it would have to wait now."""
-        return None if self._until is None or self._enough(self._futures) else self._until
+        """Tell whether enough of the futures are done."""
+        return self._enough(self._futures)
 
     def pending(self, task: Task) -> Codes:
+        """Return the wait for all outcomes that the task does not know yet."""
+        return self.look(task, Mode.AWAIT)
+
+    def look(self, task: Task, mode: Mode) -> Codes:
         """Return the reading of all outcomes that the task does not know yet."""
         codes: list[int] = []
         for future in self._futures:
@@ -430,10 +431,8 @@ class _Several(Operation):
             if table is not None and not (
                 task.number in table.seen and future._state == _base.FINISHED
             ):
-                mode = Mode.AWAIT if self._until is None else Mode.READ
-                if self._needs_all and mode is Mode.AWAIT and not table.has_start:
-                    mode = Mode.NEED
-                codes += table.completion(mode)
+                needs = self._needs_all and mode is Mode.AWAIT and not table.has_start
+                codes += table.completion(Mode.NEED if needs else mode)
         return tuple(codes)
 
     def describe(self) -> str:
@@ -452,20 +451,20 @@ class _Several(Operation):
         return [table.runner for table in tables if table is not None and table.runner is not None]
 
 
-def _await_several(operation: _Several, several: list[Any]) -> list[Any]:
-    """Wait as an operation says, and return the futures that are done then."""
+def _await_several(awaited: _Several, several: list[Any], until: float | None) -> list[Any]:
+    """Wait as an operation says, up to some time; return the futures that are done then."""
     me = control.task()
-    if operation.pending(me) or not operation.ready(me):
-        control.announce(operation, WAIT)
-        act(me, operation.pending(me))
+    left = None if until is None else max(until - clocks.now(me), 0)
+    if awaited.pending(me) or not awaited.ready(me):
+        _await(awaited, left, awaited.look(me, Mode.READ), WAIT)
     finished = [future for future in several if future._state in _COMPLETED]
-    deadline = operation.deadline(me)
+    gives_up = left is not None and not awaited.ready(me)
     for future in finished:
         table = table_of(future)
         if table is not None:
             table.see(me)
-    if deadline is not None:
-        control.pass_time(me, deadline - clocks.now(me))
+    if gives_up:
+        control.pass_time(me, left or 0)
     return finished
 
 
@@ -500,7 +499,7 @@ def wait(
         raise ValueError(f"Invalid return condition: {return_when!r}")
     until = None if timeout is None else clocks.now(me) + max(timeout, 0)
     needs_all = return_when == futures.ALL_COMPLETED
-    done = set(_await_several(_Several(several, enough, until, needs_all), several))
+    done = set(_await_several(_Several(several, enough, needs_all), several, until))
     return _base.DoneAndNotDoneFutures(done, {f for f in several if f not in done})
 
 
@@ -521,8 +520,7 @@ def _as_they_complete(fs: Iterable[Any], timeout: float | None) -> Iterator[Any]
     left = _in_order(fs)
     total = len(left)
     while left:
-        operation = _Several(left, _is_any_completed, until)
-        finished = _await_several(operation, left)
+        finished = _await_several(_Several(left, _is_any_completed), left, until)
         if not finished:
             raise TimeoutError(f"{len(left)} (of {total}) futures unfinished")
         left = [future for future in left if future not in finished]

@@ -16,8 +16,9 @@ from treadle.core.records import WaitKind
 from treadle.python.accesses.stand_ins import MADE_IN_C, register_stand_in
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
-from treadle.python.runtime.operation import IN_VAIN, Operation
+from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act, table_of
 from treadle.threads.primitives.internals import RLOCKS_CAN_BE_ASKED
@@ -130,9 +131,14 @@ class _Lock:
         """Take the lock unless it stays taken for `timeout` seconds."""
         free = self.is_free_for(me)
         if not free or (self._owner is not me and self.table() is not None):
-            control.announce(Trying(self, timeout), ACQUIRE, self)
+            operation = InTime(Taking(self), me, timeout)
+            control.announce(operation, ACQUIRE, self)
             free = self.is_free_for(me)
-            act(me, (OPEN, *self.codes(Mode.WRITE if free else Mode.READ)))
+            if operation.is_patient:
+                act(me, self.codes(Mode.TAKE))
+            else:
+                codes = (OPEN, *self.codes(Mode.WRITE if free else Mode.READ))
+                act(me, operation.codes(me, codes))
         if free:
             self.take(me)
         else:
@@ -194,30 +200,6 @@ class Taking(Operation):
     def held(self) -> str:
         """Name the lock."""
         return self._lock.label()
-
-
-class Trying(Taking):
-    """Take a lock if it is free now, or becomes so in time."""
-
-    __slots__ = ("_timeout",)
-
-    def __init__(self, lock: _Lock, timeout: float) -> None:
-        super().__init__(lock)
-        self._timeout = timeout
-
-    def ready(self, task: Task) -> bool:
-        """It never waits for ever."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if it has to wait."""
-        if self._timeout <= 0 or self._lock.is_free_for(task):
-            return None
-        return task.now + self._timeout
-
-    def failure(self, task: Task) -> str:
-        """Say whether it gives up now."""
-        return super().failure(task) or ("" if self._lock.is_free_for(task) else IN_VAIN)
 
 
 class Lock(_Lock, metaclass=_Kind):

@@ -22,8 +22,9 @@ from treadle.core.words import UNKNOWN
 from treadle.python.accesses.stand_ins import MADE_IN_C
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import Deed, given, method
-from treadle.python.runtime.operation import IN_VAIN, Operation
+from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.task import Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.walks import register
@@ -60,48 +61,38 @@ def _is_shut_down(owner: Any) -> bool:
 
 
 class _Transfer(Operation):
-    """A put or a get."""
+    """A put or a get, however long it has to wait."""
 
-    __slots__ = ("owner", "seconds", "table")
+    __slots__ = ("_timed", "owner", "table")
 
-    def __init__(self, owner: Any, table: QueueTable | None, seconds: float) -> None:
+    def __init__(self, owner: Any, table: QueueTable | None) -> None:
         self.owner = owner
         self.table = table
-        self.seconds = seconds
+        self._timed: InTime | None = None
 
-    def possible(self) -> bool:
-        """Tell whether there is a slot, or an item."""
-        raise NotImplementedError
+    def begin(self, seconds: float, deed: Deed, item: Any = None) -> bool:
+        """Wait for some seconds, or for ever; tell whether there is a slot or an item then."""
+        me = control.task()
+        if seconds != _FOREVER:
+            self._timed = InTime(self, me, seconds)
+        if self.table is not None or (seconds != 0 and not self.ready(me)):
+            control.announce(self._timed or self, deed, self.owner, item)
+            self.act(me, ())
+        if self.ready(me):
+            return True
+        if self.table is not None:
+            self.act(me, self.table.failed())
+        control.pass_time(me, seconds)
+        return False
 
-    def ready(self, task: Task) -> bool:
-        """Tell whether the operation need not wait, or would not."""
-        return self.seconds != _FOREVER or self.possible()
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for as long as it takes."""
+        return self._timed is None or self._timed.is_patient
 
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, if it would have to wait now."""
-        if self.seconds <= 0 or self.possible():
-            return None
-        return task.now + self.seconds
-
-    def failure(self, task: Task) -> str:
-        """Say whether it gives up now."""
-        return super().failure(task) or ("" if self.possible() else IN_VAIN)
-
-    def begin(self, deed: Deed, item: Any = None) -> tuple[Task, bool]:
-        """Announce it; tell who acts, and whether there is a slot or an item then."""
-        if self.table is None:
-            me = control.task()
-            if self.seconds == _FOREVER and not self.possible():
-                control.announce(self, deed, self.owner, item)
-                act(me, ())
-        else:
-            me = control.announce(self, deed, self.owner, item)
-        possible = self.possible()
-        if not possible:
-            if self.table is not None:
-                act(me, self.table.failed())
-            control.pass_time(me, self.seconds)
-        return me, possible
+    def act(self, me: Task, codes: Codes) -> None:
+        """Say what the step accessed."""
+        act(me, codes if self._timed is None else self._timed.codes(me, codes))
 
 
 class _Put(_Transfer):
@@ -111,7 +102,7 @@ class _Put(_Transfer):
 
     kind = WaitKind.SLOT
 
-    def possible(self) -> bool:
+    def ready(self, task: Task) -> bool:
         """Tell whether there is a free slot, or the queue is shut down."""
         owner = self.owner
         return not 0 < owner.maxsize <= owner._qsize() or _is_shut_down(owner)
@@ -132,7 +123,7 @@ class _Get(_Transfer):
 
     kind = WaitKind.ITEM
 
-    def possible(self) -> bool:
+    def ready(self, task: Task) -> bool:
         """Tell whether there is an item, or the queue is shut down."""
         return bool(self.owner._qsize()) or _is_shut_down(self.owner)
 
@@ -180,12 +171,12 @@ def _put(self: Any, item: Any, block: Any = True, timeout: float | None = None) 
         with control.told_as(PUT, self, item):
             return _ORIGINALS["put"](self, item, block, timeout)
     bounded = self.maxsize > 0
-    operation = _Put(self, table, _seconds(block, timeout) if bounded else _FOREVER)
-    me, possible = operation.begin(PUT, item)
-    if not possible:
+    me = control.task()
+    operation = _Put(self, table)
+    if not operation.begin(_seconds(block, timeout) if bounded else _FOREVER, PUT, item):
         raise queue.Full
     if table is not None:
-        act(me, table.put_codes(me, bounded, operation.seconds == _FOREVER))
+        operation.act(me, table.put_codes(me, bounded, operation.waits))
     if _is_shut_down(self):
         raise _ShutDown
     if table is None or not table.coarse:
@@ -217,12 +208,12 @@ def _get(self: Any, block: Any = True, timeout: float | None = None) -> Any:
     if runs_library_code(self, table):
         with control.told_as(GET, self):
             return _ORIGINALS["get"](self, block, timeout)
-    operation = _Get(self, table, _seconds(block, timeout))
-    me, possible = operation.begin(GET)
-    if not possible:
+    me = control.task()
+    operation = _Get(self, table)
+    if not operation.begin(_seconds(block, timeout), GET):
         raise queue.Empty
     if table is not None:
-        act(me, table.get_codes(me, self.maxsize > 0, operation.seconds == _FOREVER))
+        operation.act(me, table.get_codes(me, self.maxsize > 0, operation.waits))
     if not self._qsize():
         raise _ShutDown
     if table is None or not table.coarse:
@@ -329,7 +320,7 @@ class SimpleQueue:
         table = table_of(self) if control.current() is not None else None
         if table is not None:
             control.publish(item, f"item of {table.label}")
-            me = control.announce(_Put(self, table, _FOREVER), PUT, self, item)
+            me = control.announce(_Put(self, table), PUT, self, item)
             act(me, table.put_codes(me, bounded=False, waits=True))
         self._items.append(item)
 
@@ -343,11 +334,12 @@ class SimpleQueue:
         if control.current() is None:
             return self._get_outside(seconds)
         table = table_of(self)
-        me, possible = _Get(self, table, seconds).begin(GET)
-        if not possible:
+        me = control.task()
+        operation = _Get(self, table)
+        if not operation.begin(seconds, GET):
             raise queue.Empty
         if table is not None:
-            act(me, table.get_codes(me, bounded=False, waits=seconds == _FOREVER))
+            operation.act(me, table.get_codes(me, bounded=False, waits=operation.waits))
         return self._items.popleft()
 
     def _get_outside(self, seconds: float) -> Any:

@@ -22,6 +22,7 @@ from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
 from treadle.python.runtime.task import MAIN_IDENT, Task
+from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.naming import name_of
 from treadle.python.sharing.published import label_or_kind, published
@@ -147,14 +148,13 @@ IS_ALIVE = method(_label_of, "is_alive")
 class Join(Operation):
     """Wait for the end of a thread."""
 
-    __slots__ = ("_alive", "_target", "codes")
+    __slots__ = ("_alive", "_target")
 
     kind = WaitKind.END
 
     def __init__(self, target: Task, alive: dict[int, Task]) -> None:
         self._target = target
         self._alive = alive
-        self.codes = target.path.join
 
     def ready(self, task: Task) -> bool:
         """Tell whether the thread has ended."""
@@ -162,7 +162,7 @@ class Join(Operation):
 
     def pending(self, task: Task) -> Codes:
         """Return the join."""
-        return self.codes
+        return self._target.path.join
 
     def describe(self) -> str:
         """Name the thread."""
@@ -171,30 +171,6 @@ class Join(Operation):
     def holders(self) -> list[Task]:
         """Return the thread waited for."""
         return [self._target]
-
-
-class TimedJoin(Join):
-    """Wait for the end of a thread, but not for ever."""
-
-    __slots__ = ("_timeout",)
-
-    def __init__(self, target: Task, alive: dict[int, Task], timeout: float, codes: Codes) -> None:
-        super().__init__(target, alive)
-        self._timeout = timeout
-        self.codes = codes
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the thread has ended."""
-        return self._target.number not in self._alive
-
-    def ready(self, task: Task) -> bool:
-        """A timed join can always go on: it succeeds or gives up."""
-        return True
-
-    def deadline(self, task: Task) -> float | None:
-        """Return when it gives up, while it would."""
-        return None if self.has_ended else task.now + self._timeout
 
 
 def start_task(
@@ -443,11 +419,15 @@ def join_task(
         else:  # it cannot begin anew: there is nothing to wait for
             me = control.announce(codes, deed, about)
     else:
-        timeout = max(timeout, 0)
-        timed = TimedJoin(target, alive, timeout, look())
-        me = control.announce(timed, deed, about)
-        me.doing = timed.codes
-        if not timed.has_ended:
+        me = control.task()
+        timed = InTime(Join(target, alive), me, timeout)
+        codes = () if timed.is_patient else look()
+        control.announce(timed, deed, about)
+        if timed.is_patient:
+            me.doing = target.path.join
+        else:
+            me.doing = timed.codes(me, codes or look())
+        if target.number in alive:
             control.pass_time(me, timeout)
 
 
