@@ -38,7 +38,7 @@ CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     "threads-race": (programs.unsynchronised, "race", {"races": True}),
     "threads-budget": (programs.endless, "budget", {"max_steps": 60}),
     "threads-nondeterminism": (programs.moody, "nondeterminism", {}),
-    "threads-timeout": (programs.timed_out, "assertion", {}),
+    "threads-timeout": (programs.timed_out, "assertion", {"timeouts": "explore"}),
     "threads-pool": (programs.overdrawn_by_jobs, "assertion", {}),
     "threads-gil": (programs.lost_over_calls, "assertion", {"granularity": "gil"}),
     "threads-many": (programs.crowd, "assertion", {}),

@@ -65,16 +65,34 @@ def test_max_rounds(run: Run) -> None:
                     beats.append("beat")
             run(work, stop.set)
         """
-    result = run(source, "--treadle-max-executions=50")
+    always = "--treadle-timeouts=explore"
+    result = run(source, "--treadle-max-executions=50", always)
     assert verdict_of(result).startswith("incomplete after 50 executions")
     result.stdout.fnmatch_lines(
         ["  note: * every number of times is explored: bound it with max_rounds"]
     )
-    result = run(source, "--treadle-max-rounds=2")
+    result = run(source, "--treadle-max-rounds=2", always)
     assert verdict_of(result) == "verified, 3 executions"
     result.stdout.fnmatch_lines(
         ["  note: a thread may sleep or wait in vain at *:* more than 2 times in a row: *"]
     )
+
+
+def test_latency(run: Run) -> None:
+    source = """
+        @pytest.mark.treadle
+        def test_it():
+            told = threading.Event()
+            thread = threading.Thread(target=told.set)
+            thread.start()
+            assert told.wait(1)
+            thread.join()
+        """
+    said = 'verified; 1 wait of 1 s ends last (timeouts="explore" tries it too), 1 execution'
+    assert verdict_of(run(source)) == said
+    assert verdict_of(run(source, "--treadle-latency=2")).startswith("failed")
+    assert verdict_of(run(source, "--treadle-timeouts=explore")).startswith("failed")
+    assert verdict_of(run(source, "--treadle-timeouts=never")).startswith("verified; 1 wait")
 
 
 def test_seed(run: Run) -> None:

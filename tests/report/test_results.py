@@ -119,6 +119,7 @@ def test_a_result_as_json():
         "failing": 1,
         "notes": [],
         "escapes": [],
+        "rests_on": [],
         "scope": "",
         "exploration": None,
     }

@@ -371,8 +371,10 @@ def test_a_timed_join_may_succeed_or_give_up() -> None:
         thread.join(1)
         seen.add(thread.is_alive())
 
+    assert verify(test).executions == 1
+    assert seen == {False}  # nothing takes a second
     # (gave up, alive), (gave up, ended), (joined, ended)
-    assert verify(test).executions == 3
+    assert verify(test, timeouts="explore").executions == 3
     assert seen == {True, False}
 
 
@@ -534,6 +536,8 @@ def test_a_timer_may_fire_before_it_is_cancelled() -> None:
         seen.add(len(fired))
 
     verify(test)
+    assert seen == {0}  # cancelling takes no ten seconds
+    verify(test, timeouts="explore")
     assert seen == {0, 1}
 
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from greenlet import getcurrent
 
 from treadle.core.errors import TreadleBug, TreadleError
-from treadle.core.events import Codes
+from treadle.core.events import Codes, Vocabulary
 from treadle.core.program import CannotStepError, Crash
 from treadle.python.runtime.fibers import Fibers
 from treadle.python.runtime.operation import Operation
@@ -70,6 +70,7 @@ class Scheduler:
         "on_crash",
         "on_end",
         "on_switch",
+        "parted",
         "position",
         "processes",
         "scratch",
@@ -104,6 +105,8 @@ class Scheduler:
         """Steps that were done before the present record began."""
         self.listeners: list[StepListener] = []
         """Are told of each step, once they asked for it."""
+        self.parted: float | None = None
+        """What the clock showed when the first task was started besides the test's own."""
         self.position = self.length = 0
         self.finishing = False
         self.processes: Any = ()
@@ -111,6 +114,11 @@ class Scheduler:
         self.limit = 0
         self.done: Any = None
         """What the step accessed that the hub asked for; not typed, as others set it meanwhile."""
+
+    def threads(self, vocabulary: Vocabulary) -> list[Task]:
+        """Return the tasks that have not ended and are the program's own, oldest first."""
+        others = vocabulary.bystanders
+        return [task for task in self.alive.values() if task.number not in others]
 
     def begun_numbers(self) -> set[int]:
         """Return the numbers of all tasks that this execution has begun."""
@@ -276,7 +284,9 @@ class Scheduler:
         self.alive[task.number] = task
         self._begun.append(task)
         task.parent = parent
-        task.now = parent.now if parent else 0.0
+        if parent is not None:
+            task.now = parent.now
+            self.parted = parent.now if self.parted is None else self.parted
         fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:

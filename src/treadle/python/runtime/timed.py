@@ -49,6 +49,10 @@ class Times:
         """Tell whether a moment has come for all."""
         return moment <= self.now + _SAME
 
+    def catch_up(self) -> None:
+        """Let the time come at which the first task was started besides the test's own."""
+        self.now = max(self.now, self._scheduler.parted or 0.0)
+
     def is_long(self, moment: float, seconds: float) -> bool:
         """Tell whether a wait of some seconds up to a moment ends only when nobody can go on."""
         latency = self._patience.latency
@@ -146,6 +150,7 @@ class Timed(Operation):
         elif expires:
             self.until = clocks.now(me) + seconds
             alone = slots.announce is slots.nothing or control.collected is not None
+            late.catch_up()
             self.is_long = not alone and late.is_long(self.until, seconds)
         else:
             self.is_long = True
@@ -183,9 +188,11 @@ class InTime(Timed):
 
     __slots__ = ("_awaited",)
 
-    def __init__(self, awaited: Operation, me: Task, seconds: float) -> None:
+    def __init__(
+        self, awaited: Operation, me: Task, seconds: float, *, expires: bool = False
+    ) -> None:
         patience = control.the_program().patience
-        super().__init__(me, seconds, expires=patience.expires)
+        super().__init__(me, seconds, expires=expires or patience.expires)
         self._awaited = awaited
         if self.is_long and not awaited.ready(me):
             patience.note(seconds)

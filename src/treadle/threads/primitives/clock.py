@@ -23,8 +23,8 @@ from treadle.core.events import Codes, Mode, code
 from treadle.core.records import WaitKind
 from treadle.python.runtime import clocks, control, notes
 from treadle.python.runtime.deeds import Deed
-from treadle.python.runtime.spin import effects
 from treadle.python.runtime.patience import SLEEP
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import Timed
 from treadle.threads.primitives.patches import Patches

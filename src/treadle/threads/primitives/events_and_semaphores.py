@@ -77,7 +77,19 @@ def _event_wait(self: Any, timeout: float | None = None) -> bool:
         control.announce(_Wait(self), WAIT, self)
         act(me, _codes(self, Mode.AWAIT))
         return True
-    operation = InTime(_Wait(self), me, timeout)
+    return _wait_in_time(self, me, timeout)
+
+
+def sleep_unless_set(self: Any, seconds: float) -> bool:
+    """Sleep, unless an event is set meanwhile: as a `Timer` does."""
+    if not self._flag or table_of(id(self)) is not None:
+        return _wait_in_time(self, control.task(), seconds, expires=True)
+    return True
+
+
+def _wait_in_time(self: Any, me: Task, timeout: float, *, expires: bool = False) -> bool:
+    """Wait for an event, but not for ever."""
+    operation = InTime(_Wait(self), me, timeout, expires=expires)
     control.announce(operation, WAIT, self)
     codes = _codes(self, Mode.AWAIT if operation.is_patient else Mode.READ)
     act(me, operation.codes(me, codes))

@@ -170,7 +170,8 @@ def count() -> int:
     if control.current() is None:
         return _count()
     thread.note_threads_looked_at()
-    alive = control.the_program().scheduler.alive.values()
+    running = control.the_program()
+    alive = running.scheduler.threads(running.vocabulary)
     return sum(task.parent is not None for task in alive)
 
 

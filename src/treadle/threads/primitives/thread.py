@@ -28,6 +28,7 @@ from treadle.python.sharing.naming import name_of
 from treadle.python.sharing.published import label_or_kind, published
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
+from treadle.threads.primitives.events_and_semaphores import sleep_unless_set
 from treadle.threads.primitives.internals import HANDLE, THREADS_HAVE_CONTEXT, context_of
 from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
@@ -505,7 +506,8 @@ def enumerate_threads() -> list[Any]:
     if control.current() is None:
         return _enumerate()
     note_threads_looked_at()
-    return [thread_of(task) for task in control.the_program().scheduler.alive.values()]
+    running = control.the_program()
+    return [thread_of(task) for task in running.scheduler.threads(running.vocabulary)]
 
 
 def active_count() -> int:
@@ -515,7 +517,7 @@ def active_count() -> int:
 
 def _timer_run(self: Any) -> None:
     """`Timer.run`: whether it was cancelled in time is decided in one step."""
-    if not self.finished.wait(self.interval):
+    if not sleep_unless_set(self.finished, self.interval):
         calls.resolve(self.function)(*self.args, **self.kwargs)
     self.finished.set()
 
