@@ -85,9 +85,9 @@ def explore(
     - `thread_exceptions=False` leaves exceptions that end a thread to `threading.excepthook`;
     - `max_rounds` leaves out what comes after a thread slept, or waited in vain, more often than
       that in a row at one line; such executions are counted in `Result.cut`;
-    - `latency`: whatever threads do takes at most so many seconds, so a sleep or a timed wait beyond
-      that ends only when nothing else can go on; `timeouts="explore"` lets all end at any moment,
-      `"last"` none, and with `"never"` nothing times out;
+    - `latency`: whatever threads do takes at most so many seconds, so a sleep or a timed wait
+      beyond that ends only when nothing else can go on; `timeouts="explore"` lets all end at any
+      moment, `"last"` none, and with `"never"` nothing times out;
     - `escapes="fail"` makes what leaves Treadle's sight a failure; else `Result.escapes` names it;
     - `clock="shared"` lets all threads look at one clock, each look a step;
     - `towards_deadlock=True` tries first what leads to cycles of locks that the source shows,

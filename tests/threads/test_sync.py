@@ -18,8 +18,8 @@ from lock_plans import LENGTHS, Plan, Planned, Shared, compare, random_plans, un
 from told import told
 
 import treadle
-from treadle.python.runtime.patience import Patience
 from brute import explored
+from treadle.python.runtime.patience import Patience
 
 
 def event(classes: Any) -> Shared:

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypedDict
 
 from treadle.core.options import FLAG, Names, Number, OneOf, Option
-from treadle.threads.options import INSTRUMENT, PATIENCE
+from treadle.threads.options import INSTRUMENT, PATIENCE, SECONDS, WHICH_WAITS
 
 ORDERS = ("fifo", "any")
 YIELDS = ("test", "exact", "all")
-TIMEOUTS = ("latency", "explore", "last", "never")
 LATENCY = 60.0
 """Seconds that what comes from outside may take, unless told otherwise."""
-_SECONDS = Number(float, above_zero=True, unit="seconds", metavar="SECONDS")
 
 
 class Boundaries(Names):
@@ -46,12 +44,12 @@ class TaskOptions(TypedDict, total=False):
     ]
     latency: Annotated[
         float,
-        Option(_SECONDS, LATENCY, "How long what comes from outside may take."),
+        Option(SECONDS, LATENCY, "How long what comes from outside may take."),
     ]
     timeouts: Annotated[
         str,
         Option(
-            OneOf(TIMEOUTS),
+            WHICH_WAITS,
             "latency",
             "When timeouts expire: if what they wait for can take that long, always in one "
             "execution, only if nothing else can happen, or never.",

@@ -17,6 +17,9 @@ CLOCKS = ("thread", "shared")
 WATCHDOG = 10.0
 """Seconds that a step may take, unless told otherwise."""
 
+SECONDS = Number(float, above_zero=True, unit="seconds", metavar="SECONDS")
+WHICH_WAITS = OneOf(TIMEOUTS)
+
 INSTRUMENT = Option(
     Names("packages", '["json"]', "PACKAGE"),
     (),
@@ -82,7 +85,7 @@ class ThreadOptions(TypedDict, total=False):
     latency: Annotated[
         float,
         Option(
-            Number(float, above_zero=True, unit="seconds", metavar="SECONDS"),
+            SECONDS,
             LATENCY,
             "Seconds that whatever threads do takes at most: a sleep or a timed wait beyond that "
             "ends only when nothing else can go on.",
@@ -91,7 +94,7 @@ class ThreadOptions(TypedDict, total=False):
     timeouts: Annotated[
         str,
         Option(
-            OneOf(TIMEOUTS),
+            WHICH_WAITS,
             BY_LATENCY,
             "Which timed waits end only when nothing else can go on: those beyond `latency`, none "
             "(explore), or all (last); or whether they never time out.",

@@ -96,7 +96,6 @@ class ThreadProgram(Program):
         self._host = Host(self, watchdog, keepers)
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
-        self._max_rounds = max_rounds
         self._escapes_fail = escapes_fail
         self.has_shared_clock = has_shared_clock
         """Whether each look at the clock is a step."""
@@ -108,13 +107,13 @@ class ThreadProgram(Program):
         self._natural: frozenset[Feature] = frozenset()
         self._not_repeated: set[Feature] = set()
         """What the trial executions changed, and the last of them did not."""
-        self._failed = ""
-        """The exception that a trial execution ended with."""
         self._instrumentation = Instrumentation(
             test, instrument, gil=is_coarse, item_by_item=item_by_item
         )
 
     front_end = "threads"
+    _failed = ""
+    """The exception that a trial execution ended with."""
     controls: ClassVar[frozenset[str]] = frozenset()
     """Packages that are explored and, for other front ends, out of sight."""
     scheduler_kind: type[Scheduler] = Scheduler
@@ -201,8 +200,8 @@ class ThreadProgram(Program):
             found["instrument"] = self._instrument
         if not self._thread_exceptions:
             found["thread_exceptions"] = False
-        if self._max_rounds is not None:
-            found["max_rounds"] = self._max_rounds
+        if self._rounds.most is not None:
+            found["max_rounds"] = self._rounds.most
         if self._escapes_fail:
             found["escapes"] = "fail"
         if self.has_shared_clock:

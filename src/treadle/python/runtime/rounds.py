@@ -42,7 +42,7 @@ class Rounds:
     """Counts how often in a row a thread slept or waited in vain in one place of the code."""
 
     def __init__(self, most: int | None) -> None:
-        self._most = most
+        self.most = most
         """Times in a row after which an execution is left out."""
         self._seen = 0
         """The most that there were."""
@@ -57,14 +57,14 @@ class Rounds:
         if rounds > self._seen:
             self._seen = rounds
             self._place = here
-        if self._most is not None and rounds > self._most:
+        if self.most is not None and rounds > self.most:
             control.announce(LeftOut())
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Say what was left out, or why a search may not come to an end, if this is why."""
         place = place_in_words(self._place)
-        if self._most is not None and self._seen > self._most:
-            times = f"{self._most:,} time{'s' if self._most > 1 else ''} in a row"
+        if self.most is not None and self._seen > self.most:
+            times = f"{self.most:,} time{'s' if self.most > 1 else ''} in a row"
             return [
                 f"a thread may sleep or wait in vain at {place} more than {times}: what comes of "
                 f"that was left out (max_rounds)"
