@@ -150,7 +150,7 @@ def test_threads_that_appear_late_are_named() -> None:
 def loop_in_the_test() -> None:
     async def main() -> str:
         try:
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(0.4):
                 await treadle.pause()
         except TimeoutError:
             return "late"
