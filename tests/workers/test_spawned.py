@@ -18,12 +18,13 @@ import treadle
 from treadle.papers import jacm17
 from treadle.session.session import opened
 from treadle.session.settings import Settings
-from treadle.session.workers import forked, spawned
+from treadle.session.workers import engines, forked, spawned
 from treadle.session.workers.handshake import difference, facts_of
 from treadle.session.workers.naming import name_of, named
 from worker_programs import in_threads
 
 READERS = jacm17.readers(9)
+LASTZERO = jacm17.lastzero(10)
 
 
 def two_by_three() -> None:
@@ -90,6 +91,18 @@ def test_a_process_with_threads_is_not_copied() -> None:
     assert not forked.can_fork()
     go_on.set()
     other.join()
+
+
+@pytest.mark.parametrize(("test", "executions"), [(LASTZERO, 3328), (two_by_three, 328)])
+def test_two_foremen_with_two_hands_each(
+    test: Any, executions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def foremen(count: int, hello: spawned.Hello) -> engines.OnExecutor:
+        return engines.threads(count, replace(hello, hands=2))
+
+    monkeypatch.setattr("treadle.session.session.threads", foremen)
+    result = treadle.explore(test, workers=2, spawn=True, split_by="executions")
+    assert (result.executions, result.blocked, result.complete) == (executions, 0, True)
 
 
 def test_what_has_no_name_is_refused() -> None:

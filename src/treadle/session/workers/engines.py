@@ -11,9 +11,11 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.session.workers.foreman import foremen
 from treadle.session.workers.hands import Died, Hands
 from treadle.session.workers.parts import Answer, Job
 from treadle.session.workers.spawned import KEPT, HandDied, Hello, explore_in_hand
@@ -106,18 +108,19 @@ def _on_dask(engine: str, count: int | None, hello: Hello) -> OnExecutor:
             f"on={engine!r}: there is no Dask scheduler ({_first_line(error)}): start it with "
             f"`dask scheduler`"
         ) from None
-    cores = sum(client.ncores().values())
-    if not cores:
+    tasks, hands = foremen([*client.ncores().values()])
+    if not client.ncores():
         client.close()
         raise TreadleError(f"on={engine!r}: the scheduler has no workers: start `dask worker`")
-    return OnExecutor(client.get_executor(pure=False), count or cores, hello, client.close)
+    hello = replace(hello, hands=hands if count is None else 1)
+    return OnExecutor(client.get_executor(pure=False), count or tasks, hello, client.close)
 
 
 class _RayExecutor:
     """Ray as an executor."""
 
-    def __init__(self, ray: Any) -> None:
-        self._run = ray.remote(num_cpus=1)(explore_in_hand)
+    def __init__(self, ray: Any, processors: int) -> None:
+        self._run = ray.remote(num_cpus=processors)(explore_in_hand)
 
     def submit(self, _: object, *arguments: bytes) -> Future[bytes]:
         """Let Ray run the one function that there is."""
@@ -140,14 +143,17 @@ def _on_ray(engine: str, count: int | None, hello: Hello) -> OnExecutor:
                 f"on={engine!r}: there is no Ray ({_first_line(error)}): start it with "
                 f"`ray start --head`"
             ) from None
-    cores = int(ray.cluster_resources().get("CPU", 1))
+    nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+    tasks, hands = foremen([processors for processors in nodes if processors])
+    if count is not None:
+        tasks, hands = count, 1
 
     def close() -> None:
         if is_started:
             with suppress(Exception):
                 ray.shutdown()
 
-    return OnExecutor(_RayExecutor(ray), count or cores, hello, close)
+    return OnExecutor(_RayExecutor(ray, hands), tasks, replace(hello, hands=hands), close)
 
 
 def _first_line(error: BaseException) -> str:

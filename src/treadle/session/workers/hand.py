@@ -20,6 +20,7 @@ from treadle.core.errors import TreadleBug, TreadleError
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 from treadle.session.workers import place
+from treadle.session.workers.foreman import Foreman
 from treadle.session.workers.handshake import facts_of
 from treadle.session.workers.messages import receive, send
 from treadle.session.workers.policy import Policy
@@ -68,10 +69,11 @@ def _open(hello: Hello, answers: int, parent: int) -> None:
 def _serve(session: Session, hello: Hello, answers: int, parent: int) -> None:
     tasks = Tasks(space_of(session.work(), Policy(hello.workers, hello.by_executions)))
     tasks.space.is_over = lambda: _getppid() != parent
+    worker = tasks if hello.hands == 1 else Foreman(tasks, hello.hands)
     while _select([0], [], [], _IDLE)[0]:
         job = receive(0)
         try:
-            answer = tasks.done(job)
+            answer = worker.done(job)
         except (OutOfMemory, MemoryError):
             _exit(_OUT_OF_MEMORY)
         send(answers, answer)

@@ -46,6 +46,8 @@ class Hello:
     by_executions: bool
     facts: Facts
     """What the hand has to agree with."""
+    hands: int = 1
+    """How many copies of itself it explores with; if several, it is a foreman."""
 
 
 class SpawnedHand:

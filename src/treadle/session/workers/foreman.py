@@ -1,0 +1,95 @@
+"""A foreman: one job for a whole machine, done by a coordinator over hands of its own.
+
+Above some dozens of processors one coordinator is too busy with answers. So an engine places one
+foreman on each machine: it explores the parts that it is given for a while, with a copy of its
+process for each processor, and answers with sums and what is left, as any other hand does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+from treadle.session.workers.coordinator import Coordinator, State
+from treadle.session.workers.forked import ForkedHands
+from treadle.session.workers.parts import Answer, Job
+from treadle.session.workers.spaces import SampleSpace, cpu_seconds
+from treadle.session.workers.task import Tasks
+
+ABOVE = 64
+"""Processors that one coordinator can do with alone."""
+QUANTUM = 10.0
+"""Seconds that a foreman has at least."""
+_ENDED_BY_IT = ("max_executions = ", "timeout = ")
+"""Reasons that are about this job only."""
+
+
+def foremen(processors: Sequence[int]) -> tuple[int, int]:
+    """Return how many jobs are under way on machines, and how many hands each of them has.
+
+    >>> foremen([32, 32])
+    (64, 1)
+    >>> foremen([64, 64, 48])
+    (3, 48)
+    """
+    if sum(processors) <= ABOVE:
+        return max(1, sum(processors)), 1
+    return len(processors), min(processors)
+
+
+class Foreman:
+    """Does jobs with several hands."""
+
+    def __init__(self, tasks: Tasks, count: int) -> None:
+        self._tasks = tasks
+        self._count = count
+
+    def done(self, job: Job) -> Answer:
+        """Explore parts for a while; answer with what was finished, and what is left."""
+        if job.only_divide or isinstance(self._tasks.space, SampleSpace):
+            return self._tasks.done(job)
+        began = cpu_seconds()
+        space = self._tasks.space
+        space.work.max_executions, space.work.timeout = job.max_executions, job.timeout
+        space.work.program.know(job.knowledge)
+        state = State(deque(job.parts), knowledge=job.knowledge)
+        hands = ForkedHands(self._tasks, self._count)
+        try:
+            Coordinator(
+                space,
+                hands,
+                replace(space.policy, workers=self._count),
+                state,
+                timeout=job.timeout,
+                save=_kept_elsewhere,
+            ).run(max(job.quantum, QUANTUM))
+        finally:
+            hands.close()
+        if state.knowledge != job.knowledge:
+            return Answer(job.number, learned=state.knowledge)
+        return self._answer(job, state, cpu_seconds() - began)
+
+    def _answer(self, job: Job, state: State, seconds: float) -> Answer:
+        is_its_own = state.stopped_by.startswith(_ENDED_BY_IT)
+        return Answer(
+            job.number,
+            counts=state.counts,
+            failures=list(state.failures.values()),
+            left=list(state.pending),
+            done=state.parts,
+            share=state.share,
+            lost=state.lost,
+            deepest=state.deepest,
+            stopped_by="" if is_its_own else state.stopped_by,
+            incomplete=state.incomplete,
+            notes=list(state.notes),
+            escapes=list(state.escapes),
+            repeated=tuple(sorted(state.repeated)),
+            seconds=seconds,
+        )
+
+
+def _kept_elsewhere(state: State) -> None:
+    """Leave parts that were not finished to be explored by others: they do not count here."""
+    del state
