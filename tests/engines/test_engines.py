@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,21 +112,31 @@ def test_six_programs_are_exact(engine: Any) -> None:
             assert result.workers == 2
 
 
+def hands_of(mark: str) -> list[int]:
+    """Return the hands that were started with a variable in their environment, and no others."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command = (process / "cmdline").read_bytes()
+            marked = mark.encode() in (process / "environ").read_bytes()
+            if marked and b"treadle.session.workers.hand" in command:
+                found.append(int(process.name))
+    return found
+
+
 @pytest.mark.parametrize("engine", [dask, ray])
-def test_hands_that_are_killed(engine: Any) -> None:
+def test_hands_that_are_killed(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hand is killed three times, wherever the engine has put it."""
+    mark = f"of-{os.getpid()}-{engine.__name__}"
+    monkeypatch.setenv("TREADLE_ENGINES_TEST", mark)
     killed: list[int] = []
     is_over = threading.Event()
 
     def kill() -> None:
-        while len(killed) < 3 and not is_over.is_set():
-            time.sleep(1.0)
-            found = subprocess.run(
-                ["pgrep", "-f", "treadle.session.workers.hand"], capture_output=True, text=True
-            ).stdout.split()
-            if found:
-                os.kill(int(found[0]), signal.SIGKILL)
-                killed.append(int(found[0]))
+        while len(killed) < 3 and not is_over.wait(1.0):
+            for pid in hands_of(mark)[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
 
     with engine() as on:
         killer = threading.Thread(target=kill)
