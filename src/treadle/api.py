@@ -97,6 +97,11 @@ def explore(
     `guided` is a cycle that `treadle.deadlocks` found: executions that cannot lead to it are cut
     (`Result.cut`). That is for `sleep`, the algorithm then, and for `exhaustive`.
 
+    `workers` is how many processes explore (`"auto"`: one for each processor), with the counts of
+    one; `on` an executor or an engine (`"ray://…"`, `"dask://…"`) whose machines explore;
+    `checkpoint` a file that keeps how far it is, also with one worker, and `resume` one to go on
+    with; `spawn=True` lets workers import the test by name, and not be copies of this process.
+
     The rest: `schedule` is who runs where the algorithm leaves it open (`stay`, `oldest`, `newest`
     or `round-robin`); `seed` and `depth` (the bug depth) are for `random` and `pct`; `learn=False`
     lets the eager algorithms try what was seen to be impossible, as in their paper; with

@@ -83,6 +83,43 @@ def test_where_nothing_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.executions, result.workers) == (512, 2)
 
 
+def test_without_a_name_one_worker_explores_if_nobody_insists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("treadle.session.session.can_fork", lambda: False)
+    monkeypatch.setattr("treadle.session.workers.wanted.processors", lambda: 2)
+    result = treadle.explore(jacm17.readers(9), workers="auto", split_by="executions")
+    assert (result.executions, result.workers) == (512, 1)
+    assert "explored by one worker: this process has threads" in result.notes[0]
+
+
+def test_an_engine_that_is_gone(tmp_path: Path) -> None:
+    """What is done so far is kept."""
+    kept = tmp_path / "kept.json"
+    executor = Leaving()
+    with pytest.raises(
+        treadle.TreadleError, match=r"the engine is gone \(no more\): start it again"
+    ):
+        treadle.explore(READERS, on=executor, checkpoint=kept, split_by="executions")
+    executor.shutdown()
+    result = treadle.explore(READERS, resume=kept, split_by="executions")
+    assert (result.executions, result.complete) == (512, True)
+
+
+class Leaving(ThreadPoolExecutor):
+    """Takes three jobs, and no more."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.left = 3
+
+    def submit(self, *arguments: Any, **named: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise RuntimeError("no more")
+        return super().submit(*arguments, **named)
+
+
 def test_a_process_with_threads_is_not_copied() -> None:
     assert forked.can_fork()
     go_on = threading.Event()

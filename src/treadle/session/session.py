@@ -265,13 +265,11 @@ class Session:
                 return result
         work = self.work(strategy, name)
         if self._needs_name(wish):
-            hello = self._hello(wish, work)
-            start = functools.partial(self._by_name, wish=wish, hello=hello)
-            result = explore_in_parts(work, wish, listener, start, began, self._released)
+            result = self._explore_by_name(work, wish, listener, began)
         else:
             forked = functools.partial(ForkedHands, count=wish.workers)
-            start_forked = forked if wish.workers > 1 else None
-            result = explore_in_parts(work, wish, listener, start_forked, began)
+            start = forked if wish.workers > 1 else None
+            result = explore_in_parts(work, wish, listener, start, began)
         if observe:
             result.notes.append("the tree of executions is kept by one worker only")
         return result
@@ -288,6 +286,26 @@ class Session:
             return not can_fork()
         finally:
             self.program.go_on()
+
+    def _explore_by_name(
+        self, work: Work, wish: Wish, listener: Listener | None, began: float
+    ) -> Result:
+        """Explore with hands that import the test; alone, if it has no name and nobody insists."""
+        settings = self.settings
+        try:
+            hello = self._hello(wish, work)
+        except TreadleError:
+            insists = settings.workers != "auto" and "workers" in settings.asked
+            if insists or settings.on is not None or settings.spawn:
+                raise
+            result = explore_in_parts(work, replace(wish, workers=1), listener, None, began)
+            result.notes.append(
+                "explored by one worker: this process has threads of its own and cannot be copied, "
+                "and other processes cannot import the test by name"
+            )
+            return result
+        start = functools.partial(self._by_name, wish=wish, hello=hello)
+        return explore_in_parts(work, wish, listener, start, began, self._released)
 
     def _hello(self, wish: Wish, work: Work) -> Hello:
         """Return what a process needs to find the test, and to agree with this one."""

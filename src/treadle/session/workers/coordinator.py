@@ -108,7 +108,12 @@ class Coordinator:
 
     def run(self, seconds: float | None = None) -> None:
         """Explore until nothing is left, or something ends it; at most for so many seconds."""
-        until = None if seconds is None else self._began + seconds
+        try:
+            self._loop(None if seconds is None else self._began + seconds)
+        finally:  # whatever happens, what is left is known
+            self._take_back()
+
+    def _loop(self, until: float | None) -> None:
         state = self._state
         while self._is_more() and not state.stopped_by:
             if until is not None and _clock() >= until:
@@ -123,7 +128,6 @@ class Coordinator:
             for outcome in self._hands.wait(_PATIENCE):
                 self._take(outcome)
             self._look_around()
-        self._take_back()
 
     def _is_more(self) -> bool:
         """Tell whether there is anything to do; some spaces have no end."""

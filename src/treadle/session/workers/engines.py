@@ -38,7 +38,13 @@ class OnExecutor(Hands):
 
     def submit(self, job: Job) -> None:
         """Let the engine place a job."""
-        future = self._executor.submit(explore_in_hand, self._hello, pickle.dumps(job))
+        try:
+            future = self._executor.submit(explore_in_hand, self._hello, pickle.dumps(job))
+        except Exception as error:
+            raise TreadleError(
+                f"the engine is gone ({_first_line(error)}): start it again, and go on with "
+                f"resume=FILE, if checkpoint=FILE kept how far it was"
+            ) from None
         self._futures[future] = job.number
 
     def wait(self, seconds: float) -> list[Answer | Died]:

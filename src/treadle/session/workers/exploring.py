@@ -123,6 +123,10 @@ def explore_in_parts(
             coordinator = _coordinated(
                 space, hands, policy, state, wish, listener, is_interrupted, began
             )
+        except BaseException:
+            if wish.checkpoint is not None:
+                wish.checkpoint.save(state)
+            raise
         finally:
             hands.close()
     if listener is not None:
