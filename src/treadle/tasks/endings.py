@@ -14,6 +14,7 @@ from treadle.core.program import Crash, Ending
 from treadle.tasks.kinds import LEFTOVER
 from treadle.tasks.polls import Polls
 from treadle.tasks.waiting import waits_of
+from treadle.threads.primitives.coroutines import close_coroutine
 
 if TYPE_CHECKING:
     from treadle.tasks.run import TaskRun
@@ -92,9 +93,6 @@ def close_coroutines(run: TaskRun) -> None:
     asyncio.events._set_running_loop(loop)
     try:
         for task in loop.tasks:
-            try:
-                task._coro.close()
-            except BaseException:  # whatever it does then, it is over
-                continue
+            close_coroutine(task._coro)
     finally:
         asyncio.events._set_running_loop(None)

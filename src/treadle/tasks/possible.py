@@ -12,7 +12,6 @@ from treadle.tasks.run import TaskRun
 from treadle.tasks.steps import Step
 from treadle.tasks.zones import Zone, before, polled_after, position
 
-
 _MOST_STEPS = 1000
 """Steps that are taken to see what would have come after the failing one."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import asyncio.base_events
 import asyncio.events
-import contextlib
 import queue
 import sys
 import threading
@@ -26,6 +25,7 @@ from treadle.core.frames import is_of_the_user, place_of_frame
 from treadle.core.program import Crash
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control
+from treadle.threads.primitives.coroutines import close_coroutine
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.primitives.queues import SimpleQueue
 from treadle.threads.primitives.running_loops import running_loops
@@ -161,7 +161,7 @@ class Loop(_Base):  # type: ignore[misc]
             return super().run_until_complete(future)
         finally:
             if control.the_program().scheduler.aborting and asyncio.iscoroutine(future):
-                _close(future)
+                close_coroutine(future)
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Wait in a thread until the functions given to the executor have ended."""
@@ -181,23 +181,19 @@ class Loop(_Base):  # type: ignore[misc]
     def let_go(self) -> None:
         """Close the coroutines that an execution has left."""
         for task in asyncio.all_tasks(self):
-            _close(task.get_coro())
+            close_coroutine(task.get_coro())
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Make an exception that a loop only logs a finding."""
+        """Make an exception that a loop only logs a finding, whoever is told of it."""
         me, error = control.current(), context.get("exception")
         if me is None or error is None:
             return
         scheduler = control.the_program().scheduler
         if not scheduler.aborting:
+            if self._exception_handler is not None:
+                super().call_exception_handler(context)
             error.add_note(str(context.get("message")))
             scheduler.crashes.append(Crash.of(me.number, scheduler.steps, error))
-
-
-def _close(coroutine: Any) -> None:
-    """Close a coroutine, whatever it does then."""
-    with contextlib.suppress(BaseException):
-        coroutine.close()
 
 
 def _new_event_loop(self: Any) -> Any:
