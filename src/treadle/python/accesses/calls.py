@@ -31,9 +31,9 @@ from treadle.python.accesses import (
     callbacks,
     class_making,
     generators,
-    iterate,
     kept_state,
     known_functions,
+    lazy_calls,
     lru_caches,
     stand_ins,
     uninstrumented,
@@ -212,13 +212,8 @@ def _of_class_method(function: Any) -> Any:
     if not published or function.__name__.startswith("__"):
         return function
     if function == itertools.chain.from_iterable:
-        return _chain
+        return lazy_calls.chained_from
     return functools.partial(_look_into_arguments, function)
-
-
-def _chain(iterables: Any) -> Any:
-    """Stand for `itertools.chain.from_iterable`."""
-    return itertools.chain.from_iterable(map(iterate.iterate, iterate.iterate(iterables)))
 
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
@@ -551,50 +546,11 @@ def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-# What goes through its arguments one by one, and may call C functions
-
-
-_FILTERS = (filter, itertools.filterfalse)
-_CALLING: dict[Any, int] = {
-    **dict.fromkeys(
-        (map, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile), 0
-    ),
-    **dict.fromkeys(_FILTERS, 0),
-    **dict.fromkeys((itertools.accumulate, itertools.groupby), 1),
-}
-"""Which argument is called for each element; for a filter, None stands for `bool`."""
-
-
-def _lazy(function: Any) -> Function:
-    """Stand for something that goes through its arguments one by one."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        ready = list(args)
-        for place, value in enumerate(args):
-            if id(value) in published and (function is not functools.reduce or place == 1):
-                ready[place] = iterate.lazily(value)
-        at = _CALLING.get(function, len(ready))
-        if at < len(ready):
-            if args[at] is not None:
-                ready[at] = iterate.called_late(args[at])
-            elif function in _FILTERS:
-                ready[at] = known_functions.truth
-        for name in ("func", "key"):
-            if kwargs.get(name) is not None:
-                kwargs[name] = iterate.called_late(kwargs[name])
-        return function(*ready, **kwargs)
-
-    return call
-
-
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 CLASSES[decimal.Context] = _make_context
 FUNCTIONS[decimal.getcontext] = functools.partial(_ask_for_context, decimal.getcontext)
 FUNCTIONS[decimal.localcontext] = functools.partial(_ask_for_context, decimal.localcontext)
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
-FUNCTIONS[functools.reduce] = _lazy(functools.reduce)
-FUNCTIONS[itertools.tee] = _lazy(itertools.tee)
-for _kind in (enumerate, zip, map, filter, *vars(itertools).values()):
-    if isinstance(_kind, type) and _kind is not itertools.repeat:
-        CLASSES[_kind] = _lazy(_kind)
+FUNCTIONS.update(lazy_calls.FUNCTIONS)
+CLASSES.update(lazy_calls.CLASSES)

@@ -460,7 +460,9 @@ def read_both(left: Any, right: Any, method: str) -> None:
 
 def read_one(obj: Any, method: str) -> None:
     """Before an operator is applied to one thing."""
-    container(obj, method)
+    table = container(obj, method)
+    if table is not None and isinstance(obj, Counter):  # made of all its counts by the library
+        read_deeply((obj,), (), name=f"collections.Counter.{method}")
 
 
 def read_deep(obj: Any) -> None:

@@ -10,6 +10,7 @@ import functools
 import gc
 import itertools
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -173,7 +174,15 @@ def backwards(obj: Any) -> Any:
     if found is OWN or not isinstance(table, ContainerTable):
         return reversed(obj)
     hooks.say(table.whole_read())
-    return _each(reversed(obj), lambda: hooks.say(table.whole_read()))
+    return _each(reversed(obj), lambda: _go_back(obj, table))
+
+
+def _go_back(obj: Any, table: ContainerTable) -> None:
+    """Before an iterator goes back by one element."""
+    if isinstance(obj, OrderedDict):
+        hooks.go_through(obj, table)
+    else:
+        hooks.say(table.whole_read())
 
 
 # Built-in functions that look into each element

@@ -21,7 +21,7 @@ from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
-from treadle.python.accesses.uninstrumented import Reach
+from treadle.python.accesses.uninstrumented import PLAIN, Reach
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects
@@ -311,7 +311,10 @@ def _len(obj: Any) -> int:
 
 
 def _length_hint(obj: Any, *default: int) -> int:
-    hooks.read_size(obj)
+    if iterate.is_shared_iterator(obj):
+        hooks.run_foreign(PLAIN, obj)  # it asks what it goes through
+    else:
+        hooks.read_size(obj)
     return operator.length_hint(obj, *default)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import callbacks, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.access_deeds import STORED
+from treadle.python.accesses.access_deeds import SIZE, STORED
 from treadle.python.accesses.uninstrumented import OWN, PLAIN, behind
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
@@ -83,6 +83,30 @@ class Stream(Iterator[Any]):
     def touched(self) -> Codes:
         """Return what storing that touches."""
         return self._codes
+
+
+class Replacing(Iterator[Any]):
+    """What C code takes all elements from before it replaces a slice by them, in one step."""
+
+    def __init__(self, obj: Any, table: ContainerTable, values: Any) -> None:
+        self._obj = obj
+        self._table = table
+        self._values = values
+        self._taken: list[Any] = []
+
+    def __iter__(self) -> Replacing:
+        self._values = iter(iterate.iterate(self._values))  # C code says what cannot be iterated
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            value = next(self._values)
+        except StopIteration:
+            self._table.hand_out_all(self._taken, slots.hand_out)
+            hooks.say(self._table.whole_write(), STORED, self._obj, self._taken)
+            raise
+        self._taken.append(value)
+        return value
 
 
 def _one_more(table: ContainerTable, value: Any) -> Codes:
@@ -214,6 +238,9 @@ def store_slice(value: Any, obj: Any) -> Any:
     """Before `obj[i:j] = value`; return what to store."""
     table = hooks.container(obj, "__setitem__", value)
     if table is not None:
+        if not (is_at_once(value) or _passes_on(value)):
+            hooks.say(table.size(), SIZE, obj)  # C code looks which elements there are first
+            return Replacing(obj, table, value)
         value = emptied(table, value)
         codes = (*table.whole_write(), *hooks.whole(value))
         if codes:

@@ -8,7 +8,6 @@ properties of all other classes are *foreign*: they are taken to write all that 
 from __future__ import annotations
 
 import decimal
-import gc
 import numbers
 import types
 import typing
@@ -55,6 +54,8 @@ _IMMUTABLE = frozenset(
      "fractions", "ipaddress", "pathlib", "pathlib._local", "_operator", "_functools"}
 )  # fmt: skip
 """Modules whose objects do not change."""
+_OF_CONTEXTS = frozenset({decimal.Context, *type(decimal.DefaultContext.flags).__mro__[:2]})
+"""Classes of `decimal` whose objects do: contexts, and the flags that each has."""
 _PLAIN = frozenset(
     {
         object, list, dict, set, deque, bytearray, array, tuple, frozenset, str, bytes, int, float,
@@ -135,7 +136,7 @@ def is_reader(module: str | None) -> bool:
 
 def is_immutable(kind: type) -> bool:
     """Tell whether instances of a class, written in C or Python, do not change."""
-    return kind.__module__ in _IMMUTABLE and kind is not decimal.Context
+    return kind.__module__ in _IMMUTABLE and kind not in _OF_CONTEXTS
 
 
 def module_of(function: types.FunctionType) -> str | None:
@@ -258,6 +259,8 @@ def _special_methods(kind: type) -> tuple[str, ...]:
 
 def _is_harmless(owner: type) -> bool:
     module = owner.__module__
+    if owner in _OF_CONTEXTS:
+        return False
     if is_immutable(owner) or is_silent(module) or is_reader(module):
         return True
     frozen = getattr(owner.__dict__.get("__dataclass_params__"), "frozen", False)
@@ -451,7 +454,7 @@ class Reach:
 
     def _hidden(self, value: Any, table: Table) -> list[Any]:
         """Return what an object in C holds."""
-        found = gc.get_referents(value)
+        found = children.parts_in_c(value)
         self._miss(found, table.label)
         return found
 

@@ -6,6 +6,7 @@ names, which are seldom needed.
 
 from __future__ import annotations
 
+import decimal
 import gc
 import weakref
 from collections.abc import Iterator, Sequence
@@ -214,8 +215,15 @@ def children_of_finalizer(value: Any, label: str) -> Children:
 
 def children_of_c_object(value: Any, label: str) -> Children:
     """Walk an object that has no attributes of its own, such as an iterator: what it holds."""
-    for item in gc.get_referents(value):
+    for item in parts_in_c(value):
         yield item, label
+
+
+def parts_in_c(value: Any) -> list[Any]:
+    """Return what an object in C holds; a decimal context does not tell of its flags."""
+    if isinstance(value, decimal.Context):
+        return [value.flags, value.traps]
+    return gc.get_referents(value)
 
 
 def hides_parts(kind: type) -> bool:
@@ -237,7 +245,7 @@ def hidden_parts(value: Any) -> list[Any]:
     if not hides_parts(type(value)):
         return []
     attributes = attributes_of(value)
-    return [item for item in gc.get_referents(value) if item is not attributes]
+    return [item for item in parts_in_c(value) if item is not attributes]
 
 
 def _is_special(name: str) -> bool:

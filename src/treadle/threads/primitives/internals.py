@@ -71,7 +71,7 @@ LOOKED_AT: dict[str, str] = {
     """,
     "unittest.mock": """
         CallableMixin._increment_mock_call NonCallableMock._get_child_mock _patch.__enter__
-        _patch.__exit__
+        _patch.__exit__ _patch_dict._patch_dict _patch_dict._unpatch_dict
     """,
 }
 """Modules, and what of them was read for the models in this package.

@@ -19,6 +19,7 @@ from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_functions import LIBRARY
 from treadle.python.runtime import control, notes, slots
 from treadle.python.sharing.children import attributes_of, children_of_instance
+from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable, Table
 from treadle.python.sharing.walks import register
@@ -152,7 +153,24 @@ def _patching(original: Any) -> Any:
     return call
 
 
+def _patching_items(original: Any) -> Any:
+    """Stand for a method that begins or ends `patch.dict`: it changes a dictionary."""
+
+    def call(self: Any) -> Any:
+        if control.current() is not None and slots.announce is not slots.nothing:
+            table = published.get(id(self.in_dict))
+            if isinstance(table, ContainerTable):
+                table.hand_out_all(self.values, slots.hand_out)
+                hooks.say(table.whole_write())
+            elif isinstance(self.in_dict, str):
+                notes.note("unittest.mock.patch")
+        return original(self)
+
+    return call
+
+
 _Patch: Any = unittest.mock._patch
+_PatchDict: Any = unittest.mock._patch_dict
 _Mock = unittest.mock.NonCallableMock
 _Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
@@ -172,5 +190,7 @@ PATCHES = Patches(
         (_Mock, "_get_child_mock", _get_child_mock),
         (_Patch, "__enter__", _patching(_Patch.__enter__)),
         (_Patch, "__exit__", _patching(_Patch.__exit__)),
+        (_PatchDict, "_patch_dict", _patching_items(_PatchDict._patch_dict)),
+        (_PatchDict, "_unpatch_dict", _patching_items(_PatchDict._unpatch_dict)),
     ]
 )

@@ -14,8 +14,11 @@ from typing import Any
 
 from treadle.core.events import Mode, code
 from treadle.python.accesses import calls
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import control
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.published import published
 from treadle.threads.primitives.patches import Patches
 
 _seed = random.Random.seed
@@ -51,6 +54,8 @@ def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
     me = control.current()
     if me is not None and a is None:
         a = _generator(me, "random.Random()").getrandbits(64)
+    if id(self) in published:
+        hooks.run_foreign(PLAIN, self)
     _seed(self, a, version)
 
 
