@@ -356,3 +356,114 @@ def test_a_search_that_ends_needs_no_such_note() -> None:
 
     result = treadle.explore(test)
     assert (result.ok, result.notes) == (True, [])
+
+
+# Loops that look with a lock taken
+
+
+def poll(flag: Flag, lock: Any) -> None:
+    while True:
+        with lock:
+            if flag.is_set:
+                return
+
+
+def poll_and_sleep(flag: Flag, lock: Any) -> None:
+    while True:
+        with lock:
+            if flag.is_set:
+                return
+        time.sleep(0.1)
+
+
+def poll_two_locks(flag: Flag, lock: Any) -> None:
+    own = threading.RLock()
+    while True:
+        with own, lock:
+            if flag.is_set:
+                return
+
+
+def poll_by_a_call(flag: Flag, lock: Any) -> None:
+    def look() -> bool:
+        with lock:
+            return flag.is_set
+
+    while not look():
+        pass
+
+
+POLLS = [poll, poll_and_sleep, poll_two_locks, poll_by_a_call]
+
+
+def polled(look: Callable[[Flag, Any], None], value: bool) -> Callable[[], None]:
+    def test() -> None:
+        flag, lock = Flag(), threading.Lock()
+
+        def write() -> None:
+            with lock:
+                flag.value = 42
+                flag.is_set = value
+
+        def read() -> None:
+            look(flag, lock)
+            with lock:
+                assert flag.value == 42
+
+        threads = [threading.Thread(target=body) for body in (read, write)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return test
+
+
+@pytest.mark.parametrize("look", POLLS)
+def test_a_loop_under_a_lock_waits_until_somebody_writes(look: Callable[[Flag, Any], None]) -> None:
+    for algorithm in ("optimal", "sleep", "exhaustive"):
+        assert treadle.explore(polled(look, value=True), algorithm).ok
+    result = treadle.explore(polled(look, value=True), races=True)
+    assert (result.ok, result.blocked) == (True, 0)
+    assert result.executions == (4 if look is poll_by_a_call else 3)  # the compiler copies its test
+    (failure,) = treadle.explore(polled(look, value=False)).failures
+    assert failure.kind == "livelock"
+
+
+def test_who_does_not_wait_for_the_lock_of_a_loop_sees_it_taken() -> None:
+    seen: set[tuple[bool, bool]] = set()
+
+    def test() -> None:
+        flag, lock = Flag(), threading.Lock()
+        thread = threading.Thread(target=poll, args=(flag, lock))
+        thread.start()
+        got = []
+        for _ in range(2):
+            got.append(lock.acquire(False))
+            if got[-1]:
+                lock.release()
+        flag.is_set = True
+        thread.join()
+        seen.add((got[0], got[1]))
+
+    treadle.explore(test, max_executions=200, max_steps=60, stop_on_failure=False)
+    assert seen == {(True, True), (True, False), (False, True), (False, False)}
+
+
+def test_a_loop_with_a_condition_variable_ends() -> None:
+    def test() -> None:
+        flag, line = Flag(), threading.Condition()
+
+        def write() -> None:
+            with line:
+                flag.is_set = True
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        with line:
+            while not flag.is_set:
+                line.wait(0.1)
+        thread.join()
+
+    result = treadle.explore(test, races=True)
+    assert (result.ok, result.blocked) == (True, 0)

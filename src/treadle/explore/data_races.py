@@ -33,6 +33,10 @@ def data_races(trace: Trace) -> Iterator[Race]:
         for ended in footprint.joins:
             if ended in latest:
                 known |= before[latest[ended]]
+        if _only_waits_for_data(footprint, vocabulary):
+            before.append(known)
+            latest[process] = index
+            continue
         data, synchronising = _conflicts(footprint, vocabulary)
         for key in synchronising:
             for event in bits(touched.get(key, 0)):
@@ -47,6 +51,12 @@ def data_races(trace: Trace) -> Iterator[Race]:
         created.update(dict.fromkeys(footprint.spawns, index))
         for key in footprint.own:
             touched[key] = touched.get(key, 0) | 1 << index
+
+
+def _only_waits_for_data(footprint: Footprint, vocabulary: Vocabulary) -> bool:
+    """Tell whether a step is a loop's wait for what it reads, which accesses nothing itself."""
+    read = {location_of_key(key) for key in footprint.accessed}
+    return bool(read) and read <= set(footprint.awaits) & vocabulary.data
 
 
 def _conflicts(footprint: Footprint, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:

@@ -88,6 +88,15 @@ class Trail:
             effects[0] = False
             self._changing.add(task.number)
 
+    def looks_at(self, lock: int, task: Task) -> bool:
+        """Tell whether somebody but this task has looked whether a lock is taken."""
+        return any(
+            location_of(access) == lock and mode_of(access) not in (Mode.TAKE, Mode.GIVE)
+            for other, codes in self.steps
+            if other is not task
+            for access in codes
+        )
+
     def has_changed_something(self, task: Task) -> bool:
         """Tell whether a task changed anything since this was last asked."""
         if effects[0]:
@@ -136,7 +145,7 @@ def visit(site: object) -> None:
         return
     if changed or not _same(last.values, values):
         return
-    locations = _only_read(me, trail.steps[last.at + 1 :]) if len(trail.steps) > last.at else []
+    locations = _only_read(me, trail, last.at + 1) if len(trail.steps) > last.at else []
     if locations is None:
         return
     if not locations:  # it read nothing that ever changes
@@ -170,14 +179,35 @@ def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-def _only_read(me: Task, trail: list[tuple[Task, Codes]]) -> list[int] | None:
-    """Return the locations that the iteration read; None if it did anything else."""
-    mine = [codes for task, codes in trail if task is me]
+def _only_read(me: Task, trail: Trail, start: int) -> list[int] | None:
+    """Return the locations that the iteration read; None if it did anything else.
+
+    Locks that it took and gave back are no difference to anybody: the iteration could have come
+    later or be left out. But who finds one taken, and does not wait, sees that.
+    """
+    mine = [codes for task, codes in trail.steps[start:] if task is me]
     if isinstance(me.doing, tuple):
         mine.append(me.doing)
     accesses = [access for codes in mine for access in codes]
+    locks = _given_back(accesses)
+    accesses = [access for access in accesses if location_of(access) not in locks]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
+        return None
+    if locks and any(trail.looks_at(lock, me) for lock in locks):
         return None
     time = control.the_program().vocabulary.location(TIME, TIME)
     read = {location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)}
     return sorted(read - {time})  # that it is later changes nothing that it reads
+
+
+def _given_back(accesses: list[int]) -> set[int]:
+    """Return the locations that were taken and given back, again and again, and nothing else."""
+    modes: dict[int, list[Mode]] = {}
+    for access in accesses:
+        if mode_of(access) not in (Mode.OPEN, Mode.WATCH):
+            modes.setdefault(location_of(access), []).append(mode_of(access))
+    return {
+        location
+        for location, found in modes.items()
+        if found == [Mode.TAKE, Mode.GIVE] * (len(found) // 2)
+    }
