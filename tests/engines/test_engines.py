@@ -147,4 +147,4 @@ def test_hands_that_are_killed(engine: Any, monkeypatch: pytest.MonkeyPatch) -> 
             is_over.set()
             killer.join()
     assert killed
-    assert (result.executions, result.complete) == (7134, True)
+    assert (result.executions, result.complete) == (7134, True), result.stopped_by

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import treadle
+import treadle.networks as sdn
 from treadle.actors import Actor, program
 from treadle.session.workers import policy
 
@@ -67,7 +68,33 @@ def forgetful() -> None:
         thread.join()
 
 
-@pytest.mark.parametrize("test", [adding, waiting, forgetful])
+class Balancer(sdn.Controller):
+    """Sends packets to two hosts by turns."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def packet_in(self, event: Any) -> None:
+        host = ("h2", "h3")[self.turn % 2]
+        self.turn += 1
+        for switch, port in self.net.path(event.switch, host):
+            switch.install(sdn.match(src=event.packet.src), sdn.output(port))
+        event.switch.packet_out(event)
+
+
+def network() -> Any:
+    """Return a network in which the order of packets decides where they go."""
+    net = sdn.Network().switches("s1 s2").hosts("h1 h2 h3")
+    net.links("h1-s1", "h2-s1", "h3-s2", "s1-s2")
+
+    def packets(net: Any) -> None:
+        for number in range(3):
+            net.send("h1", dst="any", src=f"client{number}")
+
+    return sdn.program(net, Balancer, packets)
+
+
+@pytest.mark.parametrize("test", [adding, waiting, forgetful, network])
 @pytest.mark.parametrize("algorithm", ["optimal", "source"])
 def test_the_same_counts(test: Any, algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "_EXECUTIONS", 4)

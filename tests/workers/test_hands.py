@@ -222,3 +222,33 @@ def has_written(process: subprocess.Popen[str], kept: Path, before: int) -> bool
 
 def is_gone(process: subprocess.Popen[str]) -> bool:
     return not group_of(process)
+
+
+class FirstThree(ForkedHands):
+    """Kills whoever does one of the first three jobs."""
+
+    kills = 3
+
+    def submit(self, job: Any) -> None:
+        super().submit(job)
+        if self.kills:
+            self.kills -= 1
+            (hand,) = [one for one in self._hands if one.job is job]
+            os.kill(hand.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("test", "executions"),
+    [(adding(2, 3), 328), (jacm17.lastzero(8), 704)],
+    ids=["threads", "model"],
+)
+def test_a_part_that_three_hands_died_of_is_divided(test: Any, executions: int) -> None:
+    with tasks_of(test) as tasks:
+        state = State(deque(tasks.space.everything()))
+        hands = FirstThree(tasks, 2)
+        try:
+            Coordinator(tasks.space, hands, POLICY, state).run()
+        finally:
+            hands.close()
+    assert (state.counts["executions"], state.stopped_by) == (executions, "")
+    assert state.parts > 1

@@ -150,6 +150,7 @@ def _state_as_dict(state: State) -> dict[str, Any]:
         "incomplete": state.incomplete,
         "notes": list(state.notes),
         "escapes": list(state.escapes),
+        "rests_on": list(state.rests_on),
         "repeated": sorted(state.repeated),
         "seconds": state.seconds,
     }
@@ -169,6 +170,7 @@ def _state_from(content: Mapping[str, Any]) -> State:
         incomplete=content["incomplete"],
         notes=dict.fromkeys(content["notes"]),
         escapes=dict.fromkeys(content["escapes"]),
+        rests_on=dict.fromkeys(content["rests_on"]),
         repeated=set(content["repeated"]),
         seconds=content["seconds"],
     )

@@ -56,6 +56,7 @@ class State:
     stopped_by: str = ""
     notes: dict[str, None] = field(default_factory=dict)
     escapes: dict[str, None] = field(default_factory=dict)
+    rests_on: dict[str, None] = field(default_factory=dict)
     repeated: set[str] = field(default_factory=set)
     seconds: float = 0.0
     """Wall time before this beginning, if the exploration was resumed."""
@@ -219,12 +220,18 @@ class Coordinator:
         state.stopped_by = answer.stopped_by
         for failure in answer.failures:
             self._keep(failure)
-        for told, new in ((state.notes, answer.notes), (state.escapes, answer.escapes)):
-            told.update(dict.fromkeys(new))
-        state.repeated.update(answer.repeated)
+        self._note(answer)
         state.pending.extendleft(reversed(answer.left))
         if answer.unfinished:
             self._look_at_budget(answer, job)
+
+    def _note(self, answer: Answer) -> None:
+        """Keep what is said in words about executions elsewhere."""
+        state = self._state
+        state.notes.update(dict.fromkeys(answer.notes))
+        state.escapes.update(dict.fromkeys(answer.escapes))
+        state.rests_on.update(dict.fromkeys(answer.rests_on))
+        state.repeated.update(answer.repeated)
 
     def _keep(self, failure: Failure) -> None:
         """Keep the simplest schedule of each failure."""
@@ -370,6 +377,7 @@ class SampleCoordinator(Coordinator):
         self._by_range[first] = answer
         if answer.stopped_by and answer.at < self._first_failure:
             self._first_failure, self._reason = answer.at, answer.stopped_by
+        self._note(answer)
         self._state.share += answer.share
         self._state.parts += answer.done
         self._state.pending.extendleft(reversed(answer.left))

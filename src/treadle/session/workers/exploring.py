@@ -212,6 +212,7 @@ def _result_of(work: Work, space: Space, state: State, workers: int) -> Result:
     Accounts(program, Trace(program.vocabulary), result, races=False).conclude()
     result.notes += [note for note in state.notes if note not in result.notes]
     result.escapes += [one for one in state.escapes if one not in result.escapes]
+    result.rests_on += [one for one in state.rests_on if one not in result.rests_on]
     return result
 
 

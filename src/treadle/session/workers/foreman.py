@@ -85,6 +85,7 @@ class Foreman:
             incomplete=state.incomplete,
             notes=list(state.notes),
             escapes=list(state.escapes),
+            rests_on=list(state.rests_on),
             repeated=tuple(sorted(state.repeated)),
             seconds=seconds,
         )

@@ -82,6 +82,7 @@ class Answer:
     """The number of the sample that failed, if samples are taken."""
     notes: list[str] = field(default_factory=list)
     escapes: list[str] = field(default_factory=list)
+    rests_on: list[str] = field(default_factory=list)
     repeated: tuple[str, ...] = ()
     """What executions did that the first one of all had done."""
     seconds: float = 0.0

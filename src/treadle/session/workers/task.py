@@ -61,6 +61,7 @@ class Tasks:
             answer.error = TreadleBug(f"{type(error).__name__}: {error}")
         answer.notes = program.notes(has_ended=True)
         answer.escapes = program.escapes()
+        answer.rests_on = program.rests_on()
         answer.repeated = program.repeated()
         answer.seconds = cpu_seconds() - began
         return answer
