@@ -104,8 +104,9 @@ def test_what_blocks_in_code_of_others_can_be_instrumented(library: Any) -> None
     def test() -> None:
         together(library.held)
 
-    [failure] = treadle.explore(test, watchdog=0.5).failures
-    assert "add 'feeds_of_others' to `instrument` if it waits for a lock" in failure.message
+    said = "add 'feeds_of_others' to `instrument` if it waits for a lock"
+    with pytest.raises(treadle.TreadleError, match=said):
+        treadle.explore(test, watchdog=0.5)
 
 
 def test_what_objects_in_c_hold_is_shared() -> None:

@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.core.errors import CannotBeExplored
 from treadle.python.host import collector, host, watchdog
-from treadle.python.host.watchdog import BlockedOutsideControl
 from treadle.python.runtime.fibers import Fibers
 from treadle.threads import program
 from treadle.threads.primitives.patches import Installer
@@ -284,7 +284,9 @@ def stubborn() -> None:
     ("blocks", "line"), [(receive, "one.recv(1)"), (compute, "for _ in")], ids=["recv", "loop"]
 )
 @pytest.mark.parametrize("in_thread", [True, False], ids=["thread", "main"])
-def test_blocking_is_a_finding(blocks: Callable[[], None], line: str, in_thread: bool) -> None:
+def test_what_blocks_cannot_be_explored(
+    blocks: Callable[[], None], line: str, in_thread: bool
+) -> None:
     def test() -> None:
         if in_thread:
             thread = threading.Thread(target=blocks, name="stuck")
@@ -293,13 +295,13 @@ def test_blocking_is_a_finding(blocks: Callable[[], None], line: str, in_thread:
         else:
             blocks()
 
-    failure = failure_of(test)
-    assert isinstance(failure.exception, BlockedOutsideControl)
-    assert failure.process == ("main.1" if in_thread else "main")
-    assert "blocks outside of Treadle's control" in failure.message
-    assert "test_host.py:" in failure.message
-    assert line in failure.message or "pass" in failure.message
-    assert ("main.1 (stuck)" if in_thread else "main") in failure.message
+    with pytest.raises(CannotBeExplored) as refused:
+        treadle.explore(test)
+    message = str(refused.value)
+    who = "main.1 (stuck)" if in_thread else "main"
+    assert message.startswith(f"test cannot be explored: {who} blocks outside of Treadle's control")
+    assert "test_host.py:" in message
+    assert line in message or "pass" in message
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -375,11 +377,18 @@ def test_exploring_in_another_thread() -> None:
 
 @pytest.mark.usefixtures("_impatient")
 def test_blocking_is_reported_in_another_thread_too(capfd: pytest.CaptureFixture[str]) -> None:
-    results = []
-    thread = threading.Thread(target=lambda: results.append(treadle.explore(compute)))
+    refusals = []
+
+    def explore() -> None:
+        try:
+            treadle.explore(compute)
+        except CannotBeExplored as refused:
+            refusals.append(str(refused))
+
+    thread = threading.Thread(target=explore)
     thread.start()
     thread.join()
-    assert "BlockedOutsideControl" in results[0].failures[0].message
+    assert refusals[0].startswith("compute cannot be explored: main blocks outside of Treadle's")
     assert "main blocks outside of Treadle's control" in capfd.readouterr().err
 
 

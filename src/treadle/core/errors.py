@@ -2,7 +2,8 @@
 
     Exception
     ├── TreadleError          what the caller can mend; each message says how
-    │   └── ScheduleMismatch  a schedule that does not fit the program
+    │   ├── ScheduleMismatch  a schedule that does not fit the program
+    │   └── CannotBeExplored  a test that waits for what Treadle does not control
     └── TreadleBug            an invariant of Treadle does not hold: please report it
 
 What an exploration finds in the program under test is a `treadle.Failure` in its result.
@@ -17,6 +18,10 @@ class TreadleError(Exception):
 
 class ScheduleMismatch(TreadleError):
     """A schedule names a step that the program cannot take."""
+
+
+class CannotBeExplored(TreadleError):
+    """A test does what cannot be controlled; that is no finding about it."""
 
 
 class TreadleBug(Exception):

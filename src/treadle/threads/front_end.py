@@ -57,12 +57,13 @@ class Threads(FrontEnd):
     def refuse(self, function: Any) -> None:
         """Refuse what only makes an object when it is called: its code would never run."""
         name = getattr(function, "__name__", "it")
+        given = function
         function = inspect.unwrap(function)
         if inspect.isasyncgenfunction(function):
             raise TreadleError(
                 f"{name!r} is an asynchronous generator: give a coroutine function or a plain one"
             )
-        if inspect.isgeneratorfunction(function):
+        if inspect.isgeneratorfunction(function) and function is given:  # else who knows what it is
             raise TreadleError(
                 f"{name!r} is a process, not a program: add it to a treadle.model.Program"
             )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from treadle.core.debugging import no_breakpoints
-from treadle.core.errors import ScheduleMismatch, TreadleBug, TreadleError
+from treadle.core.errors import CannotBeExplored, ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Vocabulary
 from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
@@ -16,6 +16,7 @@ from treadle.explore.budget import MAX_STEPS
 from treadle.explore.choosers import Chooser
 from treadle.python.host.host import WATCHDOG, Host
 from treadle.python.host.interrupts import Interrupts
+from treadle.python.host.watchdog import BlockedOutsideControl
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime import control, notes, slots
@@ -344,8 +345,13 @@ class ThreadProgram(Program):
         self.shared.learned.clear()
 
     def _is_finding(self, task: Task, error: BaseException) -> bool:
-        """Tell whether an exception that ended a task is a finding; in the test it always is."""
-        del error
+        """Tell whether an exception that ended a task is a finding; in the test it always is.
+
+        What blocks outside of control ends the search: nothing can be said about the test.
+        """
+        if isinstance(error, BlockedOutsideControl):
+            self.scheduler.fatal = CannotBeExplored(f"{self.name} cannot be explored: {error}")
+            return False
         return task.parent is None or self._thread_exceptions
 
     def hand_out(self, value: Any, label: str) -> None:

@@ -55,6 +55,12 @@ _start_new_thread = _thread.start_new_thread
 class BlockedOutsideControl(BaseException):
     """A thread under control waits for something that Treadle does not control, or never ends."""
 
+    said = ""
+    """What is to be said if it is raised where it cannot be given words."""
+
+    def __str__(self) -> str:
+        return super().__str__() or self.said
+
 
 class Watchdog:
     """Watches one exploration."""
@@ -133,7 +139,8 @@ class Watchdog:
         if not self._told:
             self._told = True
             frame = sys._current_frames().get(self._watched)
-            sys.__stderr__.write(f"treadle: {self._describe(frame)}\n")  # type: ignore[union-attr]
+            BlockedOutsideControl.said = self._describe(frame)
+            sys.__stderr__.write(f"treadle: {BlockedOutsideControl.said}\n")  # type: ignore[union-attr]
         # Not in the main thread: only Python code can be interrupted, not a call that blocks.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self._watched), ctypes.py_object(BlockedOutsideControl)
