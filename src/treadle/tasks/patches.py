@@ -10,6 +10,7 @@ import asyncio.events
 import asyncio.futures
 import asyncio.locks
 import asyncio.mixins
+import asyncio.streams
 import asyncio.tasks
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,14 @@ async def _acquire(self: asyncio.Lock) -> Any:
     return taken
 
 
+def _view_of_a_copy(data: Any) -> memoryview:
+    """Return a view that nobody has to let go of: streams cut the buffer that they look at.
+
+    What is shared is kept until the end of an execution, and so is a view of it.
+    """
+    return memoryview(bytes(data))
+
+
 def patches(program: TaskProgram) -> list[Patches]:
     """Return what is replaced."""
 
@@ -72,6 +81,7 @@ def patches(program: TaskProgram) -> list[Patches]:
         *other_loops(),
     ]
     attributes = [
+        (asyncio.streams, "memoryview", _view_of_a_copy),
         (asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop),
         (asyncio.locks.Lock, "acquire", _acquire),
     ]
