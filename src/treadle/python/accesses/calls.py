@@ -81,6 +81,7 @@ from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
+from treadle.python.sharing.identities import identities
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS, held_by
 from treadle.python.sharing.published import published
@@ -177,7 +178,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return functools.partial(known_functions.add_note, owner) if is_note else function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
-    return functools.partial(_on_state, function, owner)
+    return stand_ins.HELD.get(id(function)) or functools.partial(_on_state, function, owner)
 
 
 def _of_method_wrapper(function: Any, owner: Any) -> Any:
@@ -201,6 +202,8 @@ def _of_private(function: Any, kind: type) -> Any:
         return functools.partial(_read_arguments, function)
     if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
         return function
+    if id(function) in stand_ins.HELD:
+        return stand_ins.HELD[id(function)]
     is_of_library = kind.__module__.partition(".")[0] not in sys.stdlib_module_names
     if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
@@ -213,11 +216,15 @@ def _of_class_method(function: Any) -> Any:
         return function
     if function == itertools.chain.from_iterable:
         return lazy_calls.chained_from
+    if (held := stand_ins.in_place_of_class_method(function)) is not None:
+        return held
     return functools.partial(_look_into_arguments, function)
 
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     """Return what to call instead of a function of a module in C."""
+    if id(function) in stand_ins.HELD:
+        return stand_ins.HELD[id(function)]
     look_outside(module.__name__, function.__name__)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
@@ -239,9 +246,12 @@ def _of_class(kind: Any) -> Any:
     is_looked_up = _is_compared_by_identity(kind)
     if is_looked_up and kind in _resolved:
         return _resolved[kind]
+    if id(kind) in stand_ins.HELD:
+        return stand_ins.HELD[id(kind)]
     if kind is weakref.finalize:
         _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
     if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
+        identities.meet(kind)
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
         look_outside(kind.__module__, kind.__qualname__)
@@ -268,6 +278,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
     if slots.take_in(inner.__module__) or not published:
         return function
+    if (held := stand_ins.instead_of(function, inner)) is not None:
+        return resolve(held)
     if inner.__name__ == "set_trace" or (inner.__module__, inner.__name__) in _ASKS_FOR_CALLER:
         return function
     stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))

@@ -15,7 +15,7 @@ Hook = Callable[..., Any]
 
 HARMLESS_CALLS = frozenset(
     {
-        "isinstance", "issubclass", "range", "type", "id", "abs", "ord",
+        "isinstance", "issubclass", "range", "type", "abs", "ord",
         "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
         "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
         *(

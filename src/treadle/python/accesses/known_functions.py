@@ -32,6 +32,7 @@ from treadle.python.sharing.containers import (
     ItemsTable,
     whole_read,
 )
+from treadle.python.sharing.identities import hash_of, identities
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table
 
@@ -446,7 +447,7 @@ def _build_functions() -> dict[Any, Function]:
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
-        "isinstance", "issubclass", "id", "hash", "callable", "abs", "chr", "ord", "round",
+        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round",
         "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
         "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
@@ -494,7 +495,7 @@ def _build_classes() -> dict[Any, Function]:
     return table
 
 
-FUNCTIONS: dict[Any, Function] = _build_functions()
+FUNCTIONS: dict[Any, Function] = {**_build_functions(), id: identities.number_of, hash: hash_of}
 CLASSES: dict[Any, Function] = _build_classes()
 LIBRARY: dict[tuple[str, str], Function] = {
     **dict.fromkeys(

@@ -24,6 +24,7 @@ from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
+from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS, SHOWING, content, shown_by
@@ -292,7 +293,7 @@ def _judge(kind: type, owner: type, found: Any) -> Behind:
     found = getattr(found, "__func__", found)
     while hasattr(found, "__wrapped__"):
         found = found.__wrapped__
-    if found is None:
+    if found is None or found is stable_hash:
         return PLAIN
     if isinstance(found, types.FunctionType):
         if id(found.__globals__) in instrumented or slots.take_in(module_of(found) or ""):

@@ -25,7 +25,7 @@ from typing import Any
 
 from treadle.python.accesses import calls, library_state, lru_caches, uninstrumented
 from treadle.python.accesses.class_making import SUBCLASSES
-from treadle.python.host.collector import functions_and_instances
+from treadle.python.host.collector import functions_and_instances, is_frozen
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.loaded_modules import LoadedModules, is_covered, is_under_test
 from treadle.python.instrument.module_tables import (
@@ -42,6 +42,7 @@ from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
+from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
 from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
 
@@ -174,6 +175,8 @@ class Instrumentation:
         try:
             self._trust_own_modules()
             added = self._add_namespaces()
+            if is_frozen():
+                identities.look_at_old()
             instances = self._rewrite_functions(added, kinds)
             self._patch()
             self.publish()
@@ -188,6 +191,7 @@ class Instrumentation:
         while self._undo:
             self._undo.pop()()
         lru_caches.undo()
+        identities.end()
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
@@ -271,6 +275,9 @@ class Instrumentation:
             self._namespaces[id(namespace)] = name, namespace
             calls.modules_under_test.add(name)
         instrumented.update([id(namespace) for _, namespace in added])
+        modules = calls.modules_under_test
+        kinds = [kind for _, namespace in added for kind in classes_in(namespace, modules)]
+        identities.take(kinds)
         return added
 
     def _rewrite_functions(

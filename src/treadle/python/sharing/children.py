@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
 
@@ -124,7 +125,7 @@ _ABOUT_CLASSES = frozenset(
 def children_of_class(value: Any, _: str) -> Children:
     """Yield a class's attributes and methods, its bases and its metaclass."""
     for name, item in list(type.__getattribute__(value, "__dict__").items()):
-        if name not in _ABOUT_CLASSES:
+        if name not in _ABOUT_CLASSES and item is not stable_hash:
             yield item, f"{value.__qualname__}.{name}"
     for base in value.__bases__:
         yield base, base.__qualname__

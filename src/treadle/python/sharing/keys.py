@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.identities import is_plain_hash
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.tables import Table
 
@@ -69,7 +70,7 @@ def name_of_key(table: Table, key: Any) -> tuple[Hashable, str] | None:
     kind: Any = type(key)
     if kind.__hash__ is enum.Enum.__hash__ and kind.__eq__ is object.__eq__:
         return (kind.__qualname__, key.name), f"[{key}]"
-    if kind.__hash__ is not object.__hash__:
+    if not is_plain_hash(kind.__hash__):
         return None
     known = table.shared.published.get(id(key))
     return ("other", "[...]") if known is None else (("object", known.key), f"[{known.label}]")

@@ -22,6 +22,7 @@ from typing import Any
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.children import attributes_of
+from treadle.python.sharing.identities import identities
 from treadle.python.sharing.tables import Cell, Table
 from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
 
@@ -112,6 +113,7 @@ class Shared:
     def reset(self) -> None:
         """Forget the objects of the last execution."""
         self._withdraw(0)
+        identities.begin_execution()
         self._local_walks.clear()
 
     def clear(self) -> None:

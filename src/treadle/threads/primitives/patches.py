@@ -3,18 +3,22 @@
 Classes written in Python (`threading.Thread`, `queue.Queue`, ...) are patched in place, method by
 method: so subclasses, instances made at import and `from queue import Queue` all follow. What is
 written in C (`_thread.allocate_lock`, `time.sleep`, ...) is replaced wherever a module of
-`sys.modules` refers to it.
+`sys.modules` refers to it (`references`); who keeps it elsewhere calls what stands for it
+(`stand_ins.HELD`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
+from treadle.python.accesses.stand_ins import HELD
+from treadle.threads.primitives.references import References
+
 _MISSING = object()
+_references = References()
 _CAN_RUN_THEMSELVES = frozenset({"functools", "queue"})
 """Modules whose own code works on controlled locks, if users want it explored."""
 
@@ -58,9 +62,12 @@ class Installer:
                 for owner, name, value in one.attributes:
                     module = getattr(owner, "__module__", "")
                     if module not in _CAN_RUN_THEMSELVES or not looks_inside(module):
+                        self._hold(owner, name, value)
                         self._set(owner, name, value)
                 replaced.update((id(original), new) for original, new in one.references)
-            self._replace_references(replaced)
+            HELD.update(replaced)
+            for owner, name, value in _references.find(replaced):
+                self._set(owner, name, value)
         except BaseException:
             self.undo()
             raise
@@ -69,23 +76,20 @@ class Installer:
         """Put everything back."""
         while self._undo:
             self._undo.pop()()
+        HELD.clear()
+
+    def _hold(self, owner: Any, name: str, value: Any) -> None:
+        """Say what stands for a function in Python that somebody may have kept."""
+        original = vars(owner).get(name)
+        if type(original) is FunctionType and type(value) is FunctionType:
+            HELD[id(original)] = value
 
     def _set(self, owner: Any, name: str, value: Any) -> None:
-        before = vars(owner).get(name, _MISSING)
+        is_of_function = type(owner) is FunctionType
+        before = getattr(owner, name) if is_of_function else vars(owner).get(name, _MISSING)
         setattr(owner, name, value)
         self._undo.append(
             (lambda: delattr(owner, name))
             if before is _MISSING
             else (lambda: setattr(owner, name, before))
         )
-
-    def _replace_references(self, replaced: dict[int, Any]) -> None:
-        for module in list(sys.modules.values()):
-            if not isinstance(module, ModuleType) or module.__name__.startswith("treadle."):
-                continue
-            namespace = vars(module)
-            if replaced.keys().isdisjoint(map(id, list(namespace.values()))):
-                continue
-            for name, value in list(namespace.items()):
-                if id(value) in replaced:
-                    self._set(module, name, replaced[id(value)])
