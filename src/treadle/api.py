@@ -90,6 +90,7 @@ def explore(
       moment, `"last"` none, and with `"never"` nothing times out;
     - `escapes="fail"` makes what leaves Treadle's sight a failure; else `Result.escapes` names it;
     - `clock="shared"` lets all threads look at one clock, each look a step;
+    - `restore=False` leaves what executions change in modules and classes under test as it is;
     - `towards_deadlock=True` tries first what leads to cycles of locks that the source shows,
       leaves out nothing, and notes of each whether it was confirmed or refuted;
     - a step that does not end within `watchdog` seconds blocks outside of Treadle's control.

@@ -234,10 +234,10 @@ def test_the_error_of_a_check_was_put_into_words_when_it_was_raised() -> None:
 
 
 def test_how_often_a_test_is_run() -> None:
-    treadle.explore(lost_update)
+    treadle.explore(lost_update, restore=False)
     executed = len(CALLS)
     CALLS.clear()
-    with opened(lost_update, Settings()) as session:
+    with opened(lost_update, Settings({"restore": False})) as session:
         again = session.explore()
         before = len(CALLS)
         session.record(*again.failures, explained=False)

@@ -437,6 +437,10 @@ class Program(ABC):
         """Return what the processes run in, if there is a picture of it: a network."""
         return None
 
+    def not_undone(self) -> list[str]:
+        """Return what executions changed and the next ones find so, each with the line."""
+        return []
+
     def not_repeated(self) -> str:
         """Return what the first execution of all did and none has done since: `changed x`."""
         return ""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from treadle.core.events import Codes, mode_of
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
-from treadle.core.program import Crash, Ending, FindingError, Program, Run
+from treadle.core.program import CannotStepError, Crash, Ending, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
+from treadle.core.words import OPERATIONS, access_in_words
 from treadle.explore.data_races import data_races
 from treadle.explore.strategy import BLOCKED, DIFFERS, STEPS
 
@@ -83,10 +85,38 @@ class Accounts:
             self._report(Failure.of_crash(self._program, endless, self.schedule()))
             self._result.stopped_by = "endless recursion"
             return DIFFERS
-        process = self._trace.processes[index]
-        where = run.where(process) or "it ended or is blocked"
-        self.not_deterministic(index, process, where)
+        trace = self._trace
+        process = trace.processes[index]
+        before = trace.footprints[index].codes if index < len(trace.footprints) else ()
+        waits = any(process == one for one, _ in run.blocked())
+        now = self._in_words(trace.codes[index] if trace.codes[index] != before else ())
+        now = now or ("wait" if waits else "nothing" if run.where(process) else "end")
+        where = run.where(process)
+        where = self._line_of(index) or where or "it ended or is blocked"
+        self.not_deterministic(
+            index, process, f"{where}; then {self._in_words(before) or 'nothing'}, now {now}"
+        )
         return DIFFERS
+
+    def _line_of(self, index: int) -> str:
+        """Run the execution once more, up to a step, to find the line where that is taken."""
+        run = self._program.start(detail=True)
+        try:
+            for process in self._trace.processes[: index + 1]:
+                run.step(process)
+            return run.records()[index].where
+        except (CannotStepError, FindingError, IndexError, NotImplementedError):
+            return ""
+        finally:
+            run.drop()
+
+    def _in_words(self, codes: Codes) -> str:
+        """Say what a step accesses."""
+        vocabulary = self._program.vocabulary
+        accesses = [
+            access_in_words(code, vocabulary) for code in codes if mode_of(code) in OPERATIONS
+        ]
+        return " and ".join(dict.fromkeys(map(str, accesses)))
 
     def look_for_leftovers(self) -> None:
         """Say if the first execution of all did something that no other has done.
@@ -120,12 +150,14 @@ class Accounts:
     def not_deterministic(self, index: int, process: int, where: str) -> None:
         """Report that a process does not do the same under the same schedule."""
         name = self._program.vocabulary.process_names[process]
+        left = "; ".join(self._program.not_undone())
         self._report(
             Failure(
                 kind="nondeterminism",
                 message=f"step {index + 1}, by {name}, did not do under the same schedule what it "
                 f"did before ({where}): remove clocks, randomness, orders by id() or hash, and "
-                f"state that outlives an execution",
+                f"state that outlives an execution"
+                + (f"; executions change and do not undo: {left}" if left else ""),
                 process=name,
                 step=index,
                 schedule=self.schedule(),

@@ -101,6 +101,7 @@ class Threads(FrontEnd):
             has_shared_clock=options["clock"] == "shared",
             patience=Patience(options["latency"], options["timeouts"]),
             towards_deadlock=options["towards_deadlock"],
+            restore=options["restore"],
         )
         with called_plainly(), program.controlled():
             _refuse_what_was_not_run(program.try_out())

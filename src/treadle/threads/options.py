@@ -100,6 +100,15 @@ class ThreadOptions(TypedDict, total=False):
             "(explore), or all (last); or whether they never time out.",
         ),
     ]
+    restore: Annotated[
+        bool,
+        Option(
+            FLAG,
+            True,
+            "Whether what an execution changed in modules and classes under test is undone before "
+            "the next one.",
+        ),
+    ]
     towards_deadlock: Annotated[
         bool,
         Option(

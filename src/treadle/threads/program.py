@@ -27,6 +27,7 @@ from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
 from treadle.python.sharing.published import published
+from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.shared import Feature, Shared
 from treadle.threads.labels import label_of_thread
 from treadle.threads.options import ESCAPE
@@ -71,6 +72,7 @@ class ThreadProgram(Program):
         has_shared_clock: bool = False,
         patience: Patience | None = None,
         towards_deadlock: bool = False,
+        restore: bool = True,
     ) -> None:
         self.test = test
         self.name = name
@@ -81,7 +83,8 @@ class ThreadProgram(Program):
         """Writes the present execution down, if it was started with detail."""
         self.announce: Callable[..., None] = self.scheduler.announce
         """How steps are announced in the present execution."""
-        self.shared = Shared(self.vocabulary, published)
+        self._restorer = Restorer() if restore else None
+        self.shared = Shared(self.vocabulary, published, self._restorer)
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
         self._item_by_item = item_by_item
@@ -145,6 +148,10 @@ class ThreadProgram(Program):
         """Begin it again, here or in a copy of this process."""
         self._host.go_on()
 
+    def not_undone(self) -> list[str]:
+        """Return the state that executions changed and the next ones find so, each with a line."""
+        return [f"{what} ({where})" for what, where in notes.outliving.items()]
+
     @contextmanager
     def controlled(self) -> Iterator[None]:
         """Take control of the code under test and of the primitives; undo it whatever happens."""
@@ -176,6 +183,8 @@ class ThreadProgram(Program):
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
+                if self._restorer is not None:
+                    self._restorer.clear()
                 self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
                 slots.item_by_item = False
@@ -207,6 +216,8 @@ class ThreadProgram(Program):
             found["escapes"] = "fail"
         if self.has_shared_clock:
             found["clock"] = "shared"
+        if self._restorer is None:
+            found["restore"] = False
         return {**found, **self.patience.options}
 
     def name_values(self, wanted: bool) -> None:
@@ -330,6 +341,8 @@ class ThreadProgram(Program):
             self._run = None
             if self.scheduler.alive:
                 self.scheduler.abort()
+            if self._restorer is not None:
+                self._restorer.restore()
             self.branches = self.branches or slots.announce is not slots.nothing
             slots.announce = slots.nothing
 

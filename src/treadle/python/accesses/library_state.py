@@ -35,6 +35,7 @@ def looking(place: str) -> Codes:
 def changing(place: str) -> Codes:
     """Return the codes of changing something that a library keeps."""
     known = control.the_program().shared.write(place, _CHANGED)
+    notes.outlives(place)
     return (_at(place, Mode.WRITE),) if known else ()
 
 

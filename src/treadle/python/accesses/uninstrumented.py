@@ -20,14 +20,15 @@ from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.python.accesses import callbacks
-from treadle.python.runtime import slots
+from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
-from treadle.python.sharing.identities import stable_hash
+from treadle.python.sharing.identities import is_for_good, stable_hash
 from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS, SHOWING, content, shown_by
+from treadle.python.sharing.restoring import UNDONE
 from treadle.python.sharing.tables import ObjectTable, Table
 
 modules_under_test: set[str] = set()
@@ -559,6 +560,8 @@ _STATE = "position"
 
 def state_of(table: Table) -> int:
     """Return the code of changing what an object hides."""
+    if table.kind not in UNDONE and is_for_good(table.key):
+        notes.outlives(table.label)
     return table.at(_STATE, Mode.WRITE)
 
 

@@ -18,10 +18,9 @@ from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import CellTable, ClassTable, ObjectTable, Table
-from treadle.python.sharing.variable import Variable
+from treadle.python.sharing.variable import GLOBAL, Variable
 from treadle.python.sharing.walks import register
 
-GLOBAL = "global "
 BUILTINS = "module builtins"
 """The sort of the module whose names every module has."""
 _NEEDED = frozenset(vars(builtins)) - {

@@ -30,7 +30,6 @@ from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.loaded_modules import LoadedModules, is_covered, is_under_test
 from treadle.python.instrument.module_tables import (
     BUILTINS,
-    GLOBAL,
     ModuleTable,
     enter_class,
     enter_module,
@@ -45,6 +44,7 @@ from treadle.python.runtime.spin import effects
 from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
 from treadle.python.sharing.shared import FOREIGN_OPERATORS, Feature, Shared
+from treadle.python.sharing.variable import GLOBAL
 
 _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest", "typing", "re"})
 """Libraries whose objects hold nothing that tests share."""
@@ -167,8 +167,7 @@ class Instrumentation:
         Return the instances of some classes, too, which were met while looking for functions.
         """
         self._shared = shared
-        notes.unobserved.clear()
-        notes.remarks.clear()
+        notes.begin()
         effects[0] = False
         shared.follows = _is_followed
         shared.has_foreign_operators = uninstrumented.has_foreign_operators

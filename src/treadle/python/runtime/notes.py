@@ -24,6 +24,15 @@ unobserved: list[Unobserved] = []
 """What ran unobserved in this exploration."""
 remarks: dict[str, str] = {}
 """What else is not seen in this exploration: a sentence for each subject."""
+outliving: dict[str, str] = {}
+"""State that executions change and that is not undone: its name, and the line that did it first."""
+
+
+def begin() -> None:
+    """Forget what an earlier exploration did."""
+    unobserved.clear()
+    remarks.clear()
+    outliving.clear()
 
 
 def note(function: str) -> None:
@@ -52,3 +61,9 @@ def remark(subject: str, name: str, sentence: str, *, has_threads: bool = False)
 def _is_asyncio(frame: FrameType) -> bool:
     """Tell whether code is of asyncio itself, which users need not be told about."""
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "asyncio"
+
+
+def outlives(what: str) -> None:
+    """Remember that an execution changes something that the next one will find so."""
+    if what not in outliving:
+        outliving[what] = place_in_words(place_of_frame(sys._getframe(), is_own))

@@ -30,6 +30,8 @@ _DISTANCE = 16
 _ASKED = "identities"
 """Under which a task counts how often it asked about something that is nobody else's."""
 
+_IMMUTABLE, _HEAP_TYPE = 1 << 8, 1 << 9
+"""Flags of classes that cannot be changed, and of those that are no static part of C code."""
 _PLAIN_HASH: Any = object.__hash__
 
 
@@ -98,7 +100,7 @@ class _Identities:
         if issubclass(kind, type | types.FunctionType) and "<locals>" not in value.__qualname__:
             return True
         table = published.get(id(value))
-        return self.is_old(value) if table is None else not _is_of_task(table.key)
+        return self.is_old(value) if table is None else is_for_good(table.key)
 
     def is_old(self, value: Any) -> bool:
         """Tell whether an object was there before the exploration."""
@@ -174,7 +176,9 @@ def classes_in(namespace: dict[str, Any], modules: Iterable[str]) -> Iterator[ty
 
 
 def _has_plain_hash(kind: type) -> bool:
-    return kind.__hash__ is _PLAIN_HASH and not issubclass(kind, type)
+    """Tell whether the hash of a class is that of `object`, and can be changed."""
+    is_changeable = kind.__flags__ & (_HEAP_TYPE | _IMMUTABLE) == _HEAP_TYPE
+    return is_changeable and kind.__hash__ is _PLAIN_HASH and not issubclass(kind, type)
 
 
 def _instances_of(kinds: list[type]) -> Iterator[tuple[int, Any]]:
@@ -198,11 +202,11 @@ def _name_of(value: Any) -> Any:
     return me.name, count
 
 
-def _is_of_task(key: Any) -> bool:
-    """Tell whether a publication was one of a task: the others are the same in every execution."""
+def is_for_good(key: Any) -> bool:
+    """Tell whether something is published in every execution, and not by a task of one."""
     while isinstance(key, tuple) and key:
         key = key[0]
-    return type(key) is int
+    return type(key) is not int
 
 
 def _without_numbers(table: Table, key: Any) -> Any:

@@ -23,6 +23,7 @@ from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.identities import identities
+from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.tables import Cell, Table
 from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
 
@@ -76,8 +77,15 @@ def _label_at(parent: _Parent | str, position: int) -> str:
 class Shared:
     """The published objects of an execution, and what the exploration knows about locations."""
 
-    def __init__(self, vocabulary: Vocabulary, published: dict[int, Table]) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        published: dict[int, Table],
+        restorer: Restorer | None = None,
+    ) -> None:
         self.vocabulary = vocabulary
+        self._restorer = restorer
+        """Undoes what an execution changes in what outlives it."""
         self.published = published
         """Tables by `id`, of objects that `kept` keeps alive."""
         self.features: set[Feature] = set()
@@ -107,6 +115,8 @@ class Shared:
 
     def seal(self) -> None:
         """Remember what is published now as published in every execution."""
+        if self._restorer is not None:
+            self._restorer.add((value, self.published[id(value)]) for value in self._kept)
         self._static_kept += self._kept
         self._kept = []
 
@@ -135,6 +145,8 @@ class Shared:
         if features != self.features:
             self.features = set(features)
             self.happening = {what for _, what in features}
+            for sort, _ in features:
+                self._before_first(sort)
             for table in self._tables.values():
                 table.forget()
 
@@ -301,7 +313,12 @@ class Shared:
         if (sort, what) in self.features:
             return True
         self.learned.add((sort, what))
+        self._before_first(sort)
         return False
+
+    def _before_first(self, sort: str) -> None:
+        if self._restorer is not None:
+            self._restorer.before_first(sort)
 
 
 def _has_been_here(value: Any, passed: set[int]) -> bool:

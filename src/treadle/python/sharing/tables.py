@@ -35,6 +35,8 @@ class Table(dict[Any, Codes]):
     """Whether `begin` has to look at the object in every execution."""
     is_selective = False
     """Whether only some such objects are the test's business."""
+    is_primitive = False
+    """Whether the object has state that changes without a note."""
     kind: type
     """The class of the object."""
     changing: Callable[[], list[str]] | None = None

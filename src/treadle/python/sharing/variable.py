@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+GLOBAL = "global "
+"""What the sort of a global variable begins with; its module and name follow."""
+
 
 @dataclass(frozen=True)
 class Variable:

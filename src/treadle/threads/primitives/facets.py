@@ -28,6 +28,8 @@ class FacetTable(ObjectTable):
 
     __slots__ = ("_known",)
 
+    is_primitive = True
+
     def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
         super().__init__(shared, key, label, sort)
         self._known: dict[tuple[Mode, Hashable], int] = {}

@@ -21,6 +21,7 @@ from treadle.core.events import Codes
 from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.restoring import undo_content
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.internals import KEYS_OF_LOCALS
@@ -108,6 +109,8 @@ class Locals:
         self._alive: list[Any] = []
         """Locals of this execution: one that died would leave its values to its successor."""
         self._instances: list[tuple[Any, dict[str, Any]]] = []
+        self._contents: list[Callable[[], None]] = []
+        """What puts back the containers that the test's main thread has in them."""
         self._wrapped: list[tuple[Any, Any]] = []
         self._met: list[Any] = []
 
@@ -122,6 +125,8 @@ class Locals:
         found, self._met = [one for one in self._met if not _is_foreign(type(one))], []
         foreign = _foreign_globals() if found else set()
         self._instances = [(one, dict(one.__dict__)) for one in found if id(one) not in foreign]
+        held = (value for _, values in self._instances for value in values.values())
+        self._contents = [undo for undo in map(undo_content, held) if undo is not None]
         for kind in _Local.__subclasses__():
             if kind is not local:
                 self._wrap(kind)
@@ -139,6 +144,7 @@ class Locals:
             else:
                 kind.__new__ = before
         self._instances.clear()
+        self._contents.clear()
         self._slot = None
 
     def begin(self, main: Task) -> None:
@@ -157,6 +163,8 @@ class Locals:
         for one, values in self._instances:
             one.__dict__.clear()
             one.__dict__.update(values)
+        for undo in self._contents:
+            undo()
 
     def _wrap(self, kind: Any) -> None:
         """Be told of new instances of a subclass that was defined before the exploration."""

@@ -44,6 +44,7 @@ class QueueTable(ObjectTable):
     )  # fmt: skip
 
     counts = True
+    is_primitive = True
 
     def __init__(self, shared: Shared, key: Hashable, label: str, sort: str) -> None:
         super().__init__(shared, key, label, sort)

@@ -27,6 +27,7 @@ from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import label_of, label_or_kind
+from treadle.python.sharing.restoring import undo_by, undo_content
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import act
 from treadle.threads.primitives.patches import Patches
@@ -439,6 +440,23 @@ _MODELS: dict[str, Callable[..., Any]] = {
 _ORIGINALS: dict[str, Callable[..., Any]] = {
     name: vars(queue.Queue)[name] for name in _MODELS if name in vars(queue.Queue)
 }
+
+
+def _take_down(one: queue.Queue[Any]) -> Callable[[], None]:
+    """Return what puts the items of a queue back, and how many of them are to be done."""
+    items = undo_content(one.queue)
+    state = {name: vars(one)[name] for name in _COUNTED if name in vars(one)}
+
+    def undo() -> None:
+        vars(one).update(state)
+        if items is not None:
+            items()
+
+    return undo
+
+
+_COUNTED = ("unfinished_tasks", "is_shutdown", "queue")
+undo_by(queue.Queue, _take_down)
 
 PATCHES: Patches = Patches(
     attributes=[(queue.Queue, name, _MODELS[name]) for name in _ORIGINALS],
