@@ -40,7 +40,7 @@ def reached(
     namespace = program.module()
     namespace["see"] = found.add
     result = treadle.explore(
-        namespace["test"], algorithm, granularity=granularity, max_executions=limit
+        namespace["test"], algorithm, granularity=granularity, max_executions=limit, restore=False
     )
     return found, result
 

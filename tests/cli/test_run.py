@@ -150,8 +150,8 @@ def test_nondeterminism(call):
     assert failure == dedent(
         f"""\
         Nondeterminism: step 1, by moody, did not do under the same schedule what it did
-          before (models.py:{line + 1}): remove clocks, randomness, orders by id() or hash, and
-          state that outlives an execution
+          before (models.py:{line + 1}; then write z, now write y): remove clocks, randomness,
+          orders by id() or hash, and state that outlives an execution
 
         In models.py:
                  moody

@@ -374,7 +374,7 @@ def test_executions_that_are_cut_or_abandoned_are_torn_down(run: Run) -> None:
             run(counter.increment, counter.increment)
             yield counter
 
-        @pytest.mark.treadle(algorithm="sleep")  # abandons executions
+        @pytest.mark.treadle(algorithm="sleep", restore=False)  # abandons executions
         def test_it(counter):
             run(counter.increment, counter.increment)
             treadle.assume(counter.value != 3)

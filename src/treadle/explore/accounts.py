@@ -91,8 +91,7 @@ class Accounts:
         waits = any(process == one for one, _ in run.blocked())
         now = self._in_words(trace.codes[index] if trace.codes[index] != before else ())
         now = now or ("wait" if waits else "nothing" if run.where(process) else "end")
-        where = run.where(process)
-        where = self._line_of(index) or where or "it ended or is blocked"
+        where = run.where(process) or self._line_of(index) or "it ended or is blocked"
         self.not_deterministic(
             index, process, f"{where}; then {self._in_words(before) or 'nothing'}, now {now}"
         )
@@ -104,11 +103,12 @@ class Accounts:
         try:
             for process in self._trace.processes[: index + 1]:
                 run.step(process)
-            return run.records()[index].where
-        except (CannotStepError, FindingError, IndexError, NotImplementedError):
+            records = run.records()
+        except (CannotStepError, FindingError):
             return ""
         finally:
             run.drop()
+        return records[index].where if records is not None and index < len(records) else ""
 
     def _in_words(self, codes: Codes) -> str:
         """Say what a step accesses."""

@@ -184,6 +184,7 @@ class ThreadProgram(Program):
                 self._instrumentation.undo()
                 self.shared.clear()
                 if self._restorer is not None:
+                    self._restorer.restore()
                     self._restorer.clear()
                 self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
@@ -297,6 +298,8 @@ class ThreadProgram(Program):
         if slots.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
+        if self._restorer is not None:
+            self._restorer.restore()
         self._interrupts.raise_pending()
         self.scheduler.on_crash = self._is_finding
         self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
@@ -341,8 +344,6 @@ class ThreadProgram(Program):
             self._run = None
             if self.scheduler.alive:
                 self.scheduler.abort()
-            if self._restorer is not None:
-                self._restorer.restore()
             self.branches = self.branches or slots.announce is not slots.nothing
             slots.announce = slots.nothing
 
@@ -369,7 +370,7 @@ class ThreadProgram(Program):
 
     def hand_out(self, value: Any, label: str) -> None:
         """Publish a value on behalf of the current task."""
-        if value.__class__ in ATOMS or id(value) in published:
+        if type(value) in ATOMS or id(value) in published:
             return
         me = self.scheduler.me
         if me is None:  # a finalizer, between two executions

@@ -33,7 +33,7 @@ def _attribute(obj: Any, name: str) -> object:
 
 
 def _item(obj: Any, key: Any) -> object:
-    if obj.__class__ in (list, dict, bytearray):
+    if type(obj) in (list, dict, bytearray):
         try:
             return obj[key]
         except (LookupError, TypeError):
@@ -51,17 +51,17 @@ def _content(cell: Any, _: Any) -> object:
 
 
 def _whole(obj: Any, _: Any) -> object:
-    return obj if obj.__class__ in _CONTAINERS else UNKNOWN
+    return obj if type(obj) in _CONTAINERS else UNKNOWN
 
 
 def _size(obj: Any, _: Any) -> object:
-    if obj.__class__ is deque:  # which is one location
+    if type(obj) is deque:  # which is one location
         return obj
-    return len(obj) if obj.__class__ in _CONTAINERS else UNKNOWN
+    return len(obj) if type(obj) in _CONTAINERS else UNKNOWN
 
 
 def _is_member(obj: Any, item: Any) -> object:
-    known = obj.__class__ in _CONTAINERS and item.__class__ in ATOMS
+    known = type(obj) in _CONTAINERS and type(item) in ATOMS
     return item in obj if known else UNKNOWN
 
 

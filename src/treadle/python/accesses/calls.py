@@ -79,6 +79,7 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
@@ -143,7 +144,7 @@ def resolve(function: Any) -> Any:
             stand_in = FUNCTIONS.get(function)
             return _of_c_module(function, owner) if stand_in is None else stand_in
         return _of_object(function, owner)
-    if isinstance(function, type):
+    if issubclass(type(function), type):
         return _of_class(function)
     other = _CALLABLES.get(kind)
     return _of_instance(function) if other is None else other(function)
@@ -200,11 +201,15 @@ def _of_private(function: Any, kind: type) -> Any:
         return functools.partial(_look_into_owner, function)
     if name in READING_ARGUMENTS:
         return functools.partial(_read_arguments, function)
-    if name.startswith("__") or issubclass(kind, _KEEPING) or kind.__module__ in _HARMLESS_MODULES:
+    if (
+        name.startswith("__")
+        or issubclass(kind, _KEEPING)
+        or module_of_class(kind) in _HARMLESS_MODULES
+    ):
         return function
     if id(function) in stand_ins.HELD:
         return stand_ins.HELD[id(function)]
-    is_of_library = kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+    is_of_library = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
     if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
@@ -250,11 +255,15 @@ def _of_class(kind: Any) -> Any:
         return stand_ins.HELD[id(kind)]
     if kind is weakref.finalize:
         _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
-    if kind.__module__ in modules_under_test or slots.take_in(kind.__module__) or not published:
+    if (
+        module_of_class(kind) in modules_under_test
+        or slots.take_in(module_of_class(kind))
+        or not published
+    ):
         identities.meet(kind)
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
-        look_outside(kind.__module__, kind.__qualname__)
+        look_outside(module_of_class(kind), kind.__qualname__)
     stand_in = CLASSES.get(kind)
     if stand_in is None:
         if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
@@ -262,7 +271,7 @@ def _of_class(kind: Any) -> Any:
         else:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
-    is_looked_at = why_outside(kind.__module__) or kind is weakref.finalize
+    is_looked_at = why_outside(module_of_class(kind)) or kind is weakref.finalize
     if is_looked_up and "<locals>" not in kind.__qualname__ and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
@@ -292,7 +301,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     owner = getattr(function, "__self__", None)
     if is_silent(module) and not (module == "contextlib" and id(owner) in published):
         wrapped = getattr(inner, "__wrapped__", None)
-        if not isinstance(wrapped, FunctionType):
+        if not issubclass(type(wrapped), FunctionType):
             return function
         found = resolve(wrapped)  # a decorator calls what it was given
         return function if found is wrapped else functools.partial(_call_unobserved, function)
@@ -388,7 +397,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    look_outside(type(owner).__module__, f"{type(owner).__qualname__}.{name}")
+    look_outside(module_of_class(type(owner)), f"{type(owner).__qualname__}.{name}")
     if is_foreign(type(owner)) or not is_pure:
         return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
     _hand_out_all(args, table.label)
@@ -477,7 +486,7 @@ def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _at_home(result: Any) -> Any:
     """Return what a function returned; a new class belongs to the caller's module, not to this."""
-    if issubclass(type(result), type) and result.__module__ in (__name__, callbacks.__name__):
+    if issubclass(type(result), type) and module_of_class(result) in (__name__, callbacks.__name__):
         caller = sys._getframe(1)
         while caller.f_globals is globals() and caller.f_back is not None:
             caller = caller.f_back

@@ -86,7 +86,7 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
     else:
         result = function(*args, **kwargs)
     _tell_result(call, result)
-    if name in ("keys", "values", "items") and not isinstance(result, list):
+    if name in ("keys", "values", "items") and not issubclass(type(result), list):
         ViewTable(table, type(result)).stand_for(result)
     return result
 
@@ -106,7 +106,7 @@ def _call_with_atoms(function: Any, name: str, table: ContainerTable, args: tupl
 
 def _tell_result(call: MethodCall, result: Any) -> None:
     """Tell who writes the execution down what a method returned."""
-    if slots.on_return is not None and result is not None and not isinstance(result, _VIEWS):
+    if slots.on_return is not None and result is not None and not issubclass(type(result), _VIEWS):
         slots.on_return(call, result)
 
 

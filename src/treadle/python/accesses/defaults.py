@@ -9,6 +9,7 @@ from typing import Any
 from treadle.python.accesses import stand_ins
 from treadle.python.accesses.access_deeds import STORED
 from treadle.python.runtime import control, slots
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.containers import ContainerTable
 
 
@@ -42,10 +43,10 @@ def _runs_no_code(factory: Any) -> bool:
     """Tell whether a factory is written in C."""
     if isinstance(factory, types.BuiltinFunctionType):
         return True
-    if not isinstance(factory, type) or factory.__module__ not in _BUILT_IN:
+    if not isinstance(factory, type) or module_of_class(factory) not in _BUILT_IN:
         return isinstance(factory, type) and factory in stand_ins.MADE_IN_C
     made_by: Any = (factory.__init__, factory.__new__)  # type: ignore[misc]
-    return not any(isinstance(one, types.FunctionType) for one in made_by)
+    return not any(issubclass(type(one), types.FunctionType) for one in made_by)
 
 
 _BUILT_IN = ("builtins", "collections", "types", "_thread")

@@ -70,7 +70,7 @@ def _enter(owner: Any) -> ContainerTable | None:
 
 def _read(obj: Any) -> Iterator[Codes]:
     """Yield the codes of reading the annotations of a function, or of a class and its bases."""
-    for owner in obj.__mro__ if isinstance(obj, type) else (obj,):
+    for owner in obj.__mro__ if issubclass(type(obj), type) else (obj,):
         table = published.get(id(owner))
         if table is not None and table.shared.happens(*_TAKEN):
             yield table[_ANNOTATIONS]

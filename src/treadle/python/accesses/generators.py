@@ -17,6 +17,7 @@ from treadle.core.events import Mode, code, location_of
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control, slots
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.children import children_of_generator
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.published import published
@@ -40,7 +41,7 @@ def held_by(iterator: Any) -> Iterator[Any]:
     for part in gc.get_referents(iterator):
         if is_under_test(part):
             yield part
-        elif type(part).__module__ in ("builtins", "itertools") and isinstance(
+        elif module_of_class(type(part)) in ("builtins", "itertools") and isinstance(
             part, Iterator | tuple
         ):
             yield from held_by(part)

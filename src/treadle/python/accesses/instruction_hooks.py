@@ -565,7 +565,7 @@ def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
 def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
     """Before the attributes of a class pattern are read."""
     table = published.get(id(obj))
-    if table is None or not isinstance(obj, kind):
+    if table is None or not issubclass(type(obj), kind):
         return
     positional = tuple(getattr(kind, "__match_args__", ()))[:count]
     codes = tuple(dict.fromkeys(code for name in (*positional, *names) for code in table[name]))

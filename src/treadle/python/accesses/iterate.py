@@ -19,6 +19,7 @@ from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import OWN, Behind, Reach, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.containers import ContainerTable, ListTable
 from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.published import published
@@ -57,7 +58,7 @@ def begin(obj: Any) -> Any:
 
 def go_on(iterator: Any) -> Any:
     """Return what goes on for an iterator that was made earlier, and published since."""
-    return iterator if isinstance(iterator, types.GeneratorType) else iterate(iterator)
+    return iterator if issubclass(type(iterator), types.GeneratorType) else iterate(iterator)
 
 
 def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
@@ -110,10 +111,10 @@ def _publish_what_it_remembers(iterator: Any) -> None:
 
 def _remembers(obj: Any) -> bool:
     kind = type(obj)
-    if issubclass(kind, _REMEMBERING) or kind.__module__ not in ("builtins", "itertools"):
+    if issubclass(kind, _REMEMBERING) or module_of_class(kind) not in ("builtins", "itertools"):
         return True
     parts = gc.get_referents(obj)
-    return any(_remembers(part) for part in parts if isinstance(part, Iterator))
+    return any(_remembers(part) for part in parts if issubclass(type(part), Iterator))
 
 
 def _take_from_held(obj: Any, default: tuple[Any, ...]) -> Any:
@@ -297,7 +298,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
 
 def called_late(function: Any) -> Any:
     """Return what an iterator in C calls again and again; what that touches is looked at then."""
-    if type(function) is types.FunctionType or isinstance(function, type):
+    if type(function) is types.FunctionType or issubclass(type(function), type):
         return slots.resolve(function)
     return functools.partial(_call_late, function)
 

@@ -27,6 +27,7 @@ from treadle.python.accesses.uninstrumented import (
     module_of,
 )
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.published import published
 
 _ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
@@ -65,7 +66,7 @@ def _is_kept(owner: Any) -> bool:
     """Tell whether an object is a class, or one that the module of its class has under a name."""
     if isinstance(owner, type):
         return True
-    module = sys.modules.get(type(owner).__module__)
+    module = sys.modules.get(module_of_class(type(owner)))
     return owner is not None and any(value is owner for value in vars(module or object).values())
 
 
@@ -89,7 +90,7 @@ def _called(code: types.CodeType, namespace: Any) -> Iterator[types.CodeType]:
         each = todo.pop()
         yield each
         named = (namespace.get(name) for name in each.co_names)
-        found = [one.__code__ for one in named if isinstance(one, types.FunctionType)]
+        found = [one.__code__ for one in named if issubclass(type(one), types.FunctionType)]
         found += [const for const in each.co_consts if isinstance(const, types.CodeType)]
         todo += [one for one in dict.fromkeys(found) if one not in seen]
         seen.update(found)
@@ -100,4 +101,4 @@ def _is_state(value: Any) -> bool:
     kind = type(value)
     if kind in ATOMS or issubclass(kind, _CONSTANT) or is_immutable(kind):
         return False
-    return not (is_silent(kind.__module__) or is_reader(kind.__module__))
+    return not (is_silent(module_of_class(kind)) or is_reader(module_of_class(kind)))

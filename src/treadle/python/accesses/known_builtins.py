@@ -21,7 +21,7 @@ HARMLESS_CALLS = frozenset(
         *(
             name
             for name, value in vars(builtins).items()
-            if isinstance(value, type) and issubclass(value, Exception)
+            if issubclass(type(value), type) and issubclass(value, Exception)
         ),
     }
 )  # fmt: skip

@@ -63,7 +63,7 @@ def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
 def name_in_python(function: Any) -> str:
     """Return the name of a function of a library in Python; nothing for one in C."""
     inner = getattr(function, "__func__", function)
-    if not isinstance(inner, types.FunctionType):
+    if not issubclass(type(inner), types.FunctionType):
         return ""
     return f"{inner.__module__}.{inner.__qualname__}"
 
@@ -471,7 +471,7 @@ def _add_operators(table: dict[Any, Function]) -> None:
     for special in dir(operator):
         name = special.strip("_")
         function = getattr(operator, special)
-        if not callable(function) or function in table or isinstance(function, type):
+        if not callable(function) or function in table or issubclass(type(function), type):
             continue
         if name.startswith("i") and name not in _NOT_IN_PLACE:
             table[function] = _in_place(function, f"__{name}__")

@@ -19,6 +19,7 @@ from typing import Any
 from treadle.core.events import Codes, Mode, code
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control, notes, slots
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
@@ -195,9 +196,9 @@ def look_at_logger(logger: Any, logs: bool = True) -> None:
     for each in _loggers(logger):
         for handler in each.handlers:
             kind = type(handler)
-            package = kind.__module__.partition(".")[0]
+            package = module_of_class(kind).partition(".")[0]
             if package == "logging" and (kind.__name__ not in _QUIET or _is_in_memory(handler)):
-                notes.note(f"{kind.__module__}.{kind.__qualname__}.emit")
+                notes.note(f"{module_of_class(kind)}.{kind.__qualname__}.emit")
 
 
 def _is_in_memory(handler: Any) -> bool:

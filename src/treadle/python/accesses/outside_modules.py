@@ -10,6 +10,7 @@ from typing import Any
 from treadle.python.accesses.uninstrumented import modules_under_test
 from treadle.python.runtime import notes
 from treadle.python.runtime.escapes import escapes
+from treadle.python.runtime.looking import module_of_class
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
 _WHAT = {
@@ -112,7 +113,7 @@ def meet_extension(what: Any) -> None:
 
 def pass_extension(what: Any) -> None:
     """Say so if code in C is called that gets nothing shared: it may keep something itself."""
-    if isinstance(what, types.BuiltinFunctionType):
+    if issubclass(type(what), types.BuiltinFunctionType):
         module, name = _home_of(what)
         package = module.partition(".")[0]
         if package not in _KNOWN:
@@ -125,8 +126,10 @@ def pass_extension(what: Any) -> None:
 
 def _home_of(what: Any) -> tuple[str, str]:
     """Return the module and name of a function or class in C, or of what a class derives from."""
-    if isinstance(what, type):
-        owners = [owner for owner in what.__mro__ if owner.__module__ not in modules_under_test]
+    if issubclass(type(what), type):
+        owners = [
+            owner for owner in what.__mro__ if module_of_class(owner) not in modules_under_test
+        ]
         return owners[0].__module__, owners[0].__qualname__
-    module = getattr(what, "__module__", None) or type(what).__module__
+    module = getattr(what, "__module__", None) or module_of_class(type(what))
     return str(module), getattr(what, "__qualname__", type(what).__qualname__)

@@ -26,7 +26,7 @@ def calls_back(items: Any, key: Any) -> bool:
     """Tell whether sorting may run code under test."""
     if key is None:
         return any(map(may_call_back, content(items)))
-    return not isinstance(key, _IN_C) and getattr(key, "__module__", "") != "builtins"
+    return not issubclass(type(key), _IN_C) and getattr(key, "__module__", "") != "builtins"
 
 
 def sort(items: list[Any], key: Key | None, reverse: bool, end: Callable[[], None]) -> None:

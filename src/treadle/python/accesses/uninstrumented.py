@@ -22,6 +22,7 @@ from treadle.core.events import OPEN, Codes, Mode
 from treadle.python.accesses import callbacks
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
 from treadle.python.sharing.identities import is_for_good, stable_hash
@@ -138,7 +139,7 @@ def is_reader(module: str | None) -> bool:
 
 def is_immutable(kind: type) -> bool:
     """Tell whether instances of a class, written in C or Python, do not change."""
-    return kind.__module__ in _IMMUTABLE and kind not in _OF_CONTEXTS
+    return module_of_class(kind) in _IMMUTABLE and kind not in _OF_CONTEXTS
 
 
 def module_of(function: types.FunctionType) -> str | None:
@@ -208,7 +209,7 @@ def hashes_visibly(kind: type) -> bool:
 
 def _hashes_visibly(kind: type) -> bool:
     function: Any = (_lookup(kind, "__hash__") or (None, None))[1]
-    return isinstance(function, types.FunctionType) and any(
+    return issubclass(type(function), types.FunctionType) and any(
         const is callbacks.leave for const in function.__code__.co_consts
     )
 
@@ -245,10 +246,10 @@ def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
 def _has_foreign_base(kind: type) -> bool:
     return any(
         owner not in _PLAIN
-        and owner.__module__ not in modules_under_test
-        and owner.__module__ not in CALLBACKS
+        and module_of_class(owner) not in modules_under_test
+        and module_of_class(owner) not in CALLBACKS
         and not _is_harmless(owner)
-        and not slots.take_in(owner.__module__)
+        and not slots.take_in(module_of_class(owner))
         for owner in kind.__mro__
     ) or issubclass(kind, MappingView)
 
@@ -260,7 +261,7 @@ def _special_methods(kind: type) -> tuple[str, ...]:
 
 
 def _is_harmless(owner: type) -> bool:
-    module = owner.__module__
+    module = module_of_class(owner)
     if owner in _OF_CONTEXTS:
         return False
     if is_immutable(owner) or is_silent(module) or is_reader(module):
@@ -355,7 +356,7 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
 
 def _shows_state(owner: type, descriptor: Any) -> bool:
     """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
-    is_in_c = not owner.__flags__ & _HEAP_TYPE or owner.__module__ not in modules_under_test
+    is_in_c = not owner.__flags__ & _HEAP_TYPE or module_of_class(owner) not in modules_under_test
     return (
         isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
         and is_in_c
@@ -550,7 +551,7 @@ _HEAP_TYPE = 1 << 9
 def _is_under_test(value: Any) -> bool:
     """Tell whether a class, function or method is of code under test."""
     if issubclass(type(value), type):
-        return value.__module__ in modules_under_test
+        return module_of_class(value) in modules_under_test
     function = getattr(value, "__func__", value)
     return type(function) is types.FunctionType and id(function.__globals__) in instrumented
 

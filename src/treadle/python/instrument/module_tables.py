@@ -14,6 +14,7 @@ from treadle.core.events import Codes, Mode
 from treadle.python.accesses import calls
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
 from treadle.python.runtime import control
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
@@ -139,7 +140,7 @@ def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) 
 def _is_state(kind: type, module: str) -> bool:
     """Tell whether an instance that a module keeps is state of that library, no value or tool."""
     return (
-        kind.__module__.partition(".")[0] == module.partition(".")[0]
+        module_of_class(kind).partition(".")[0] == module.partition(".")[0]
         and not issubclass(kind, _VALUES)
         and not is_immutable(kind)
         and not is_silent(module)
@@ -151,7 +152,7 @@ def _is_state(kind: type, module: str) -> bool:
 def enter_class(shared: Shared, kind: Any) -> None:
     """Enter a class of a library: its attributes are looked at when they are assigned."""
     if id(kind) not in shared.published:
-        key = ("class", kind.__module__, kind.__qualname__)
+        key = ("class", module_of_class(kind), kind.__qualname__)
         table = shared.new_table(ClassTable, key, kind, kind.__qualname__)
         table.begin(kind)
         shared.enter_for_good(kind, table)

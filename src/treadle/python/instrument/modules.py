@@ -40,6 +40,7 @@ from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
@@ -68,7 +69,7 @@ _HEAP_TYPE = 1 << 9
 
 def _is_followed(kind: type) -> bool:
     """Tell whether a class is of code under test; that of `exec` may have no module."""
-    module = kind.__module__
+    module = module_of_class(kind)
     is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
     return is_executed or module in calls.modules_under_test
 
@@ -79,26 +80,26 @@ _loaded = LoadedModules()
 
 def _modules_of(value: Any) -> Iterator[str]:
     """Yield the names of modules that somebody who has a value may run code of."""
-    if isinstance(value, types.ModuleType):
+    if issubclass(type(value), types.ModuleType):
         yield value.__name__
-    elif isinstance(value, types.FunctionType):
+    elif issubclass(type(value), types.FunctionType):
         yield value.__module__
         yield from _names_in(value.__code__)  # an import inside a function
         for cell in value.__closure__ or ():
             with contextlib.suppress(ValueError):
                 content = cell.cell_contents
-                if isinstance(content, types.FunctionType):
+                if issubclass(type(content), types.FunctionType):
                     yield content.__module__
                 else:
-                    yield type(content).__module__
-    elif isinstance(value, type):
+                    yield module_of_class(type(content))
+    elif issubclass(type(value), type):
         for owner in value.__mro__:
-            yield owner.__module__
+            yield module_of_class(owner)
         for item in vars(value).values():
             if isinstance(item, types.FunctionType):
                 yield from _names_in(item.__code__)
     else:
-        yield type(value).__module__
+        yield module_of_class(type(value))
 
 
 def _names_in(code: types.CodeType) -> Iterator[str]:
@@ -397,7 +398,7 @@ class Instrumentation:
     def _is_under_test(self, value: Any) -> bool:
         if type(value) is types.FunctionType:
             return id(value.__globals__) in instrumented
-        return isinstance(value, type) and value.__module__ in calls.modules_under_test
+        return issubclass(type(value), type) and module_of_class(value) in calls.modules_under_test
 
     def _class_names(self) -> set[str]:
         """Return the names of data that classes under test hold."""
@@ -405,15 +406,18 @@ class Instrumentation:
         used = {name for facts in self._facts for name in facts.names}
         for _, namespace in self._namespaces.values():
             for value in list(namespace.values()):
-                if isinstance(value, type) and value.__module__ in calls.modules_under_test:
+                if (
+                    issubclass(type(value), type)
+                    and module_of_class(value) in calls.modules_under_test
+                ):
                     names.update(
                         name
                         for name, item in vars(value).items()
                         if not hasattr(type(item), "__get__")
                     )
-                elif isinstance(value, type):
+                elif issubclass(type(value), type):
                     names.update(vars(value))
-                elif isinstance(value, types.ModuleType):
+                elif issubclass(type(value), types.ModuleType):
                     names.update(self._names_of_classes(value, used))
         return names
 
@@ -448,11 +452,11 @@ class Instrumentation:
         for name, variable in scope.variables.items():
             found.publish(variable, name, ("variable", module, name))
         for name, value in list(namespace.items()):
-            if isinstance(value, types.ModuleType):
+            if issubclass(type(value), types.ModuleType):
                 enter_module(found, value)
-            elif isinstance(value, type) and not self._is_under_test(value):
+            elif issubclass(type(value), type) and not self._is_under_test(value):
                 enter_class(found, value)
-            elif isinstance(value, logging.Logger):
+            elif issubclass(type(value), logging.Logger):
                 library_state.enter_logger(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
@@ -468,7 +472,7 @@ class Instrumentation:
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""
         kind = type(value)
-        if kind in ATOMS or kind.__module__.partition(".")[0] in _NOT_WALKED:
+        if kind in ATOMS or module_of_class(kind).partition(".")[0] in _NOT_WALKED:
             return False
         if kind is types.FunctionType:
             return id(value.__globals__) in instrumented

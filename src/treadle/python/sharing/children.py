@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import gc
+import types
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -154,8 +155,21 @@ def children_of_module(value: Any, label: str) -> Children:
             yield item, f"{label}.{name}"
 
 
+def has_plain_dict(kind: type) -> bool:
+    """Tell whether `__dict__` of an instance runs nobody's code."""
+    for owner in kind.__mro__:
+        if "__dict__" in owner.__dict__:
+            return type(owner.__dict__["__dict__"]) in _PLAIN_ATTRIBUTES
+    return True
+
+
+_PLAIN_ATTRIBUTES = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
 def attributes_of(value: Any) -> dict[str, Any]:
     """Return the attributes that an object holds itself, whatever its class says."""
+    if not has_plain_dict(type(value)):
+        return {}
     try:
         found: dict[str, Any] = object.__getattribute__(value, "__dict__")
     except AttributeError:

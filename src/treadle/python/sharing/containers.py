@@ -151,7 +151,7 @@ class ListTable(ContainerTable):
 
     def begin(self, value: Any) -> None:
         """Take note of the length, which is how many elements have locations of their own."""
-        length = list.__len__(value) if isinstance(value, list) else len(value)
+        length = list.__len__(value) if issubclass(type(value), list) else len(value)
         if getattr(self, "base", length) != length:
             self.forget()
         self.base = length
@@ -205,7 +205,7 @@ class ListTable(ContainerTable):
 
     def extend(self, value: Any) -> Codes:
         """Return the codes of adding all elements of something."""
-        return self.grow() if not isinstance(value, int) else self.whole_write()
+        return self.grow() if not issubclass(type(value), int) else self.whole_write()
 
     def whole_write(self) -> Codes:
         """Return the codes of moving elements about."""
@@ -337,7 +337,10 @@ class DictTable(ContainerTable):
 
     def extend(self, value: Any) -> Codes:
         """Return the codes of taking over all keys of something that nobody else changes."""
-        if isinstance(value, dict | set | frozenset) and id(value) not in self.shared.published:
+        if (
+            issubclass(type(value), dict | set | frozenset)
+            and id(value) not in self.shared.published
+        ):
             return tuple(dict.fromkeys(code for key in value for code in self.item_write(key)))
         self.key_kinds |= {AnyKey}
         return self.whole_write()
@@ -488,7 +491,7 @@ class AttributesTable(AliasTable):
     def extend(self, value: Any) -> Codes:
         """Return the codes of storing several attributes."""
         pairs = [part for part in content(value) if type(part) in (tuple, list) and part]
-        names = value if isinstance(value, dict) else (pair[0] for pair in pairs)
+        names = value if issubclass(type(value), dict) else (pair[0] for pair in pairs)
         return tuple(dict.fromkeys(code for name in names for code in self.write_item(name)))
 
 

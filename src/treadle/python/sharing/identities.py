@@ -204,14 +204,14 @@ def _name_of(value: Any) -> Any:
 
 def is_for_good(key: Any) -> bool:
     """Tell whether something is published in every execution, and not by a task of one."""
-    while isinstance(key, tuple) and key:
+    while issubclass(type(key), tuple) and key:
         key = key[0]
     return type(key) is not int
 
 
 def _without_numbers(table: Table, key: Any) -> Any:
     """Write the name of a publication with the task's name instead of its number."""
-    if isinstance(key, tuple):
+    if issubclass(type(key), tuple):
         if len(key) == 2 and type(key[0]) is type(key[1]) is int:
             return table.shared.vocabulary.process_names[key[0]], key[1]
         return tuple(_without_numbers(table, part) for part in key)

@@ -14,6 +14,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.identities import is_plain_hash
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.tables import Table
@@ -36,7 +37,7 @@ def _plain_key(key: Any) -> Any:
         if issubclass(kind, base):
             is_like_base = kind.__hash__ is base.__hash__ and kind.__eq__ is base.__eq__
             return _built_in(base, key) if is_like_base else _ANY
-    return key if kind.__module__ in _VALUES and _is_hashable(key) else _ANY
+    return key if module_of_class(kind) in _VALUES and _is_hashable(key) else _ANY
 
 
 def _built_in(base: Any, key: Any) -> Any:

@@ -81,7 +81,7 @@ class Restorer:
         if isinstance(table, ClassTable):
             self._of_classes.update(_ids_in(type.__getattribute__(value, "__dict__").values()))
             return True
-        if isinstance(value, types.FunctionType) and "<locals>" not in value.__qualname__:
+        if issubclass(type(value), types.FunctionType) and "<locals>" not in value.__qualname__:
             return True
         return _belongs_to_module(table.key) or id(value) in self._of_classes
 
@@ -122,12 +122,12 @@ def _ids_in(values: Iterable[Any]) -> Iterator[int]:
         met.add(id(value))
         yield id(value)
         if type(value) in _HOLDING:
-            todo += value.values() if isinstance(value, dict) else value
+            todo += value.values() if issubclass(type(value), dict) else value
 
 
 def _belongs_to_module(key: Any) -> bool:
     """Tell whether something was published as a part of what a module under test holds."""
-    while isinstance(key, tuple) and key:
+    while issubclass(type(key), tuple) and key:
         key = key[0]
     return key in ("global", "variable")
 
@@ -141,7 +141,7 @@ def _undoing(value: Any, table: Table) -> list[Undo]:
     """Return what puts an object back."""
     if isinstance(table, ClassTable):
         return [_undo_class(value)]
-    if isinstance(value, types.CellType):
+    if issubclass(type(value), types.CellType):
         return [_undo_cell(value)]
     found = [undo_content(value), _undo_attributes(value), _undo_slots(value)]
     return [undo for undo in found if undo is not None]
@@ -235,10 +235,10 @@ def _in_slot(descriptor: Any, value: Any) -> Any:
 
 def undo_content(value: Any) -> Undo | None:
     """Return what puts the elements of a built-in container back, whatever its class says."""
-    if isinstance(value, OrderedDict):
+    if issubclass(type(value), OrderedDict):
         return _undo_ordered(value)
     for kind, make in _CONTAINERS.items():
-        if isinstance(value, kind):
+        if issubclass(type(value), kind):
             return make(value)
     return None
 

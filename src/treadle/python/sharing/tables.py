@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.stored import Stores
+from treadle.python.runtime.looking import module_of_class
 
 if TYPE_CHECKING:
     from treadle.python.sharing.shared import Feature, Shared
@@ -59,7 +60,7 @@ class Table(dict[Any, Codes]):
     def sort_of(cls, value: Any, label: str) -> str:
         """Return the sort of an object: what is learned about it holds for all of its sort."""
         del label
-        return f"{type(value).__module__}.{type(value).__qualname__}"
+        return f"{module_of_class(type(value))}.{type(value).__qualname__}"
 
     def begin(self, value: Any) -> None:
         """Take note of the state in which the object is published."""
@@ -203,7 +204,7 @@ def _is_computed(kind: type, name: str) -> bool:
 
 def class_feature(owner: type, name: str) -> Feature:
     """Return the feature of a class attribute that is assigned."""
-    return (f"class {owner.__module__}.{owner.__qualname__}", name)
+    return (f"class {module_of_class(owner)}.{owner.__qualname__}", name)
 
 
 def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.children import (
     Children,
     attributes_and_class,
@@ -30,6 +31,7 @@ from treadle.python.sharing.children import (
     children_of_set,
     children_of_wrapped_method,
     content_of_cell,
+    has_plain_dict,
     hides_parts,
     no_children,
     parts_of_partial,
@@ -92,7 +94,7 @@ def walk_of_kind(kind: type) -> Walk:
     """Find how to walk instances of a class that was not registered."""
     if issubclass(kind, type):
         return _walk(ClassTable, children_of_class)
-    if f"{kind.__module__}.".startswith("treadle."):
+    if f"{module_of_class(kind)}.".startswith("treadle."):
         return _walk(None, no_children)  # results and the like are none of the test's business
     base = next((base for base in kind.__mro__[1:] if base in _REGISTERED), None)
     if base is None:
@@ -101,7 +103,7 @@ def walk_of_kind(kind: type) -> Walk:
         if hides_parts(kind):
             return _walk(ObjectTable, children_of_hiding)
         has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
-        is_plain = kind.__getattribute__ is object.__getattribute__
+        is_plain = kind.__getattribute__ is object.__getattribute__ and has_plain_dict(kind)
         quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = WALKS[base]
@@ -116,7 +118,7 @@ def outlives_executions(kind: type) -> bool:
     if not kind.__flags__ & _HEAP_TYPE:
         return True
     outermost, dot, _ = kind.__qualname__.partition(".")
-    found = attributes_of(sys.modules.get(kind.__module__)).get(outermost)
+    found = attributes_of(sys.modules.get(module_of_class(kind))).get(outermost)
     return found is not None if dot else found is kind
 
 

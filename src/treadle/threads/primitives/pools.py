@@ -67,7 +67,7 @@ TAKE_JOB = Deed("take job from", label_or_kind, lambda _, worker: worker.next_in
 
 def _is_new(value: Any) -> bool:
     """Tell whether something is to be published, so that it needs a name."""
-    return value.__class__ not in ATOMS and id(value) not in published
+    return type(value) not in ATOMS and id(value) not in published
 
 
 class _Job:
