@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 import threading
+import time
 import types
+import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from treadle.core.events import Mode, Vocabulary, location_of, mode_of
 from treadle.core.failure import error_in_words, without_addresses
@@ -64,7 +68,37 @@ def value_in_words(value: object, say: Callable[[object], str]) -> str:
     """Return a value for a report: nothing if it is unknown, as it is if it is in words."""
     if value is UNKNOWN:
         return ""
-    return str(value) if isinstance(value, Said) else say(value)
+    return str(value) if type(value) is Said else say(value)
+
+
+class _TooLongError(BaseException):
+    """Somebody's `__repr__` does not end; a handler there is to end, too."""
+
+
+_slow: weakref.WeakSet[type] = weakref.WeakSet()
+"""Classes whose `__repr__` did not end in time."""
+_PATIENCE = 0.5
+"""Seconds that putting one object into words may take."""
+_now = time.perf_counter
+
+
+def _in_time(function: Callable[[Any], str], value: object) -> str:
+    """Call a function; end it if its code in Python takes too long, unless a debugger looks on."""
+    if sys.gettrace() is not None:
+        return function(value)
+    end = _now() + _PATIENCE
+
+    def look(frame: Any, event: str, arg: Any) -> Any:
+        del frame, event, arg
+        if _now() > end:
+            raise _TooLongError
+        return look
+
+    sys.settrace(look)
+    try:
+        return function(value)
+    finally:
+        sys.settrace(None)
 
 
 class _Brief(reprlib.Repr):
@@ -85,13 +119,18 @@ class _Brief(reprlib.Repr):
     def repr_instance(self, x: object, level: int) -> str:
         """Return the text of an object that is no built-in container."""
         name = type(x).__name__
-        if isinstance(x, threading.Thread):
+        if issubclass(type(x), threading.Thread):
             return f"<{name} {x._name}>"  # type: ignore[attr-defined]
         if type(x).__repr__ is object.__repr__:
             return f"<{name}>"
+        if type(x) in _slow:
+            return f"<{name}, its repr takes too long>"
         try:
-            text = without_addresses(repr(x))
-        except Exception as error:
+            text = without_addresses(_in_time(repr, x))
+        except _TooLongError:
+            _slow.add(type(x))
+            return f"<{name}, its repr takes too long>"
+        except (Exception, SystemExit) as error:
             return f"<{name}, its repr raises {type(error).__name__}>"
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
@@ -147,7 +186,7 @@ def frames_in_words(
             tuple(
                 (name, say(value))
                 for name, value in frame.f_locals.items()
-                if value is not hidden and not isinstance(value, _CODE)
+                if value is not hidden and not issubclass(type(value), _CODE)
             ),
         )
         for frame, line in frames

@@ -253,25 +253,22 @@ def _of_class(kind: Any) -> Any:
         return _resolved[kind]
     if id(kind) in stand_ins.HELD:
         return stand_ins.HELD[id(kind)]
+    module = module_of_class(kind)
     if kind is weakref.finalize:
         _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
-    if (
-        module_of_class(kind) in modules_under_test
-        or slots.take_in(module_of_class(kind))
-        or not published
-    ):
+    if module in modules_under_test or slots.take_in(module) or not published:
         identities.meet(kind)
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
-        look_outside(module_of_class(kind), kind.__qualname__)
+        look_outside(module, kind.__qualname__)
     stand_in = CLASSES.get(kind)
     if stand_in is None:
-        if kind.__module__ == "builtins" or is_silent(kind.__module__) or is_immutable(kind):
+        if module == "builtins" or is_silent(module) or is_immutable(kind):
             stand_in = kind
         else:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
-    is_looked_at = why_outside(module_of_class(kind)) or kind is weakref.finalize
+    is_looked_at = why_outside(module) or kind is weakref.finalize
     if is_looked_up and "<locals>" not in kind.__qualname__ and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in

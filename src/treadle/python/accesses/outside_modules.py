@@ -130,6 +130,6 @@ def _home_of(what: Any) -> tuple[str, str]:
         owners = [
             owner for owner in what.__mro__ if module_of_class(owner) not in modules_under_test
         ]
-        return owners[0].__module__, owners[0].__qualname__
+        return module_of_class(owners[0]), owners[0].__qualname__
     module = getattr(what, "__module__", None) or module_of_class(type(what))
     return str(module), getattr(what, "__qualname__", type(what).__qualname__)

@@ -32,8 +32,17 @@ def _exit_process(original: Callable[..., NoReturn], name: str) -> Callable[...,
     return leave
 
 
-def _start_process(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a version of a function that starts a process: under control it is refused."""
+_PROCESSES = (
+    "other processes cannot be explored; use threads, or give the test a stand-in for the process"
+)
+_POOLS = (
+    "its threads wait for each other by real pipes and by polling; use "
+    "concurrent.futures.ThreadPoolExecutor, which is explored"
+)
+
+
+def _refused(original: Callable[..., Any], name: str, why: str) -> Callable[..., Any]:
+    """Return a version of a function that under control is refused, with the reason."""
 
     def start(*args: Any, **kwargs: Any) -> Any:
         if control.current() is None:
@@ -42,10 +51,7 @@ def _start_process(original: Callable[..., Any], name: str) -> Callable[..., Any
         called, frame = called_by_user(name) or (f"{name}()", None)
         where = f" at {place_in_words(place_of_frame(frame))}" if frame is not None else ""
         # Noted, so that it is raised even if the test catches it.
-        scheduler.fatal = TreadleError(
-            f"the test calls {called}{where}: other processes cannot be explored; "
-            f"use threads, or give the test a stand-in for the process"
-        )
+        scheduler.fatal = TreadleError(f"the test calls {called}{where}: {why}")
         raise scheduler.fatal
 
     start.__name__ = original.__name__
@@ -69,8 +75,16 @@ def _references() -> list[tuple[Any, Any]]:
         for name in names.split():
             if hasattr(owner, name):
                 original = getattr(owner, name)
-                found.append((original, _start_process(original, f"{module}.{name}")))
+                found.append((original, _refused(original, f"{module}.{name}", _PROCESSES)))
     return found
 
 
 PATCHES: Patches = Patches(references=_references())
+
+
+def pools() -> Patches:
+    """Return what refuses the pools of threads of `multiprocessing`, once that is loaded."""
+    from multiprocessing.pool import ThreadPool
+
+    make = ThreadPool.__init__
+    return Patches([(ThreadPool, "__init__", _refused(make, "multiprocessing.ThreadPool", _POOLS))])

@@ -64,6 +64,8 @@ def patches() -> list[Patches]:
         from treadle.threads.primitives import event_loops
 
         found.append(event_loops.PATCHES)
+    if "multiprocessing.pool" in sys.modules:
+        found.append(forbidden.pools())
     if "tempfile" in sys.modules:
         from treadle.threads.primitives.outside import temporary_names
 

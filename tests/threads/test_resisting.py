@@ -1,0 +1,96 @@
+"""Objects that resist looking: their code runs where the program runs it, and nowhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from multiprocessing.pool import ThreadPool
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from together import together
+
+import treadle
+
+
+def refuse(*_: Any) -> Any:
+    raise RuntimeError("nobody may look")
+
+
+def spin(*_: Any) -> str:
+    while True:
+        pass
+
+
+def resisting(name: str, **attributes: Any) -> type:
+    return type(name, (), {"__module__": __name__, **attributes})
+
+
+def only_own(self: Any, name: str) -> Any:
+    if name in ("number", "other"):
+        return object.__getattribute__(self, name)
+    raise RuntimeError(f"nobody may look at {name}")
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "says it is a dictionary": resisting("Liar", __class__=property(lambda _: dict)),
+    "has no class": resisting("Classless", __class__=property(refuse)),
+    "has no attributes": resisting("Closed", __getattr__=refuse),
+    "shows its own attributes only": resisting("Own", __getattribute__=only_own),
+    "has no dictionary": resisting("Bare", __dict__=property(refuse)),
+    "is equal to nothing": resisting("Unequal", __eq__=refuse, __hash__=object.__hash__),
+    "cannot be hashed": resisting("Unhashable", __hash__=refuse),
+    "has no length": resisting("Endless", __len__=refuse, __bool__=refuse, __iter__=refuse),
+    "says it is long": resisting("Long", __len__=lambda _: 10**9, __getitem__=refuse),
+    "cannot be shown": resisting("Mute", __repr__=refuse),
+    "is shown for ever": resisting("Talker", __repr__=spin),
+    "leaves when shown": resisting("Leaver", __repr__=lambda _: exec("raise SystemExit")),
+    "is shown at length": resisting("Bore", __repr__=lambda _: "x" * 10_000_000),
+    "is shown as a number": resisting("Number", __repr__=lambda _: 5),
+    "has no module": resisting("Homeless", __module__=None),
+    "has a number for a module": resisting("Numbered", __module__=5),
+    "has a property for a module": resisting("Computed", __module__=property(refuse)),
+    "has slots": resisting("Slotted", __slots__=("number", "other"), __getattr__=refuse),
+    "mocks a dictionary": lambda: MagicMock(spec=dict),
+}
+KEPT = {name: make() for name, make in KINDS.items()}
+"""Modules hold such objects, too."""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_it_is_handed_about(name: str) -> None:
+    def test() -> None:
+        value = KINDS[name]()
+        box, names = [value, 0], {"it": value}
+        same: list[bool] = []
+
+        def work() -> None:
+            mine = box[0]
+            box[0] = names["it"] = mine
+            same.append(mine is value)
+            box[1] = box[1] + 1
+
+        together(work, work)
+        assert same == [True, True]
+        assert KEPT[name] is not value
+        assert box[1] == 2
+
+    begin = time.monotonic()
+    result = treadle.explore(test)
+    assert [failure.kind for failure in result.failures] == ["assertion"]
+    assert "assert 1 == 2" in result.failures[0].message
+    assert result.failures[0].trace
+    assert str(result.failures[0])
+    assert time.monotonic() - begin < 8  # the watchdog would take ten for each look
+
+
+def test_a_pool_of_threads_of_multiprocessing_is_refused() -> None:
+    def test() -> None:
+        with ThreadPool(2) as pool:
+            pool.map(abs, [1, 2])
+
+    with pytest.raises(treadle.TreadleError, match="use concurrent.futures.ThreadPoolExecutor"):
+        treadle.explore(test)
+    with ThreadPool(1) as pool:
+        assert pool.map(abs, [-1]) == [1]
