@@ -90,7 +90,7 @@ def test_a_pool_of_threads_of_multiprocessing_is_refused() -> None:
         with ThreadPool(2) as pool:
             pool.map(abs, [1, 2])
 
-    with pytest.raises(treadle.TreadleError, match="use concurrent.futures.ThreadPoolExecutor"):
+    with pytest.raises(treadle.TreadleError, match=r"use concurrent\.futures\.ThreadPoolExecutor"):
         treadle.explore(test)
     with ThreadPool(1) as pool:
         assert pool.map(abs, [-1]) == [1]
