@@ -437,6 +437,9 @@ class Program(ABC):
         """Return what the processes run in, if there is a picture of it: a network."""
         return None
 
+    def restart_if_learned(self) -> None:
+        """Begin anew (`Restart`) if the present execution showed something that matters."""
+
     def not_undone(self) -> list[str]:
         """Return what executions changed and the next ones find so, each with the line."""
         return []

@@ -79,7 +79,11 @@ class Accounts:
             self.look_for_leftovers()
 
     def differs(self, run: Run, index: int) -> int:
-        """Report that a step was not as recorded under the same schedule; return the outcome."""
+        """Report that a step was not as recorded under the same schedule; return the outcome.
+
+        If it showed something that was not known, that is why.
+        """
+        self._program.restart_if_learned()
         endless = next((c for c in run.crashes if isinstance(c.exception, RecursionError)), None)
         if endless is not None:  # how deep it gets is the interpreter's business
             self._report(Failure.of_crash(self._program, endless, self.schedule()))

@@ -353,6 +353,11 @@ class ThreadProgram(Program):
         if self.shared.learn():
             raise Restart
 
+    def restart_if_learned(self) -> None:
+        """Begin anew if the present execution showed something that matters."""
+        if self.shared.learned:
+            self.end_run()
+
     def drop_run(self) -> None:
         """End an execution that is no part of an exploration, and forget what it showed."""
         self.abandon()

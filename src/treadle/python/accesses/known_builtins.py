@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from treadle.python.accesses import any_order, iterate
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import iterate
 
 Hook = Callable[..., Any]
 """What rewritten code calls before, or around, an instruction."""
@@ -29,18 +29,16 @@ HARMLESS_CALLS = frozenset(
 READING: dict[str, Hook] = {
     "len": hooks.read_size,
     "bool": hooks.read_truth,
-    **dict.fromkeys(
-        ["list", "tuple", "set", "frozenset", "sum", "int", "float"],
-        hooks.read_elements,
-    ),
+    **dict.fromkeys(["list", "tuple", "set", "frozenset", "int", "float"], hooks.read_elements),
+    "sum": any_order.to_sum,
 }
 """Built-ins that read an argument at once, and the hooks that announce that."""
 IN_WORDS = frozenset({"str", "repr", "print", "format"})
 """Built-ins that put their arguments into words."""
 GOING_THROUGH: dict[str, Hook] = {
     **dict.fromkeys(["any", "all"], iterate.to_ask_for_truth),
-    **dict.fromkeys(["min", "max"], iterate.to_compare),
-    "sorted": iterate.to_sort,
+    **dict.fromkeys(["min", "max"], any_order.to_compare),
+    "sorted": any_order.to_sort,
 }
 """Built-ins that look into the elements of their argument, and what makes them do so visibly."""
 BUILTIN_METHODS = frozenset(

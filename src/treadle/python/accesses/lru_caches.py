@@ -3,21 +3,29 @@
 The cache is in C and calls its function in between, where threads may switch. Code under test takes
 steps only where it touches something shared; so a function that has a cache gets one more, without
 an access, where it begins. What the cache keeps, it keeps in the function's last step.
+
+Each key is a location of its own, as long as the cache has room: who asks for one key cannot tell
+who asked for another. What asks for the whole (`cache_info`, `cache_clear`) conflicts with all
+calls. A cache that got full throws away what was asked for longest ago; so the order counts then.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Hashable
 from types import CodeType, FunctionType
 from typing import Any
 
+from treadle.core.events import Codes, Mode, code, location_of
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control, slots
+from treadle.python.sharing.keys import name_of_key
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.tables import Table
 
 _ASKED = "a cache was asked"
+_FULL = "a cache was full"
 _beginning: dict[int, tuple[CodeType, CodeType]] = {}
 """Code of functions, and the same with the step at its beginning, by `id` of the former."""
 _with_steps: set[int] = set()
@@ -32,15 +40,37 @@ def call(cache: Any, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]
     if me is None:
         return cache(*args, **kwargs)
     _take_a_step_at_first(getattr(cache, "__wrapped__", None))
-    hooks.say((state_of(table),))
+    hooks.say(_asking(table, args, kwargs))
     me.scratch[_ASKED] = True
     try:
         result = cache(*args, **kwargs)
     finally:
         me.scratch[_ASKED] = False
     slots.hand_out(result, f"{table.label}()")
-    control.revise((state_of(table),))
+    info = cache.cache_info()
+    if info.maxsize is not None and info.currsize >= info.maxsize:
+        table.shared.note(table.sort, _FULL)
+    control.revise(_asking(table, args, kwargs))
     return result
+
+
+def _asking(table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Codes:
+    """Return the codes of asking for a key: that key, and an addition to the whole."""
+    key = _key(table, args, kwargs)
+    if key is None or table.shared.happens(table.sort, _FULL):
+        return (state_of(table),)
+    whole = location_of(state_of(table))
+    return (table.at(("key", key), Mode.WRITE, f"{key}"), code(whole, Mode.ADD))
+
+
+def _key(
+    table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Hashable, ...] | None:
+    """Return a name for what is asked for; None if it may be equal to anything."""
+    names = [name_of_key(table, value) for value in (*args, *kwargs.values())]
+    if any(name is None or name[0] == "other" for name in names):
+        return None
+    return (*(name[0] for name in names if name is not None), *sorted(kwargs))
 
 
 def undo() -> None:

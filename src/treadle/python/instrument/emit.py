@@ -12,7 +12,7 @@ from typing import Any
 from bytecode import Instr, Label
 from bytecode.instr import CellVar, FreeVar
 
-from treadle.python.accesses import callbacks, item_by_item, iterate
+from treadle.python.accesses import any_order, callbacks, item_by_item, iterate
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_builtins import Hook
 from treadle.python.instrument.opcodes import (
@@ -184,4 +184,6 @@ def before_reading(at: Location, reads: Hook, count: int, depth: int) -> list[It
     """Return what comes before a built-in with some arguments that reads one of them at once."""
     if reads is hooks.read_elements and count == 1:
         return replaced(at, iterate.elements)
+    if reads is any_order.to_sum:
+        return replaced(at, reads)
     return hook(at, reads, copies=[depth])

@@ -114,6 +114,10 @@ class ContainerTable(ObjectTable):
         """Return the codes of reading the whole content."""
         raise NotImplementedError
 
+    def unordered_read(self) -> Codes:
+        """Return the codes of reading the whole content without seeing the order of elements."""
+        return self.whole_read()
+
     def whole_write(self) -> Codes:
         """Return the codes of changing the content beyond one element."""
         raise NotImplementedError
@@ -177,8 +181,13 @@ class ListTable(ContainerTable):
         if type(key) is int and key < 0 and not self.happens("moved", "grown"):
             return self.item(key + self.base) if -self.base <= key else ()
         if type(key) is int and key >= self.base:
-            return self.size()
+            return self._places()
         return self.whole_read()
+
+    def _places(self) -> Codes:
+        """Return the codes of seeing which elements were added where."""
+        self.looked("in order")
+        return self.size()
 
     def write_item(self, key: Any) -> Codes:
         """Return the codes of assigning one element."""
@@ -189,19 +198,23 @@ class ListTable(ContainerTable):
                 return ()
             whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
             return (self.place(key, WRITE), *self.in_order(), *whole)
-        return self.grow() if type(key) is int and key >= self.base else self.whole_write()
+        if type(key) is int and key >= self.base:
+            self.looked("in order")
+            return self.grow()
+        return self.whole_write()
 
     def next_item(self, index: int) -> Codes:
         """Return the codes of an iterator's step: the element, and whether there is one."""
-        size = self.size()
+        size = self._places()
         return (*self.item(index), *size) if index < self.base else size
 
     def grow(self) -> Codes:
-        """Return the codes of adding elements at the end."""
+        """Return the codes of adding elements at the end: in any order if nobody sees which."""
         if not self.changed("grown"):
             return ()
         whole = [self.at("all", ADD, " content")] if self.happens("read whole") else []
-        return (self.at("length", WRITE, " length"), *whole)
+        mode = WRITE if self.happens("in order", "moved") else ADD
+        return (self.at("length", mode, " length"), *whole)
 
     def extend(self, value: Any) -> Codes:
         """Return the codes of adding all elements of something."""
@@ -219,6 +232,11 @@ class ListTable(ContainerTable):
 
     def whole_read(self) -> Codes:
         """Return the codes of reading all elements."""
+        self.looked("in order")
+        return self.unordered_read()
+
+    def unordered_read(self) -> Codes:
+        """Return the codes of reading all elements without seeing where they are."""
         if not self.looked("read whole") or not self.happens("assigned", "moved", "grown"):
             return ()
         return (self.at("all", READ, " content"), *self.size())
@@ -320,7 +338,13 @@ class DictTable(ContainerTable):
 
     def whole_read(self) -> Codes:
         """Return the codes of reading all keys and values."""
-        keys = self.keys_read()
+        return self._content(self.keys_read())
+
+    def unordered_read(self) -> Codes:
+        """Return the codes of reading all keys and values without seeing their order."""
+        return self._content(self.size())
+
+    def _content(self, keys: Codes) -> Codes:
         if not self.looked("read whole") or not self.happens("assigned", "replaced"):
             return keys
         return (self.at("values", READ, " content"), *keys)
@@ -409,6 +433,12 @@ class ViewTable(AliasTable):
     def keys_read(self) -> Codes:
         """Return the codes of going through the view."""
         return self.whole_read()
+
+    def unordered_read(self) -> Codes:
+        """Return the codes of reading all of the view without seeing its order."""
+        codes: Codes
+        codes = self.of.size() if "keys" in self.kind.__name__ else self.of.unordered_read()
+        return codes
 
     def whole_read(self) -> Codes:
         """Return the codes of reading all of the view."""

@@ -135,10 +135,52 @@ _OVERFLOW = "released too often"
 """Then which of several releases fails depends on their order."""
 
 
+_SHORT = "may run out of units"
+"""Only then does the order of acquisitions and releases make a difference."""
+
+
+class _Account:
+    """Who took how many units of a semaphore in an execution, since others can reach it.
+
+    If all threads together never hold more than there were, counting for each the most that it ever
+    held, then nobody has to wait in any order of their steps, and no order can be told from
+    another. Who gives back what another took is not looked into: then the order counts.
+    """
+
+    def __init__(self, units: int) -> None:
+        self._left = units
+        self._held: dict[int, tuple[int, int]] = {}
+        """For each task how many it holds, and the most that it held."""
+
+    def is_enough(self, task: Task, change: int) -> bool:
+        """Take note that a task asks for a unit, or gave some back; tell whether it is enough."""
+        held, most = self._held.get(task.number, (0, 0))
+        held += change
+        if held > most:
+            most = held
+            self._left -= 1
+        self._held[task.number] = held, most
+        return held >= 0 and self._left >= 0
+
+
+def _keep_account(semaphore: Any, table: FacetTable | None, me: Task, change: int) -> None:
+    """Note if units may run out: some are asked for, or given back."""
+    if table is None or table.shared.happens(table.sort, _SHORT):
+        return
+    accounts = control.the_program().scheduler.scratch.setdefault(_Account, {})
+    account = accounts.get(id(semaphore))
+    if account is None:
+        account = accounts[id(semaphore)] = _Account(semaphore._value)
+    if not account.is_enough(me, change):
+        table.shared.note(table.sort, _SHORT)
+
+
 def _taking(table: FacetTable | None, units: int) -> Codes:
     """Return the codes of a blocking acquisition when there are `units`."""
     if table is None:
         return ()
+    if not table.shared.happens(table.sort, _SHORT):
+        return (table.code(Mode.ADD),)
     if table.shared.happens(table.sort, _SEVERAL):
         return (table.code(Mode.AWAIT), table.code(Mode.WRITE))
     return (table.code(Mode.SPARE if units > 1 else Mode.TAKE),)
@@ -186,6 +228,7 @@ def _semaphore_acquire(self: Any, blocking: bool = True, timeout: float | None =
 
 def _take_unit(self: Any, me: Task) -> None:
     table = table_of(id(self))
+    _keep_account(self, table, me, 1)
     if table is not None or self._value == 0:
         control.announce(_Unit(self), ACQUIRE, self)
         act(me, _taking(table, self._value))
@@ -193,15 +236,18 @@ def _take_unit(self: Any, me: Task) -> None:
 
 
 def _try_unit(self: Any, me: Task, timeout: float) -> bool:
-    if table_of(id(self)) is not None or self._value == 0:
+    table = table_of(id(self))
+    _keep_account(self, table, me, 1)
+    if table is not None or self._value == 0:
         operation = InTime(_Unit(self), me, timeout)
         control.announce(operation, ACQUIRE, self)
         if operation.is_patient:
-            act(me, _taking(table_of(id(self)), self._value))
+            act(me, _taking(table, self._value))
         else:
             codes = (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ))
             act(me, operation.codes(me, codes))
     if self._value == 0:
+        _keep_account(self, table, me, -1)
         control.pass_time(me, timeout)
         return False
     self._value -= 1
@@ -210,11 +256,13 @@ def _try_unit(self: Any, me: Task, timeout: float) -> bool:
 
 def _semaphore_release(self: Any, n: int = 1) -> None:
     """`Semaphore.release`."""
-    if control.current() is None:
+    me = control.current()
+    if me is None:
         _original_semaphore_release(self, n)
         return
     _check_units(self, n)
     _access(self, Mode.GIVE, RELEASE)
+    _keep_account(self, table_of(id(self)), me, -n)
     self._value += n
 
 
@@ -242,6 +290,7 @@ def _bounded_release(self: Any, n: int = 1) -> None:
             act(me, (OPEN, table.code(Mode.READ), table.code(Mode.GIVE)))
         else:
             act(me, (table.code(Mode.GIVE),))
+    _keep_account(self, table, me, -n)
     if too_many:
         raise ValueError("Semaphore released too many times")
     self._value += n

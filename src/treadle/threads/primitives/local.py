@@ -233,6 +233,7 @@ class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading
 
 
 local.__module__, local.__qualname__ = _Local.__module__, _Local.__qualname__
+local.__name__ = f"{_Local.__module__}.{_Local.__name__}"  # by which errors call it
 
 
 class LocalTable(ObjectTable):
