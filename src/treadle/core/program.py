@@ -437,7 +437,7 @@ class Program(ABC):
         """Return what the processes run in, if there is a picture of it: a network."""
         return None
 
-    def restart_if_learned(self) -> None:
+    def restart_if_learned(self) -> None:  # noqa: B027 - most programs learn nothing
         """Begin anew (`Restart`) if the present execution showed something that matters."""
 
     def not_undone(self) -> list[str]:

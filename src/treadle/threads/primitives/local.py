@@ -13,7 +13,7 @@ import _thread
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from treadle.core.errors import TreadleError
@@ -263,13 +263,27 @@ def _is_foreign(kind: Any) -> bool:
 
 def _foreign_globals() -> set[int]:
     """Return the plain thread-local objects that are global variables of foreign modules."""
-    found: set[int] = set()
+    if _foreign.loaded != len(sys.modules):
+        _foreign.loaded, _foreign.found = len(sys.modules), set(_look_for_foreign())
+    return _foreign.found
+
+
+class _Foreign:
+    """What was found last, and how many modules there were: looking takes long."""
+
+    loaded = 0
+    found: set[int] = set()  # noqa: RUF012
+
+
+_foreign = _Foreign()
+
+
+def _look_for_foreign() -> Iterator[int]:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _FOREIGN:
             values = list(getattr(module, "__dict__", {}).values())
             if _Local in map(type, values):
-                found.update(id(value) for value in values if type(value) is _Local)
-    return found
+                yield from (id(value) for value in values if type(value) is _Local)
 
 
 register(_Local, LocalTable)

@@ -27,11 +27,17 @@ class _Seen:
     """A module of a library, as it was when it was looked at."""
 
     module: ModuleType
+    """Kept, so that no other gets its `id`."""
+    namespace: dict[str, Any]
     size: int
     names: list[str]
     """Variables that refer to what is replaced."""
     inside: list[tuple[Any, str]]
     """Functions and classes of the module that do so, and by which attribute."""
+
+    def refers_to_nothing(self) -> bool:
+        """Tell whether nothing is to be changed, and the module is as large as it was."""
+        return not self.names and not self.inside and self.size == len(self.namespace)
 
 
 class References:
@@ -49,20 +55,23 @@ class References:
             self._seen.clear()
             self._originals, self._left = set(replaced), _LOOKED_AT_AGAIN
         for module in list(sys.modules.values()):
+            seen = self._seen.get(id(module))
+            if seen is not None and seen.refers_to_nothing():
+                continue
             if isinstance(module, ModuleType) and not module.__name__.startswith("treadle."):
                 yield from self._of_module(module, replaced)
 
     def _of_module(self, module: ModuleType, replaced: dict[int, Any]) -> Iterator[Place]:
         namespace = vars(module)
         seen = self._seen.get(id(module))
-        if seen is None or seen.module is not module or seen.size != len(namespace):
+        if seen is None or seen.size != len(namespace):
             names = _names_of(namespace, replaced)
             file = namespace.get("__file__")
             if not isinstance(file, str) or is_of_the_user(file):
                 yield from _changed(module, names, namespace, replaced)
                 return
             inside = list(_inside(module, replaced))
-            seen = self._seen[id(module)] = _Seen(module, len(namespace), names, inside)
+            seen = self._seen[id(module)] = _Seen(module, namespace, len(namespace), names, inside)
         yield from _changed(module, seen.names, namespace, replaced)
         for owner, name in seen.inside:
             yield owner, name, _with_stand_ins(getattr(owner, name, None), replaced)
