@@ -23,7 +23,7 @@ from treadle.python.sharing.nested import content
 from treadle.python.sharing.published import published
 
 _KINDS = frozenset({list, dict, defaultdict, Counter, type({}.keys()), type({}.values())})
-_PLAIN = (frozenset({int}), frozenset({str}), frozenset())
+_PLAIN: tuple[frozenset[type], ...] = (frozenset({int}), frozenset({str}), frozenset())
 
 
 def _is_plain(values: Any) -> bool:
