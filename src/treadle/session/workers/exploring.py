@@ -61,7 +61,7 @@ class Beginning:
     """Decides after a while whether a space is too large for one process."""
 
     def __init__(self, policy: Policy) -> None:
-        self._began = cpu_seconds()
+        self._began, self._began_at = cpu_seconds(), _clock()
         self._policy = policy
         self._next = ALONE
         self._search: Search | None = None
@@ -75,6 +75,8 @@ class Beginning:
         assert self._search is not None
         if self._policy.by_executions:
             return begun(counts_of(self._search.result)) >= self._policy.limit(0)
+        if _clock() - self._began_at < self._next:  # the cheaper clock, and never behind the other
+            return False
         used = cpu_seconds() - self._began
         if used < self._next:
             return False
