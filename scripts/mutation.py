@@ -47,6 +47,7 @@ LIBRARIES = ("tests/threads/test_library_state.py",)
 SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py")
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
+OUT_OF_THE_WAY = ("tests/threads/test_out_of_the_way.py",)
 EVERYDAY = ("tests/threads/test_everyday_state.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
@@ -156,6 +157,26 @@ MUTANTS = [
            "bisect_left(races, index, key=_second)", "bisect_left(races, index + 1, key=_second)"),
     Mutant("steps with something of their own are passed over", "model/run.py",
            "quick = self.steps_plainly and not self._finals", "quick = True"),
+    Mutant("a method is known by its name", "python/accesses/direct_methods.py",
+           "    return owner.__module__ in modules_under_test and all(", "    return True or all(",
+           OUT_OF_THE_WAY),
+    Mutant("a decimal context has no flags", "python/sharing/children.py",
+           "        return [value.flags, value.traps]\n", "        return []\n", OUT_OF_THE_WAY),
+    Mutant("a generator is seeded unseen", "threads/primitives/randomness.py",
+           "    if id(self) in published:\n", "    if False:\n", OUT_OF_THE_WAY),
+    Mutant("patched items are not seen", "threads/primitives/mocks.py",
+           "                hooks.say(table.whole_write())\n            elif", "                pass\n            elif",
+           OUT_OF_THE_WAY),
+    Mutant("the sign of a counter reads nothing", "python/accesses/instruction_hooks.py",
+           "if table is not None and isinstance(obj, Counter):", "if False:", OUT_OF_THE_WAY),
+    Mutant("chain begins with all its arguments", "python/accesses/lazy_calls.py",
+           "        return itertools.chain.from_iterable(map(iterate.lazily, iterables))\n",
+           "        return itertools.chain(*[iterate.lazily(one) for one in iterables])\n", OUT_OF_THE_WAY),
+    Mutant("a slice is as long as when it is replaced", "python/accesses/streams.py",
+           "        if not (is_at_once(value) or _passes_on(value)):\n", "        if False:\n", OUT_OF_THE_WAY),
+    Mutant("an ordered dictionary is gone back through unseen", "python/accesses/iterate.py",
+           "    if isinstance(obj, OrderedDict):\n        hooks.go_through(obj, table)\n    else:\n        hooks.say(table.whole_read())\n",
+           "    hooks.say(table.whole_read())\n", OUT_OF_THE_WAY),
     Mutant("no step counts as open", "model/run.py",
            "            list.append(self._log, OPEN)\n", "            pass\n"),
     Mutant("a branch on a value read decides nothing", "analyses/decisive_reads.py",

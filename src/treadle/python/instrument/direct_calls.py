@@ -73,7 +73,9 @@ def _touches_owner_only(name: str, scope: Scope) -> bool:
     Methods under test announce what they touch themselves; one that somebody replaces is looked at.
     For some objects, like real locks, something else does the work.
     """
-    if name in READING_ARGUMENTS or name in LOOKING or name in scope.class_names | METHODS:
+    if name.startswith("__") or name in READING_ARGUMENTS or name in LOOKING:
+        return False
+    if name in scope.class_names | METHODS:
         return False
     return name in scope.methods or name in BUILTIN_METHODS
 

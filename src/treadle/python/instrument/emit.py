@@ -6,7 +6,7 @@ instruction shorter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from bytecode import Instr, Label
@@ -14,6 +14,7 @@ from bytecode.instr import CellVar, FreeVar
 
 from treadle.python.accesses import any_order, callbacks, item_by_item, iterate
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.direct_methods import DIRECT
 from treadle.python.accesses.known_builtins import Hook
 from treadle.python.instrument.opcodes import (
     JUMP_IF_FALSE,
@@ -117,8 +118,23 @@ def guard_item(at: Location, body: list[Item]) -> list[Item]:
     ]
 
 
+def unless_direct(at: Location, otherwise: Label) -> list[Item]:
+    """Return what jumps if the top is published, or its methods are not all known."""
+    return [
+        *is_published(at, Instr("COPY", 2, location=at)),
+        Instr(JUMP_IF_TRUE, otherwise, location=at),
+        *_is_of(at, 1, DIRECT),
+        Instr(JUMP_IF_FALSE, otherwise, location=at),
+    ]
+
+
 def _is_atom(at: Location, depth: int) -> list[Item]:
-    """Return what pushes whether nobody looks into what is at a depth of the stack.
+    """Return what pushes whether nobody looks into what is at a depth of the stack."""
+    return _is_of(at, depth, ATOMS)
+
+
+def _is_of(at: Location, depth: int, kinds: Container[Any]) -> list[Item]:
+    """Return what pushes whether the class of what is at a depth of the stack is one of some.
 
     Laid out as an ordinary call, `type(x)` is one fast instruction.
     """
@@ -126,7 +142,7 @@ def _is_atom(at: Location, depth: int) -> list[Item]:
         *with_null(at, type),
         Instr("COPY", depth + 2, location=at),
         *call(at, 1),
-        Instr("LOAD_CONST", ATOMS, location=at),
+        Instr("LOAD_CONST", kinds, location=at),
         Instr("CONTAINS_OP", 0, location=at),
     ]
 

@@ -27,6 +27,7 @@ from bytecode import BinaryOp, Compare, Instr, Label
 from treadle.python.accesses import calls, described, iterate, known_functions, managers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
+from treadle.python.accesses.direct_methods import look_at
 from treadle.python.accesses.known_builtins import (
     GOING_THROUGH,
     HARMLESS_CALLS,
@@ -48,9 +49,9 @@ from treadle.python.instrument.emit import (
     guard_two,
     hook,
     instead,
-    is_published,
     leave,
     replaced,
+    unless_direct,
 )
 from treadle.python.instrument.instructions import (
     FRESH,
@@ -69,7 +70,6 @@ from treadle.python.instrument.opcodes import (
     CONDITIONAL_JUMPS,
     HAS_SPECIAL_METHODS,
     ITERATES_BY_INDEX,
-    JUMP_IF_TRUE,
     LEAVING,
     NOT_CALLABLE,
     RESUME_PLACE,
@@ -203,9 +203,9 @@ class _Rewriter:
         at = i.location
         shared, end = Label(), Label()
         loads = hooks.load_class_attr if name in self._scope.class_names else hooks.load_attr
-        load = hook(at, loads, copies=[1], consts=[name])
-        test = is_published(at, Instr("COPY", 2, location=at))
-        self._emit([*test, Instr(JUMP_IF_TRUE, shared, location=at)])
+        load = hook(at, look_at, copies=[1])
+        load += hook(at, loads, copies=[1], consts=[name])
+        self._emit(unless_direct(at, shared))
         self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
         self._out += load_attribute(at, name)
         self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]

@@ -28,6 +28,7 @@ from treadle.python.accesses import (
     calls,
     container_methods,
     described,
+    direct_methods,
     given_values,
     item_by_item,
     iterate,
@@ -69,11 +70,12 @@ _HOOKS: dict[str, Any] = {
     "id": id,
     "type": type,
     "atoms": ATOMS,
+    "direct": direct_methods.DIRECT,
     **{
         f"{module.__name__}.{name}": value
         for module in (
             hooks, calls, callbacks, iterate, known_functions, described, streams, item_by_item,
-            given_values,
+            given_values, direct_methods,
         )
         for name, value in vars(module).items()
         if isinstance(value, types.FunctionType) and value.__module__ == module.__name__

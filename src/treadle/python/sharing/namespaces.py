@@ -14,6 +14,8 @@ class Namespaces(set[int]):
         self.about_classes: dict[Any, Any] = {}
         self.plain_classes: set[type] = set()
         """Classes none of whose attributes runs code that is not instrumented."""
+        self.direct_classes: set[type] = set()
+        """Classes all of whose methods are under test, or a built-in container's."""
         self.resolved: dict[type, Any] = {}
         """What to call instead of classes that are not under test."""
 
@@ -22,6 +24,7 @@ class Namespaces(set[int]):
         self.about_classes.clear()
         self.resolved.clear()
         self.plain_classes.clear()
+        self.direct_classes.clear()
 
     def add(self, element: int) -> None:
         """Enter a namespace."""
