@@ -271,3 +271,38 @@ def test_cancellations_as_faults(order: str) -> None:
 def test_cancellations_are_counted_from_zero() -> None:
     with pytest.raises(treadle.TreadleError, match="cancellations must be a whole number, 0 or"):
         treadle.explore(cancel_safe_lock(is_safe=True), cancellations=-1)
+
+
+async def _turns_in_vain() -> None:
+    flag: list[int] = []
+    while not flag:
+        await asyncio.sleep(0)
+
+
+async def _turns_until_set() -> None:
+    flag: list[int] = []
+    asyncio.get_running_loop().call_later(1, flag.append, 1)
+    while not flag:
+        await asyncio.sleep(0)
+
+
+async def _turns_until_cancelled() -> None:
+    task = asyncio.create_task(_turns_in_vain())
+    await treadle.pause()
+    task.cancel()
+
+
+async def _thirty_turns() -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"order": "any"}, {"yields": "exact"}], ids=["fifo", "any", "exact"]
+)
+def test_loops_of_turns(options: dict[str, Any]) -> None:
+    assert kinds(_turns_in_vain, max_steps=500, **options) == {"livelock"}
+    for ends in (_turns_until_set, _turns_until_cancelled, _thirty_turns):
+        result = treadle.explore(ends, max_steps=500, **options)
+        assert (result.complete, result.failures) == (True, [])
+        assert result.executions <= 3

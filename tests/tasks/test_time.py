@@ -144,3 +144,12 @@ def test_the_latest_of_moments() -> None:
     assert other.precedes(both.later(1))
     assert both.precedes(BEGINNING.later(61))
     assert both.later(2).seconds == 2
+
+
+def test_moments_stay_small() -> None:
+    """A task that was answered again and again is as late as its latest answer."""
+    now = BEGINNING
+    for number in range(200):
+        now = latest([now, now.outside(f"p{number}", 60)])
+    assert now.precedes(now.later(1))
+    assert len(now._bounds) == 1

@@ -24,6 +24,7 @@ from treadle.tasks.points import fewest_early_arrivals
 from treadle.tasks.polls import Polls
 from treadle.tasks.run import TaskRun
 from treadle.tasks.sampling import PctArrivals, RandomArrivals
+from treadle.tasks.spinning import woke
 from treadle.tasks.steps import Step
 from treadle.tasks.zones import START, Constraint, Zone, before, polled_after, position
 
@@ -121,7 +122,8 @@ class Fifo(Algorithm):
                 for other in run.ahead_of(step, index):
                     self._add_hard(other, step)
             for first in races.get(index, ()):
-                self._order(taken[first], step)
+                if not (step.spin and woke(trace.codes[first], step)):
+                    self._order(taken[first], step)
         if outcome == BLOCKED:
             for other, step in self.polls.violated:
                 self._add_hard(other, step)

@@ -45,6 +45,7 @@ class Future(_PyFuture):  # type: ignore[misc]
             raise TreadleError("a future of another event loop is used in a test that is explored")
         self.where = self._place()
         self.listeners = self.of_loop.place("callbacks", self.where_name, "callbacks of")
+        self.of_loop.note_future(self)
         self._listening: list[tuple[Any, str]] = []
         """The names under which callbacks will run, in the order of `_callbacks`."""
 
@@ -198,6 +199,8 @@ class Task(_PyTask, Future):  # type: ignore[misc]
             raise TreadleError("eager tasks are not explored yet: create tasks that start later")
         super().__init__(coro, loop=loop, name=name, context=context)  # type: ignore[call-arg, misc]
         self.has_own_name = name is not None
+        self.standing: Any = None
+        """Where it stood when it gave up its turn the last time (`spinning`)."""
         self.spins_at: str | None = None
         """What it waits for, if it only takes turns."""
         if name is None:
@@ -207,6 +210,8 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         loop = self.of_loop
         self.where_name = loop.owner.next_name(".") if loop.tasks else "main"
         self.as_owner = Owner(loop.program.path(self.where_name))
+        self.own_places: set[int] = set()
+        """Futures that it made, which nobody else may know."""
         self.control = loop.place("control", self.where_name, "control of")
         self.moment = BEGINNING if loop.step is None else loop.step.moment
         """When its latest step happens."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.python.runtime import control, slots
+from treadle.tasks import spinning
 from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
 from treadle.tasks.faults import Faults
@@ -60,6 +61,8 @@ class Loop(Networked, Refusing):
         self._muted: Any = None
         """What the countdown completes whose callback runs: what it looks at is known."""
         self._woken: list[Step] | None = None
+        self._running: Task | None = None
+        """The task that takes the present step."""
         self._accessed: list[int] = []
         """What the present step has accessed so far."""
         self.live = self.place("tasks", "live", "all tasks")
@@ -157,6 +160,8 @@ class Loop(Networked, Refusing):
         if me is None:
             return
         step.armed_by = me
+        if me.is_arrival and me.spin:
+            step.spin, step.waits = me.spin, me.waits
         if not step.is_arrival:
             step.anchor, step.hops, step.rests = me.anchor, me.hops + 1, me.rests
             step.place = (*me.place, len(self._spawned))
@@ -230,6 +235,12 @@ class Loop(Networked, Refusing):
     def time(self) -> float:
         """Return the time of the present step."""
         return self.step.moment.seconds if self.step is not None else 0.0
+
+    def note_future(self, future: Future) -> None:
+        """Take note of who made a future."""
+        task = self._running
+        if task is not None and not isinstance(future, Task):
+            task.own_places |= {future.where.number, future.listeners.number}
 
     def create_future(self) -> Any:
         """Return a new future."""
@@ -350,7 +361,16 @@ class Loop(Networked, Refusing):
         if self.fatal is not None:
             raise self.fatal
         accessed = [*self._accessed, *(me.doing or ())]
-        return self._codes(step, added(accessed) if step.countdown is not None else accessed)
+        codes = self._codes(step, added(accessed) if step.countdown is not None else accessed)
+        if step.spin and not self.is_fifo:
+            codes = (*step.spin, *codes)
+        spinning.written(self, step, codes)
+        if self._running is not None:
+            spinning.look(self, self._running, codes, self._spawned)
+            self._running = None
+            if step.waits:  # it saw what it had seen before
+                codes = tuple(access for access in codes if mode_of(access) is not Mode.READ)
+        return codes
 
     @contextmanager
     def closing(self) -> Iterator[None]:
@@ -383,6 +403,8 @@ class Loop(Networked, Refusing):
         handle: Any = step.handle
         task = getattr(handle._callback, "__self__", None)
         if isinstance(task, Task):
+            self._running = task
+            spinning.begin()
             self.touch(task.control.write)
         elif step.deadline is None or self.is_fifo:
             self.touch(handle.where.read)

@@ -65,14 +65,28 @@ BEGINNING = Moment(({"": (0.0, 0.0)},), ({"": (0.0, 0.0)},), 0.0)
 def latest(moments: Iterable[Moment]) -> Moment:
     """Return the latest of some moments."""
     found = list(dict.fromkeys(moments))
-    kept = [one for one in found if not any(one.precedes(other) for other in found)]
-    if len(kept) == 1:
-        return kept[0]
+    if len(found) == 1:
+        return found[0]
     return Moment(
-        tuple(part for one in kept for part in one._bounds),
-        tuple(part for one in kept for part in one._prompt),
-        max(one.seconds for one in kept),
+        _maximal([part for one in found for part in one._bounds]),
+        _maximal([part for one in found for part in one._prompt]),
+        max(one.seconds for one in found),
     )
+
+
+def _maximal(parts: list[Bounds]) -> tuple[Bounds, ...]:
+    """Leave out what is never later than another part."""
+    kept: list[Bounds] = []
+    for part in parts:
+        if not any(_is_covered(part, other) for other in kept):
+            kept = [other for other in kept if not _is_covered(other, part)]
+            kept.append(part)
+    return tuple(kept)
+
+
+def _is_covered(ours: Bounds, theirs: Bounds) -> bool:
+    """Tell whether one moment is surely not after another one."""
+    return any(name in theirs and most <= theirs[name][0] for name, (_, most) in ours.items())
 
 
 def _shifted(parts: tuple[Bounds, ...], least: float, most: float) -> tuple[Bounds, ...]:

@@ -40,6 +40,7 @@ class Polls:
         self._iteration += 1
         loop = run.loop
         named = [step for step in loop.armed.values() if step.process + 1 in self._point]
+        is_idle = all(step.waits for step in loop.ready.values())
         if not loop.ready and named:
             earliest = min(self._point[step.process + 1][0] for step in named)
             self._iteration = max(self._iteration, earliest)
@@ -48,8 +49,9 @@ class Polls:
         self._batch = [*loop.ready.values(), *due]
         for step in due:
             self._judge(run, step)
-        if not self._batch:
-            self._batch = self._at_idle_loop(run)
+        if is_idle and not due:
+            arrived = self._at_idle_loop(run)
+            self._batch = [*self._batch, *arrived] if arrived else []
 
     def _judge(self, run: TaskRun, step: Step) -> None:
         """See whether an arrival may come now."""
@@ -62,7 +64,8 @@ class Polls:
 
         Whoever asks again and again for something that only time brings would wait for ever.
         """
-        due = [step for step in run.loop.armed.values() if run.is_due(step)]
+        armed = run.loop.armed.values()
+        due = [step for step in armed if not step.waits and run.is_due(step)]
         faults = [step for step in due if step.is_fault]
         due = [step for step in due if not step.is_fault]
         answers = [step for step in due if step.deadline is None or step.is_cancelled]

@@ -91,18 +91,22 @@ class TaskRun(Run):
         """Return the handles that are ready, and what may arrive, oldest first."""
         if self._standing is not None:
             return self._standing
-        due = (step.process for step in self.loop.armed.values() if self.is_due(step))
-        return [*self.loop.ready, *due]
+        loop = self.loop
+        able = [step.process for step in loop.ready.values() if not step.waits]
+        able += [
+            step.process for step in loop.armed.values() if not step.waits and self.is_due(step)
+        ]
+        return able
 
     def is_enabled(self, process: int) -> bool:
         """Tell whether a handle can be run."""
         if self._standing is not None:
             return process in self._standing
         loop = self.loop
-        if process in loop.ready:
-            return True
-        step = loop.armed.get(process)
-        return step is not None and self.is_due(step)
+        step = loop.ready.get(process) or loop.armed.get(process)
+        if step is None or (step.waits and not loop.is_fifo):
+            return False
+        return process in loop.ready or self.is_due(step)
 
     def is_due(self, step: Step) -> bool:
         """Tell whether time allows that something arrives now."""
@@ -136,7 +140,7 @@ class TaskRun(Run):
             for other in others
             if other is not step
             and not (other.is_arrival and (other.is_cancelled or other.is_fault))
-            and other.spin is None
+            and not other.waits
             and other.moment.precedes(deadline, is_prompt=is_last)
         ]
 
@@ -149,7 +153,9 @@ class TaskRun(Run):
         """Return the timers that are not due yet, with what has to precede them."""
         if self._standing is not None:
             return []
-        found = []
+        loop = self.loop
+        waiting = (step for group in (loop.ready, loop.armed) for step in group.values())
+        found = [(step.process, step.spin) for step in waiting if step.waits]
         for step in self.loop.armed.values():
             missing = self.earlier(step)
             if missing:

@@ -46,9 +46,9 @@ class Step:
     """A handle as a process of the exploration, which takes one step."""
 
     __slots__ = (
-        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "hops", "is_arrival",
-        "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner", "place",
-        "process", "rests", "spin",
+        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "hops",
+        "is_arrival", "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner",
+        "place", "process", "rests", "spin", "waits",
     )  # fmt: skip
 
     def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
@@ -71,8 +71,10 @@ class Step:
         """Whether it cancels a task on behalf of nobody: it may as well not come."""
         self.armed_at: tuple[str, int] | None = None
         """The line of the user's where it was armed; only if somebody asked for detail."""
-        self.spin: Any = None
-        """What it waits for although it is ready (`spinning`)."""
+        self.spin: Codes = ()
+        """What it has to wait for although it is ready, or due (`spinning`)."""
+        self.waits = False
+        """Whether nobody has written that so far."""
         self.joins: Codes = ()
         """The countdown's callbacks that had to run before it could."""
         self.countdown: Any = None
