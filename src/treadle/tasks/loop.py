@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 class Loop(Networked, Refusing):
     """The loop of one execution."""
 
+    _running: Task | None = None
+    """The task that takes the present step."""
+    _is_closing = False
+
     def __init__(self, program: TaskProgram, *, detail: bool = False) -> None:
         self.program = program
         self.is_fifo = program.order == "fifo"
@@ -61,8 +65,6 @@ class Loop(Networked, Refusing):
         self._muted: Any = None
         """What the countdown completes whose callback runs: what it looks at is known."""
         self._woken: list[Step] | None = None
-        self._running: Task | None = None
-        """The task that takes the present step."""
         self._accessed: list[int] = []
         """What the present step has accessed so far."""
         self.live = self.place("tasks", "live", "all tasks")
@@ -75,7 +77,6 @@ class Loop(Networked, Refusing):
         """Whether the main task has ended: what is armed from then on is ignored."""
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
         """Writes the execution down, if somebody asked for detail."""
-        self._is_closing = False
         self.lost_wakeups: list[Task] = []
         """Tasks that were cancelled after they were woken, and before they ran."""
         self.holders: dict[int, Any] = {}
