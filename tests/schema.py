@@ -12,6 +12,7 @@ import treadle.report
 SCHEMA = json.loads((Path(treadle.report.__file__).parent / "schema.json").read_text())
 
 
-def validate(shown: object) -> None:
-    """Refuse what is not as the schema says."""
-    jsonschema.Draft202012Validator(SCHEMA).validate(shown)
+def validate(shown: object, name: str = "") -> None:
+    """Refuse what is not as the schema says, as one certain definition of it if that is named."""
+    wanted = {**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{name}"}]} if name else SCHEMA
+    jsonschema.Draft202012Validator(wanted).validate(shown)

@@ -29,7 +29,7 @@ from treadle.papers.history import History, default_path
 from treadle.papers.paper import Paper, PaperTable, Printed, Row
 from treadle.papers.table import MeasuredRow, build, notes, seconds
 
-MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable", "schema"]
+MORE = ["complete", "dependency_checks", "race_checks", "unsatisfiable"]
 KEYS = ["program", "n", "algorithm", "executions", "blocked", "events", "seconds", "peak_mb"]
 
 Run = Callable[..., Result]
@@ -141,7 +141,7 @@ def test_json_lines(run: Run) -> None:
     assert result.exit_code == 0
     assert [list(line) for line in lines] == [[*KEYS, *MORE]] * 6
     for line in lines:
-        validate(line)
+        validate(line, "bench")
     assert [(line["n"], line["algorithm"]) for line in lines] == [
         (n, algorithm) for n in (2, 3) for algorithm in ("classic", "source", "optimal")
     ]

@@ -155,7 +155,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert {(row["program"], row["n"]) for row in rows} == {("barber", 1)}
     row = rows[0]
-    validate(row)
+    validate(row, "bench")
     assert (row["executions"], row["states"]) == (42, 181)
     assert (row["guided_states"], row["pruned"]) == (19, 3)
     assert (row["cycles"], row["confirmed"], row["unfeasible"]) == (1, 1, 0)

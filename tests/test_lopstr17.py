@@ -86,7 +86,7 @@ def test_the_command_prints_json():
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 0, result.output
     row = json.loads(result.output)
-    validate(row)
+    validate(row, "bench-contexts")
     assert {
         name: row[name] for name in ("program", "m", "systematic", "guided", "deadlocking")
     } == {

@@ -71,7 +71,7 @@ def threads():
     pass
 """
 
-KEYS = ["target", "free", "cycles", "conditions", "notes", "seconds", "schema"]
+KEYS = ["target", "free", "cycles", "conditions", "notes", "seconds"]
 CYCLE = ["kind", "verdict", "chain", "tests"]
 
 

@@ -629,6 +629,24 @@ def test_modules_imported_during_the_test_are_instrumented(tmp_path: Path) -> No
         sys.modules.pop("imported_late", None)
 
 
+def test_a_file_that_was_loaded_again_does_not_hide_the_test_that_is_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loaded_again.py").write_text(
+        "from together import together\n\nclass Box:\n    n = 0\n    def inc(self):\n"
+        "        self.n += 1\n\ndef test():\n    box = Box()\n    together(box.inc, box.inc)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "loaded_again", types.ModuleType("none"))  # put back later
+    del sys.modules["loaded_again"]
+    first = importlib.import_module("loaded_again")
+    del sys.modules["loaded_again"]
+    second = importlib.import_module("loaded_again")
+    assert first is not second
+    for module in (first, second, first):
+        assert treadle.explore(module.test).executions == 4
+
+
 def test_everything_is_put_back() -> None:
     before = {name: value.__code__ for name, value in globals().items() if _is_function(value)}
     treadle.explore(lambda: together(lambda: None))

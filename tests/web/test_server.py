@@ -108,7 +108,7 @@ def test_executions_have_final_states(server: Served) -> None:
     _, summary = server.ask(f"jobs/{job}/summary")
     # four orders of two reads and two writes: both updates, or one is lost
     report = json.loads(server.ask(f"jobs/{job}/result.json")[1])
-    validate(report)
+    validate(report, "result")
     assert report["schema"] == "treadle.result/1"
     assert report["verdict"] == "verified"
     assert f"{report['executions']} executions" in summary.replace("</h3>", "")
@@ -257,7 +257,7 @@ def test_deadlocks_of_threads_are_guided(server: Served) -> None:
     found = json.loads(server.ask(f"jobs/{job}/result.json")[1])
     assert [cycle["verdict"] for cycle in found["cycles"]] == ["confirmed"]
     assert len(found["recorded"]) == 1
-    validate(found)
+    validate(found, "deadlocks")
 
 
 def test_deadlocks_are_guided(server: Served) -> None:

@@ -61,9 +61,6 @@ class Task:
         return f"{self.program}({self.n}) under {self.label}"
 
 
-BENCH_SCHEMA = "treadle.bench/1"
-
-
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """What one row took and found."""
@@ -110,7 +107,7 @@ class Measurement:
             known |= {} if self.guided is None else asdict(self.guided)
         if self.steps_rerun is None:
             del known["steps_rerun"], known["states_kept"]
-        return json.dumps({**known, "schema": BENCH_SCHEMA})
+        return json.dumps(known)
 
     @classmethod
     def from_json(cls, text: str) -> Measurement:

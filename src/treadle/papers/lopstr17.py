@@ -141,7 +141,7 @@ class Measured:
 
     def as_dict(self) -> dict[str, object]:
         """Return the row as `treadle bench --json` prints it."""
-        return {**asdict(self), "schema": "treadle.bench-contexts/1"}
+        return asdict(self)
 
 
 def rows(programs: tuple[str, ...], sizes: tuple[int, ...]) -> list[Row]:

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from treadle.core.deadlocks import CONFIRMED, Condition, Contexts, DeadlockCycle, Deadlocks, Link
 from treadle.report.line import plain, wrapped
 
-DEADLOCKS_SCHEMA = "treadle.deadlocks/1"
 _OF_THREADS = {"holds": "holds", "owes": "has yet to give"}
 """What a thread has that another one waits for, by how it waits itself."""
 _WAITS = {"get": "waits", "await": "waits, its actor released,", "until": "waits for a condition"}
@@ -127,7 +126,6 @@ def deadlocks_as_dict(found: Deadlocks) -> dict[str, object]:
         ],
         "notes": found.notes,
         "seconds": round(found.seconds, 4),
-        "schema": DEADLOCKS_SCHEMA,
     }
     if found.contexts is not None:
         told["contexts"] = asdict(found.contexts)

@@ -301,11 +301,13 @@ class Instrumentation:
         asked_for = [name for name in loaded if self.covers(name) or name in self._called]
         todo = [(name, loaded[name]) for name in asked_for]
         if self._test is not None:
-            name = str(self._test.__globals__.get("__name__") or self._test.__module__)
-            todo.append((name, self._test.__globals__))
             todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
         for function in self._runs_also:
             todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
+        if self._test is not None:
+            # First of all: meanwhile its file may have been loaded again, under the same name.
+            name = str(self._test.__globals__.get("__name__") or self._test.__module__)
+            todo.append((name, self._test.__globals__))
         while todo:
             name, namespace = todo.pop()
             if name not in reached:
