@@ -351,11 +351,7 @@ class Loop(Networked, Refusing):
             with self.generators.watched():
                 self._run_handle(step)
             if self.main_is_done() and not self.is_over:
-                self.is_over = True
-                self.touch(self.end.write)
-                known = len(self._accessed)  # whoever called the test looks at it, when all is over
-                read_everything(_look_at, self.tasks[0]._result)
-                del self._accessed[known:]
+                self._note_the_end()
         finally:
             slots.announce = self.collect
             control.leave_block()
@@ -392,6 +388,17 @@ class Loop(Networked, Refusing):
     def is_busy(self) -> bool:
         """Tell whether something can still happen of itself."""
         return bool(self.ready) or any(not step.is_fault for step in self.armed.values())
+
+    def _note_the_end(self) -> None:
+        """Take note that the test has ended; whoever called it looks at what it returned.
+
+        That is when all is over, so that it is no access of this step.
+        """
+        self.is_over = True
+        self.touch(self.end.write)
+        known = len(self._accessed)
+        read_everything(_look_at, self.tasks[0]._result)
+        del self._accessed[known:]
 
     def main_is_done(self) -> bool:
         """Tell whether the main task has ended."""
