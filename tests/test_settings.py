@@ -45,6 +45,8 @@ def test_every_setting_can_be_read() -> None:
         "dependency": "field", "order": "fifo", "max_tasks": 5,
         "always_release": True, "early_stop": True, "yields": "exact", "leftover_tasks": False,
         "latency": 5.0, "timeouts": "last", "cancellations": 1, "split": ["x"], "resets": 1,
+        "restore": False, "threads": True, "workers": 2, "split_by": "executions", "spawn": True,
+        "checkpoint": "kept.json", "resume": "kept.json", "on": "dask://head:1",
     }  # fmt: skip
     assert values.keys() == everything().keys()
     settings = Settings().changed(values, "here")
