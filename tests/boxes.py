@@ -9,6 +9,7 @@ whether each block can run at all, at first and after the other.
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 import linecache
 import textwrap
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treadle.core.listed import Constrained, Untranslated
-from treadle.model import Program
+from treadle.model import Counter, Program
 from treadle.smt.loops import functions_of
 
 _numbers = itertools.count()
@@ -64,12 +65,7 @@ class PlainState:
     """Shared state without Treadle: values, lists, and a note of what was created."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(
-            {
-                name: list(value) if isinstance(value, list) else value
-                for name, value in values.items()
-            }
-        )
+        self.__dict__.update({name: _copied(value) for name, value in values.items()})
         self.__dict__["created"] = {}
         self.__dict__["running"] = ""
 
@@ -88,12 +84,34 @@ class PlainState:
         return {n: v for n, v in vars(self).items() if n not in ("created", "running")}
 
 
+def _copied(value: Any) -> Any:
+    if isinstance(value, Counter):
+        return PlainCounter(value.content)
+    return copy.copy(value)
+
+
+class PlainCounter:
+    """A counter without Treadle."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def add(self, amount: float) -> None:
+        self.value += amount
+
+    def next(self, amount: float = 1) -> float:
+        self.add(amount)
+        return self.value
+
+
 def kinds(value: Any) -> Any:
     """Return a value with its kind: `1`, `True` and `1.0` are three values."""
+    if isinstance(value, PlainCounter):
+        return "counter", kinds(value.value)
     if isinstance(value, list | tuple):
         return type(value).__name__, [kinds(item) for item in value]
     if isinstance(value, dict):
-        return {name: kinds(item) for name, item in value.items()}
+        return {kinds(name): kinds(item) for name, item in value.items()}
     return type(value).__name__, value
 
 

@@ -113,6 +113,8 @@ def test_a_result_as_json():
         "replayed": 700,
         "states": None,
         "probes": 0,
+        "pairs_asked": 0,
+        "constraints_used": 0,
         "seconds": 2.5,
         "stopped_by": "the first failure",
         "estimate": None,

@@ -101,7 +101,7 @@ def test_a_kept_constraint_that_is_wrong_is_found_and_called_a_solvers(
     assert failure.kind == "constraint"
     assert failure.message == (
         "add and double are independent by what a solver found, but where x = 1 they are not: "
-        "s.x differs when double comes before add"
+        "s.x differs when double comes before add: 3, not 4"
     )
 
 

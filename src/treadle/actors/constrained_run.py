@@ -262,6 +262,13 @@ class ConstrainedRun(ActorRun, ConstrainedSteps):
         fields = body_of(actor).fields.items()
         return f"{actor!r} has {', '.join(f'{name} = {brief(value)}' for name, value in fields)}"
 
+    def values_in_words(self, process: int) -> dict[str, str]:
+        """Say what the fields of the actor are, by name."""
+        actor = self.everybody[process].actor
+        assert actor is not None
+        fields = body_of(actor).fields.items()
+        return {f"{actor!r}.{name}": brief(value) for name, value in fields}
+
 
 def _has_kinds(actor: Actor, basis: Basis) -> bool:
     """Tell whether fields hold values of the kinds that a constraint was found for."""

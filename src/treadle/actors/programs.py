@@ -128,7 +128,7 @@ class Program(core.Program):
         self.writes_shared = code(shared, Mode.WRITE)
         self.level = LEVELS[self._option("dependency")](self)
         self.constraints = Constraints(self, declared)
-        self._uses_constraints = False
+        self._wants_constraints = self._uses_constraints = False
         functools.update_wrapper(self, main)
 
     def _option(self, name: str) -> Any:
@@ -224,6 +224,7 @@ class Program(core.Program):
 
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such methods say which one they are, or not, from now on."""
+        self._wants_constraints = wanted
         self._uses_constraints = wanted and self.has_constraints
 
     @property
@@ -347,7 +348,7 @@ class Program(core.Program):
                 f"all steps are dependent: actors share {', '.join(sorted(self.shared))}, which "
                 f"is no field; fields and messages would need fewer executions"
             )
-        if self.constraints.mode == "synthesised" and self._uses_constraints:
+        if self.constraints.mode == "synthesised" and self._wants_constraints:
             notes += [why.in_words for why in self.constraints.synthesis.untranslated()]
         return notes
 

@@ -28,8 +28,8 @@ from typing import Any, Literal
 
 from treadle.core.program import Foreseen
 
-Kind = Literal["scalar", "array", "dict", "object", "objects"]
-"""What a shared name is: a scalar, an array, a dictionary, an object, or a list of objects."""
+Kind = Literal["scalar", "array", "dict", "counter", "object", "objects"]
+"""What a shared name is; an object is any other of the kit, `objects` are a list of them."""
 
 Origin = tuple[int, int] | None
 """Where a step begins: line and column of a `yield`, None for the start of the process."""
@@ -519,7 +519,7 @@ class _Analysis:
         """Tell whether an expression is a shared object, which is no access by itself."""
         if isinstance(node, ast.Subscript):
             return self._kind(node.value) == "objects"
-        return self._kind(node) in ("array", "dict", "object")
+        return self._kind(node) in ("array", "dict", "counter", "object")
 
     def _refuse_alias(self, node: ast.expr) -> None:
         """Give up on a local name for a shared object."""

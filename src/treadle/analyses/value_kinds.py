@@ -135,9 +135,16 @@ class _Reader:
                     self._note(target, self._computed(op, self._of(load), self._of(value)))
                 case ast.For(target, iterated):
                     self._note(target, _NUMBER if self._is_range(iterated) else _ANY)
+                case ast.Call(ast.Attribute(ast.Attribute() as counter, "add" | "next"), given):
+                    self._note(counter, self._added(counter, given))
                 case ast.Call(ast.Attribute(owner, "spawn"), [ast.Name(child), *given]):
                     if self._is_state(owner):
                         self._spawn(child, given)
+
+    def _added(self, counter: ast.expr, given: Sequence[ast.expr]) -> Kinds:
+        """Return the kinds of what a counter holds when something was added to it."""
+        amount = self._of(given[0]) if given else _NUMBER
+        return self._computed(ast.Add(), self._of(counter), amount)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List):
@@ -193,8 +200,14 @@ class _Reader:
                 return frozenset({tag_of(value)})
             case ast.Name(name):
                 return self._name(name)
+            case ast.Attribute(ast.Attribute(owner, name), "value") if self._is_state(owner):
+                return self._kinds.shared.get(name, _ANY)
             case ast.Attribute(owner, name) | ast.Subscript(ast.Attribute(owner, name)):
                 return self._kinds.shared.get(name, _ANY) if self._is_state(owner) else _ANY
+            case ast.Call(ast.Attribute(ast.Attribute() as counter, "next"), given):
+                return self._added(counter, given)
+            case ast.Call(ast.Attribute(ast.Attribute() as table, "get"), [_, *given]):
+                return self._of(table).union({"none"}, *map(self._of, given))
             case ast.BinOp(left, op, right):
                 return self._computed(op, self._of(left), self._of(right))
             case ast.UnaryOp(ast.Not()) | ast.Compare():

@@ -10,7 +10,7 @@ Indices of arrays are kept where they are constants or parameters of the process
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,11 +23,17 @@ from treadle.analyses.decisive_reads import (
 )
 
 
+class Key(NamedTuple):
+    """A key of a dictionary that stands in the code."""
+
+    value: Hashable
+
+
 class Place(NamedTuple):
-    """A shared name, and which element of it: a number, a parameter's name, or any."""
+    """A shared name, and which element of it: a number or key, a parameter's name, or any."""
 
     name: str
-    element: int | str | None = None
+    element: int | str | Key | None = None
 
 
 @dataclass(slots=True)
@@ -36,6 +42,8 @@ class Block:
 
     reads: set[Place] = field(default_factory=set)
     writes: set[Place] = field(default_factory=set)
+    adds: set[Place] = field(default_factory=set)
+    """Counters that it adds to, and does not look at."""
     follows: set[Origin] = field(default_factory=set)
     """Blocks that may come next."""
     uses: set[str] = field(default_factory=set)
@@ -49,7 +57,7 @@ class Block:
     @property
     def touches(self) -> bool:
         """Whether it does anything that others can notice."""
-        return bool(self.reads or self.writes or self.spawns)
+        return bool(self.reads or self.writes or self.adds or self.spawns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,8 @@ class _Walk:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if isinstance(statement, ast.AugAssign):
             load = ast.parse(ast.unparse(statement.target), mode="eval").body
+            for part in ast.walk(load):
+                ast.copy_location(part, statement.target)
             self._expression(load)
         for target in targets:
             self._target(target)
@@ -179,7 +189,7 @@ class _Walk:
                 self._target(element)
         else:
             place = self._place(target)
-            if place is None:
+            if place is None or self._kinds[place.name] == "counter":
                 raise _RefusedError(target, f"an assignment to {ast.unparse(target)}")
             self._note("writes", place)
             if isinstance(target, ast.Subscript):
@@ -229,6 +239,8 @@ class _Walk:
             self._note("reads", place)
             if isinstance(node, ast.Subscript):
                 self._expression(node.slice)
+        elif isinstance(node, ast.Compare) and self._looks_for_key(node):
+            self._expression(node.left)
         elif isinstance(node, ast.Call):
             self._call(node)
         elif isinstance(node, ast.Name):
@@ -241,6 +253,31 @@ class _Walk:
         else:
             self._parts(node)
 
+    def _looks_for_key(self, node: ast.Compare) -> bool:
+        """Tell whether it is `key in s.d`, and note that."""
+        match node:
+            case ast.Compare(key, [ast.In() | ast.NotIn()], [ast.Attribute(owner, name)]):
+                if self._is_state(owner) and self._kinds.get(name) == "dict":
+                    self._note("reads", Place(name, _key(key)))
+                    return True
+        return False
+
+    def _method(self, owner: ast.expr, method: str, given: list[ast.expr]) -> bool:
+        """Tell whether a call is one of a counter or dictionary, and note what it does."""
+        if not (isinstance(owner, ast.Attribute) and self._is_state(owner.value)):
+            return False
+        match self._kinds.get(owner.attr), method, given:
+            case "counter", "add", [_]:
+                self._note("adds", Place(owner.attr))
+            case "counter", "next", [] | [_]:
+                self._note("reads", Place(owner.attr))
+                self._note("writes", Place(owner.attr))
+            case "dict", "get", [key] | [key, _]:
+                self._note("reads", Place(owner.attr, _key(key)))
+            case _:
+                return False
+        return True
+
     def _call(self, node: ast.Call) -> None:
         function = node.func
         if isinstance(function, ast.Attribute) and self._is_state(function.value):
@@ -251,6 +288,12 @@ class _Walk:
             operands = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
         elif isinstance(function, ast.Name):
             operands = [*node.args, *(keyword.value for keyword in node.keywords)]
+        elif (
+            isinstance(function, ast.Attribute)
+            and not node.keywords
+            and self._method(function.value, function.attr, node.args)
+        ):
+            operands = node.args
         else:
             raise _RefusedError(node, f"the call of {ast.unparse(function)} is not translated")
         for operand in operands:
@@ -296,15 +339,19 @@ class _Walk:
             if self._kinds.get(node.attr) != "scalar":
                 raise _RefusedError(node, f"s.{node.attr} is no scalar")
             return Place(node.attr)
-        if (
-            isinstance(node, ast.Subscript)
-            and isinstance(node.value, ast.Attribute)
-            and self._is_state(node.value.value)
-        ):
-            if self._kinds.get(node.value.attr) != "array":
-                raise _RefusedError(node, f"s.{node.value.attr} is no array")
-            return Place(node.value.attr, _index(node.slice))
-        return None
+        if not isinstance(node, ast.Subscript | ast.Attribute):
+            return None
+        owner = node.value
+        if not (isinstance(owner, ast.Attribute) and self._is_state(owner.value)):
+            return None
+        kind = self._kinds.get(owner.attr)
+        if isinstance(node, ast.Attribute):
+            return Place(owner.attr) if (kind, node.attr) == ("counter", "value") else None
+        if kind == "dict":
+            return Place(owner.attr, _key(node.slice))
+        if kind != "array":
+            raise _RefusedError(node, f"s.{owner.attr} is no array")
+        return Place(owner.attr, _index(node.slice))
 
     def _note(self, how: str, place: Place) -> None:
         for origin in self._here:
@@ -317,6 +364,12 @@ def _takes_nothing(node: ast.expr) -> bool:
         return False
     given = node.args
     return not (given.posonlyargs or given.args or given.kwonlyargs or given.vararg or given.kwarg)
+
+
+def _key(node: ast.expr) -> Key | str | None:
+    if isinstance(node, ast.Constant):
+        return Key(node.value)
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _index(node: ast.expr) -> int | str | None:

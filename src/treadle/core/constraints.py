@@ -16,7 +16,7 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, location_of, mode_of
@@ -118,9 +118,7 @@ class Declarations(ABC):
     @property
     def are_there(self) -> bool:
         """Whether some blocks may be independent although their accesses conflict."""
-        if self.mode == "synthesised":
-            return bool(self.pairs())
-        return self.mode == "declared" and bool(self.declared)
+        return self.mode != "none" and bool(self.pairs())
 
     def pairs(self) -> dict[Pair, list[Directed]]:
         """Return the constraints of each two blocks, by number."""
@@ -218,12 +216,23 @@ def are_same(some: Sequence[object], others: Sequence[object]) -> bool:
     return not left
 
 
+_WHETHER = "whether "
+"""Begins what is said of a step that cannot be taken."""
+
+
 class _Taken(NamedTuple):
     """What two steps led to."""
 
     facts: dict[str, object]
     children: dict[int, list[tuple[int, object]]]
     """What each of them created: who, and what that will do."""
+    words: dict[str, str]
+    """What shared values are, as far as they can be shown."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether both steps could be taken."""
+        return not any(what.startswith(_WHETHER) for what in self.facts)
 
 
 class ConstrainedSteps(Run):
@@ -275,6 +284,10 @@ class ConstrainedSteps(Run):
     def state_in_words(self, process: int) -> str:
         """Say what the values are that a process shares with others."""
 
+    @abstractmethod
+    def values_in_words(self, process: int) -> dict[str, str]:
+        """Say what these values are, by what `compared` calls them."""
+
     # The question
 
     def are_independent(self, first: int, second: int) -> bool:
@@ -315,7 +328,7 @@ class ConstrainedSteps(Run):
         if found is None:
             usual, other = self._in_order(first, second), self._in_order(second, first)
             if usual.facts != other.facts:
-                self._refuse((first, second), usual.facts, other.facts)
+                self._refuse((first, second), usual, other)
             found = Together(_loose(usual, other, first), _loose(usual, other, second))
             self.declarations.checked[key] = found
         return found
@@ -329,27 +342,32 @@ class ConstrainedSteps(Run):
         children: dict[int, list[tuple[int, object]]] = {process: [] for process in order}
         for process in order:
             if not run.is_enabled(process):
-                facts[f"whether {self.process_name(process)} is enabled"] = False
+                facts[f"{_WHETHER}{self.process_name(process)} is enabled"] = False
                 break
             children[process] = [(one, run.newborn(one)) for one in spawned(run.step(process))]
         facts.update(run.compared(sorted(order)))
         born = [content for made in children.values() for _, content in made]
         facts["what they create"] = Unordered(born)
+        words = run.values_in_words(order[0])
         run.drop()
-        return _Taken(facts, children)
+        return _Taken(facts, children, words)
 
-    def _refuse(
-        self, pair: tuple[int, int], usual: dict[str, object], other: dict[str, object]
-    ) -> None:
-        """Report a constraint that is wrong here."""
+    def _refuse(self, pair: tuple[int, int], usual: _Taken, other: _Taken) -> NoReturn:
+        """Report a constraint that is wrong here, in an order in which the steps can be taken."""
+        if other.has_ended and not usual.has_ended:
+            self._refuse(pair[::-1], other, usual)
         first, second = map(self.block_name, pair)
-        differs = next(what for what in {**usual, **other} if usual.get(what) != other.get(what))
+        one, two = usual.facts, other.facts
+        whats = sorted({**one, **two}, key=lambda what: not what.startswith(_WHETHER))
+        differs = next(what for what in whats if one.get(what) != two.get(what))
+        seen = [taken.words[differs] for taken in (other, usual) if differs in taken.words]
         raise FindingError(
             "constraint",
             f"{first} and {second} are {self._said_by(pair)}, but where "
             f"{self.state_in_words(pair[0])} they are not: {differs} differs when "
-            f"{self.process_name(pair[1])} comes before {self.process_name(pair[0])}",
-            [*self.taken, *pair],
+            f"{self.process_name(pair[1])} comes before {self.process_name(pair[0])}"
+            + (f": {seen[0]}, not {seen[1]}" if len(set(seen)) > 1 else ""),
+            [*self.taken, *(pair if usual.has_ended else pair[:1])],
         )
 
     def _said_by(self, pair: tuple[int, int]) -> str:
@@ -388,17 +406,21 @@ def _loose(usual: _Taken, other: _Taken, process: int) -> tuple[int, ...]:
 def finding_in(
     start: Callable[[], ConstrainedSteps], processes: Sequence[int]
 ) -> FindingError | None:
-    """Return a constraint that does not hold of the last two steps of a schedule, if any."""
-    if len(processes) < 2:
-        return None
-    run = start()
-    for process in processes[:-2]:
-        run.step(process)
-    run.declarations.checked.clear()
-    try:
-        run.are_independent(*processes[-2:])
-    except FindingError as error:
-        return error
-    finally:
-        run.drop()
+    """Return a constraint that does not hold where a schedule ends, if any.
+
+    It is one of the last two steps; or, if each of two disables the other, of the last step and of
+    one that can be taken no more.
+    """
+    for taken, last in ((processes[:-2], processes[-2:]), (processes[:-1], processes[-1:])):
+        run = start()
+        for process in taken:
+            run.step(process)
+        run.declarations.checked.clear()
+        try:
+            for other in last[1:] or [one for one in run.enabled() if one not in last]:
+                run.are_independent(last[0], other)
+        except FindingError as error:
+            return error
+        finally:
+            run.drop()
     return None

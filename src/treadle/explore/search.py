@@ -72,11 +72,12 @@ class Search:
         samples: range | None = None,
     ) -> None:
         self.program = program
-        if algorithm.without_constraints is not None:
+        without = algorithm.without_constraints
+        if without is not None:
             program.choose_constraints(constraints, uniformity)
             if not program.has_constraints:
-                algorithm = algorithm.without_constraints
-        program.use_constraints(algorithm.without_constraints is not None)
+                algorithm = without
+        program.use_constraints(without is not None)
         program.name_values(algorithm.knows_values)
         self.trace = algorithm.trace_type(program.vocabulary)
         self.trace.edges = program.edges

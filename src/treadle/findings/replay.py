@@ -186,7 +186,7 @@ def _failure_of(
         found.append(Failure.of_deadlock(ending, schedule))
     if recipe is not None and recipe.kind == "budget" and run.enabled():
         found.append(Failure.of_budget(program, run, trace, schedule))
-    finding = None if found else program.finding_in(trace.processes)
+    finding = program.finding_in(trace.processes) if trace.processes else None
     if finding is not None:
         found.append(Failure.of_finding(finding, schedule))
     if races and (not found or (recipe is not None and recipe.kind == "race")):

@@ -8,7 +8,7 @@ independent is asked in a state in which both are next.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treadle.analyses.found import Basis
 from treadle.core.constraints import ConstrainedSteps, Directed, Locals, raised
@@ -19,8 +19,10 @@ from treadle.core.program import Run
 from treadle.core.words import brief
 from treadle.model.alike import alike
 from treadle.model.constraints import Standing
+from treadle.model.followed import DictPlaces, FollowedDict
 from treadle.model.operations import Raised
 from treadle.model.run import NOBODY, ModelRun
+from treadle.model.state import Array, Counter, Dict
 from treadle.smt.values import tag_of
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
 
     replay = Run.replay
     """Step by step: the quicker way of `ModelRun` knows nothing of static codes."""
+
+    def bind_dict(self, name: str, keys: int, values: dict[Hashable, Any]) -> FollowedDict:
+        """Return a shared dictionary that says that some key was accessed."""
+        del keys
+        return FollowedDict(self, DictPlaces.of(name, self.vocabulary), values)
 
     # Where processes stand
 
@@ -176,7 +183,7 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
     def compared(self, processes: Sequence[int]) -> dict[str, object]:
         """Return what tells this state from others that two processes may have led to."""
         found: dict[str, object] = {
-            f"s.{name}": freeze(value)
+            f"s.{name}": self._frozen(name, value)
             for name, value in self.program.shared_values(self._state).items()
         }
         for process in processes:
@@ -186,6 +193,12 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
             for crash in self.crashes
         )
         return found
+
+    def _frozen(self, name: str, value: Any) -> object:
+        """Return what a shared value is compared by; the order of keys only if somebody sees it."""
+        if isinstance(value, FollowedDict) and not self._constraints.order_is_seen(name):
+            return value.in_any_order()
+        return freeze(value)
 
     def _goes_on(self, process: int) -> object:
         """Return where a process stands, and the locals that it may still look at."""
@@ -203,4 +216,15 @@ class ConstrainedRun(ModelRun, ConstrainedSteps):
         """Say what the shared values are."""
         del process
         shared = self.program.shared_values(self._state)
-        return ", ".join(f"{name} = {brief(value)}" for name, value in shared.items())
+        return ", ".join(f"{name} = {_shown(value)}" for name, value in shared.items())
+
+    def values_in_words(self, process: int) -> dict[str, str]:
+        """Say what the shared values are, by name."""
+        del process
+        shared = self.program.shared_values(self._state)
+        return {f"s.{name}": _shown(value) for name, value in shared.items()}
+
+
+def _shown(value: object) -> str:
+    """Return a shared value for people: of what holds data, the data."""
+    return brief(value.content if isinstance(value, Array | Dict | Counter) else value)

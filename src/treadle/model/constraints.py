@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treadle.analyses.decisive_reads import Kind, Origin
 from treadle.analyses.declared_text import in_python
 from treadle.analyses.found import compiled, has_kinds
-from treadle.analyses.write_sets import Block, Blocks, Place, Reason, blocks_of
+from treadle.analyses.key_order import sees_key_order
+from treadle.analyses.write_sets import Block, Blocks, Key, Place, Reason, blocks_of
 from treadle.core.constraints import Declarations, Declared, Directed, Locals
 from treadle.core.errors import TreadleError
 from treadle.core.events import Mode, code
 from treadle.core.listed import Constrained, Untranslated
 from treadle.model.alike import alike
+from treadle.model.followed import Accessed, DictPlaces
 from treadle.model.operations import named
 from treadle.model.synthesised import (
     Named,
@@ -62,6 +64,7 @@ class Constraints(Declarations):
         self._blocks: dict[Function, Blocks | Reason] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
         self._writes: dict[Hashable, frozenset[int] | None] = {}
+        self._order_is_seen: dict[Hashable, bool] = {}
 
     # Blocks
 
@@ -74,6 +77,11 @@ class Constraints(Declarations):
         """Say why the source of a function is not understood; None if it is."""
         found = self._read(function)
         return found if isinstance(found, Reason) else None
+
+    def _why_not_named(self, name: str) -> Reason | None:
+        """Say why the function with a name is not understood; None if it is, or there is none."""
+        own = [function for function in self.functions() if function.__name__ == name]
+        return next((why for why in map(self.why_not, own) if why is not None), None)
 
     def _read(self, function: Function) -> Blocks | Reason:
         if function not in self._blocks:
@@ -135,15 +143,15 @@ class Constraints(Declarations):
         names = self.names()
         if name not in names:
             several = [other for other in names if other.startswith(f"{name}:")]
-            functions = {function.__name__ for function in self.functions()}
             if several:
                 raise TreadleError(
                     f"{name!r} has several blocks: say which one, {', '.join(several)}"
                 )
-            if name in functions:
+            if (why := self._why_not_named(name.partition(":")[0])) is not None:
                 raise TreadleError(
-                    f"{name!r} cannot be independent by a constraint: its source does something "
-                    f"beyond scalars, arrays, s.until, s.join and s.spawn"
+                    f"{name!r} cannot be independent by a constraint: line {why.line}: {why.text}; "
+                    f"a block may use scalars, arrays, keys of dictionaries, counters, s.until, "
+                    f"s.join and s.spawn"
                 )
             raise TreadleError(
                 f"no block is called {name!r}: there are {', '.join(sorted(names)) or 'none'}"
@@ -220,25 +228,38 @@ class Constraints(Declarations):
 
     def static_codes(self, standing: Standing, number: int) -> list[int]:
         """Return what a block may access in any state."""
-        read, written = self.accessed(standing)
+        read, written, added = self.accessed(standing)
+        written |= read & added
         return [
             code(number, Mode.BLOCK),
             *(code(location, Mode.READ) for location in sorted(read - written)),
             *(code(location, Mode.WRITE) for location in sorted(written)),
+            *(code(location, Mode.ADD) for location in sorted(added - written)),
         ]
 
-    def accessed(self, standing: Standing) -> tuple[set[int], set[int]]:
-        """Return the locations that a block may read, and those that it may write."""
+    def accessed(self, standing: Standing) -> Accessed:
+        """Return the locations that a block may access."""
         blocks = self.blocks(standing.function)
         assert blocks is not None
         block = blocks.by_origin[standing.origin]
-        read = self._locations(block.reads, blocks, standing.args)
-        return read, self._locations(block.writes, blocks, standing.args)
+        found = Accessed(
+            self._locations(block.reads, blocks, standing.args),
+            self._locations(block.writes, blocks, standing.args),
+            self._locations(block.adds, blocks, standing.args),
+        )
+        for place in block.reads:
+            if (places := self._dict_places(place.name)) is not None:
+                places.note_read(found, _keys(place, blocks, standing.args))
+        for place in block.writes:
+            if (places := self._dict_places(place.name)) is not None:
+                keys, is_seen = _keys(place, blocks, standing.args), self.order_is_seen(place.name)
+                places.note_write(found, keys, order_is_seen=is_seen)
+        return found
 
     def _locations(
         self, places: set[Place], blocks: Blocks, args: tuple[Any, ...] | None
     ) -> set[int]:
-        """Return the locations of places, the process having been given arguments, if known."""
+        """Return the locations of places but keys, given the arguments of the process, if known."""
         given = dict(zip(blocks.parameters, args or (), strict=False))
         found: set[int] = set()
         for name, index in places:
@@ -246,12 +267,44 @@ class Constraints(Declarations):
                 index = None if index in blocks.assigned else given.get(index)
             if type(index) is not int or index < 0:
                 index = None
+            if self._kinds[name] == "counter":
+                found.add(self._program.vocabulary.location(name, name))
             found |= {
                 location
                 for location, (cell, element) in self._program.cells.items()
                 if cell == name and (index is None or element == index or element is None)
             }
         return found
+
+    def _written(self, block: Block, blocks: Blocks, args: tuple[Any, ...] | None) -> set[int]:
+        """Return what a block may change of what somebody looks at."""
+        found = self._locations(block.writes | block.adds, blocks, args)
+        for place in block.writes:
+            if (places := self._dict_places(place.name)) is not None:
+                found |= places.may_write(_keys(place, blocks, args))
+        return found
+
+    def _dict_places(self, name: str) -> DictPlaces | None:
+        """Return the locations of a dictionary, None if a name is none."""
+        if self._kinds[name] != "dict":
+            return None
+        return DictPlaces.of(name, self._program.vocabulary)
+
+    def order_is_seen(self, name: str) -> bool:
+        """Tell whether somebody may see in which order keys came into a dictionary.
+
+        A process that is understood only asks for keys.
+        """
+        key = name, len(self._program.declared), len(self._program.finals)
+        if key not in self._order_is_seen:
+            functions = self.functions()
+            created = [child for function in functions for child in self._created_by(function)]
+            self._order_is_seen[key] = (
+                None in created
+                or any(self.blocks(function) is None for function in functions)
+                or any(sees_key_order(check, name) for check in self._program.finals)
+            )
+        return self._order_is_seen[key]
 
     def may_write(self, standing: Standing) -> frozenset[int] | None:
         """Return what a process may still write from where it stands; None: everything."""
@@ -266,7 +319,7 @@ class Constraints(Declarations):
             return _EVERYTHING
         found: set[int] = set()
         for block in blocks.onwards(standing.origin):
-            found |= self._locations(block.writes, blocks, standing.args)
+            found |= self._written(block, blocks, standing.args)
             for child in self._children(standing.function, block):
                 if child is None:
                     return _EVERYTHING
@@ -336,12 +389,29 @@ class Constraints(Declarations):
         blocks = self.blocks(block.function)
         assert blocks is not None
         args = standing.args if block.function is standing.function else None
-        written = self._locations(blocks.by_origin[block.origin].writes, blocks, args)
+        written = self._written(blocks.by_origin[block.origin], blocks, args)
         return not written.isdisjoint(looked_at)
 
     def _children(self, function: Function, block: Block) -> Iterator[Function | None]:
         for name in block.spawns:
             yield named(function, name)
+
+
+def _keys(place: Place, blocks: Blocks, args: tuple[Any, ...] | None) -> tuple[Hashable, ...]:
+    """Return the key that a place of a dictionary is, nothing if it may be any."""
+    element = place.element
+    if isinstance(element, str):
+        given = dict(zip(blocks.parameters, args or (), strict=False))
+        if element not in given or element in blocks.assigned:
+            return ()
+        element = Key(given[element])
+    if not isinstance(element, Key):
+        return ()
+    try:
+        hash(element.value)
+    except TypeError:
+        return ()
+    return (element.value,)
 
 
 def _hashable(args: tuple[Any, ...]) -> Hashable:

@@ -42,7 +42,7 @@ from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
-from treadle.model.state import Handle, State, check_name, is_plain, state_class
+from treadle.model.state import Counter, Handle, State, check_name, is_plain, state_class
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -99,7 +99,7 @@ class Program(programs.Program):
         self._trusts_analysis = True
         self._declare(shared)
         self.constraints = Constraints(self, self._kinds)
-        self._uses_constraints = False
+        self._wants_constraints = self._uses_constraints = False
 
     # Declaring
 
@@ -115,7 +115,7 @@ class Program(programs.Program):
         for name, value in shared.items():
             check_name(name)
             self._kinds[name] = kind = _kind_of(value)
-            if kind in ("scalar", "array"):
+            if kind in ("scalar", "array", "dict", "counter"):
                 self._plain[name] = kind, value
             if self._kinds[name] != "objects":
                 _check_shareable(name, value)
@@ -288,7 +288,7 @@ class Program(programs.Program):
         self.names_values = wanted
 
     def plain_values(self) -> dict[str, tuple[Kind, Any]]:
-        """Return scalars and arrays by name, with their initial values."""
+        """Return what holds plain values, by name, with the initial ones."""
         return self._plain
 
     @property
@@ -298,6 +298,7 @@ class Program(programs.Program):
 
     def use_constraints(self, wanted: bool) -> None:
         """Let steps of such blocks say which one they are, or not, from now on."""
+        self._wants_constraints = wanted
         self._uses_constraints = wanted and self.has_constraints
 
     def finding_in(self, processes: Sequence[int]) -> FindingError | None:
@@ -308,7 +309,7 @@ class Program(programs.Program):
 
     def notes(self, *, has_ended: bool) -> list[str]:
         """Say which blocks no constraint was found for, since they are not understood."""
-        if self.constraints.mode != "synthesised" or not self._uses_constraints:
+        if self.constraints.mode != "synthesised" or not self._wants_constraints:
             return []
         return [why.in_words for why in self.constraints.synthesis.untranslated()]
 
@@ -498,6 +499,8 @@ def _kind_of(value: Any) -> Kind:
     if isinstance(value, list):
         nested = value and all(isinstance(item, list) or hasattr(item, "build") for item in value)
         return "objects" if nested else "array"
+    if isinstance(value, Counter):
+        return "counter"
     return "object" if hasattr(value, "build") else "scalar"
 
 

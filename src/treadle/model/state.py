@@ -82,6 +82,11 @@ class Array:
     def __repr__(self) -> str:
         return f"<shared array {self._name}>"
 
+    @property
+    def content(self) -> list[Any]:
+        """The values, without accessing them: for reports."""
+        return self._values
+
     def fingerprint_of(self) -> object:
         """Return the values, for the state's fingerprint."""
         return self._name, self._values
@@ -161,6 +166,11 @@ class Dict:
     def __repr__(self) -> str:
         return f"<shared dictionary {self._name}>"
 
+    @property
+    def content(self) -> dict[Hashable, Any]:
+        """The items, without accessing them: for reports."""
+        return self._values
+
     def fingerprint_of(self) -> object:
         """Return the items, for the state's fingerprint."""
         return self._name, self._values
@@ -197,6 +207,11 @@ class Counter:
         built._append = run.append
         built._location = run.locate(name, name, lambda: built._value)
         return built
+
+    @property
+    def content(self) -> float:
+        """The value, without accessing it: for reports."""
+        return self._value
 
     def add(self, amount: float) -> None:
         """Add to the counter, in an order that nobody can observe."""

@@ -9,16 +9,16 @@ local names, it is looked at before a constraint is relied on.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treadle.analyses.decisive_reads import Origin, definition_of
+from treadle.analyses.decisive_reads import Kind, Origin, definition_of
 from treadle.analyses.found import Basis, Meaning
 from treadle.analyses.known import is_named_pure
 from treadle.analyses.value_kinds import Source, ValueKinds
-from treadle.analyses.write_sets import Block, Place
+from treadle.analyses.write_sets import Block, Key, Place
 from treadle.core.listed import Untranslated
 from treadle.model.operations import closed_over, named
 from treadle.smt.values import Tag, in_order, tag_of
@@ -62,12 +62,17 @@ class Synthesis:
         self._sources = {f: source_of(f) for f in self._functions}
         given = [(function, args) for _, function, args in program.declared]
         initial = {
-            name: frozenset(map(tag_of, value if kind == "array" else [value]))
+            name: frozenset(map(tag_of, _values(kind, value)))
             for name, (kind, value) in program.plain_values().items()
         }
         self._kinds = ValueKinds(self._sources, initial, given)
-        self.shared = {name: self._shared(name) for name in initial}
+        self.shared = {name: self._shared(name) for name in initial if self._is_read(name)}
         self.blocks = [Named(*block) for block in constraints.every_block()]
+
+    def _is_read(self, name: str) -> bool:
+        """Tell whether what a shared name holds is followed."""
+        kind, _ = self._program.plain_values()[name]
+        return kind != "dict" or not self._constraints.order_is_seen(name)
 
     def _shared(self, name: str) -> Shared:
         from treadle.smt.code import Shared
@@ -77,6 +82,9 @@ class Synthesis:
             found |= {"int"}
         kinds = in_order(found - {"opaque"}) or ("opaque",)
         kind, value = self._program.plain_values()[name]
+        if kind == "dict" or kind == "counter":
+            certain = ("opaque",) if "opaque" in found else in_order(found or {"int"})
+            return Shared(certain, None, container=kind)
         length = len(value) if kind == "array" else None
         return Shared(kinds, length, is_certain="opaque" not in found or kinds == ("opaque",))
 
@@ -144,8 +152,15 @@ class Synthesis:
             why = untranslated(self.code(block), self.shared)
             if why is not None:
                 _, (shift, _) = definition_of(block.function)
-                found.append(replace(why, line=why.line + shift))
+                reason = self._unfollowed(block) or why.reason
+                found.append(replace(why, line=why.line + shift, reason=reason))
         return found + self._not_understood()
+
+    def _unfollowed(self, block: Named) -> str:
+        """Say which dictionary is not followed that a block accesses, if there is one."""
+        accessed = self._block(block).reads | self._block(block).writes
+        names = sorted({place.name for place in accessed} - self.shared.keys())
+        return f"somebody may see in which order keys came into s.{names[0]}" if names else ""
 
     def _not_understood(self) -> list[Untranslated]:
         """Return the functions whose blocks are not even known."""
@@ -222,15 +237,34 @@ def source_meaning(function: Any) -> Meaning:
 
 def _conflict(one: Block, other: Block) -> bool:
     """Tell whether two blocks may access the same, and one of them write it."""
-    return _meet(one.writes, other.reads | other.writes) or _meet(one.reads, other.writes)
+    touched = other.reads | other.writes | other.adds
+    return (
+        _meet(one.writes, touched)
+        or _meet(one.reads, other.writes | other.adds)
+        or _meet(one.adds, other.reads | other.writes)
+    )
+
+
+def _values(kind: Kind, value: Any) -> Iterable[object]:
+    """Return the values that a shared name holds initially."""
+    match kind:
+        case "array":
+            return tuple(value)
+        case "dict":
+            return tuple(value.values())
+        case "counter":
+            return (value.content,)
+    return (value,)
+
+
+def _is_known(element: object) -> bool:
+    return isinstance(element, int | Key)
 
 
 def _meet(some: set[Place], others: set[Place]) -> bool:
     return any(
         a.name == b.name
-        and not (
-            isinstance(a.element, int) and isinstance(b.element, int) and a.element != b.element
-        )
+        and not (_is_known(a.element) and _is_known(b.element) and a.element != b.element)
         for a in some
         for b in others
     )

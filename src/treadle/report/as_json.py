@@ -57,6 +57,8 @@ def result_as_dict(
         "events": result.events,
         "replayed": result.replayed,
         "probes": result.probes,
+        "pairs_asked": result.pairs_asked,
+        "constraints_used": result.constraints_used,
         "states": result.states,
         "seconds": result.seconds,
         "stopped_by": result.stopped_by or None,

@@ -67,6 +67,9 @@ def result_in_words(result: Result, *, target: str = "") -> str:
         "events": f"{result.events:,} executed, {result.replayed:,} replayed",
         "time": f"{result.seconds:.2f} s{_rate(result)}",
     }
+    if result.pairs_asked:
+        used, asked = f"{result.constraints_used:,}", f"{result.pairs_asked:,}"
+        rows["constraints"] = f"{used} of {asked} pairs of steps made independent"
     if result.workers > 1 or result.parts:
         rows["workers"] = _workers(result)
     if result.failing > len(result.failures):

@@ -30,7 +30,7 @@ class Shared:
     length: int | None = None
     is_certain: bool = True
     """Whether it can hold nothing else, whatever happens; else that has to be made sure of."""
-    container: Literal["", "set", "list", "dict"] = ""
+    container: Literal["", "set", "list", "dict", "counter"] = ""
     """What it holds always, the same one, if that is nobody else's; `kinds` are those of values."""
 
 

@@ -362,7 +362,29 @@ class Execution(Expressions):
             name = self.container_name(function.value, *_CHANGES.get(function.attr, ()))
             if name is not None:
                 return self._change(name, function.attr, self.value(node.args[0]))
+        if isinstance(function, ast.Attribute) and not node.keywords:
+            found = self._of_kit(function, node)
+            if found is not None:
+                return found
         return super().call(node)
+
+    def _of_kit(self, method: ast.Attribute, node: ast.Call) -> Value | None:
+        """Add to a counter, or look for a key; None if it is no call of a counter or dictionary."""
+        counter = self.container_name(method.value, "counter")
+        table = self.container_name(method.value, "dict")
+        match method.attr, node.args:
+            case "add" | "next", [] | [_] if counter is not None:
+                amount = self.value(node.args[0]) if node.args else Value.number(1)
+                before = self.store.get(counter)
+                added = self.computed(ast.Add(), before, amount, node, becomes="=")
+                self.store.scalars[counter] = added
+                return NONE if method.attr == "add" else added
+            case "get", [_] | [_, _] if table is not None:
+                given = [self.value(arg) for arg in node.args]
+                if self.contents.has(table, given[0]):
+                    return self.contents.item(table, given[0])
+                return given[1] if len(given) > 1 else NONE
+        return None
 
     def _change(self, name: str, method: str, given: Value) -> Value:
         """Change a set or a list."""

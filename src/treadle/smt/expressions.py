@@ -108,6 +108,10 @@ class Expressions:
             table = self.container_name(node.value, "dict")
             if table is not None:
                 return self.contents.item(table, self.value(node.slice))
+        elif node.attr == "value":
+            counter = self.container_name(node.value, "counter")
+            if counter is not None:
+                return self.store.get(counter)
         name = self.shared_name(node)
         if name is not None:
             return self.store.get(name)

@@ -43,7 +43,8 @@ class Store:
         known = self.shared[name]
         if not known.is_certain:
             self.relied_on.add(name)
-        return read(self.path, Var(f"s.{name}", "int", shared=frozenset({name})), known.kinds)
+        text = f"s.{name}.value" if known.container == "counter" else f"s.{name}"
+        return read(self.path, Var(text, "int", shared=frozenset({name})), known.kinds)
 
     def element(self, name: str, index: Poly) -> Value:
         """Return an element of an array, the index being one that there is."""

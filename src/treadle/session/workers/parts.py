@@ -11,7 +11,7 @@ from treadle.core.result import Result
 
 SUMMED = (
     "executions", "blocked", "cut", "elsewhere", "failing", "events", "replayed", "probes",
-    "race_checks", "dependency_checks",
+    "race_checks", "dependency_checks", "pairs_asked", "constraints_used",
 )  # fmt: skip
 """Figures of a result that are those of its parts, added up."""
 
