@@ -363,7 +363,7 @@ MUTANTS = [
     Mutant("nothing runs between loading a method and calling it", "python/instrument/direct_calls.py",
            "                ran = position\n", "                pass\n", HOLES),
     Mutant("methods that are replaced are loaded as they are", "python/instrument/direct_calls.py",
-           " or name in scope.class_names:\n", ":\n", HOLES),
+           "name in scope.class_names | METHODS:\n", "name in METHODS:\n", HOLES),
     Mutant("special methods are never replaced", "python/instrument/modules.py",
            "any(map(is_special, class_names | stored & _OF_FUNCTIONS))", "False", HOLES),
     Mutant("variables that are assigned by computed names are not learned", "python/instrument/modules.py",
@@ -380,9 +380,9 @@ MUTANTS = [
            "                reach.touch(table.writes[SUBCLASSES])\n", "                pass\n", HOLES),
     # Threads: keys
     Mutant("a key of a class under test is one of its own", "python/sharing/keys.py",
-           "    if kind.__hash__ is not object.__hash__:\n        return None\n", "", KEYS),
+           "    if not is_plain_hash(kind.__hash__):\n        return None\n", "", KEYS),
     Mutant("a value of a library is a key of its own", "python/sharing/keys.py",
-           "    return key if kind.__module__ in _VALUES and _is_hashable(key) else _ANY\n",
+           "    return key if module_of_class(kind) in _VALUES and _is_hashable(key) else _ANY\n",
            "    return kind.__name__, repr(key)\n", KEYS),
     Mutant("a subclass that says what is equal is like its base", "python/sharing/keys.py",
            "            return _built_in(base, key) if is_like_base else _ANY\n",
@@ -540,7 +540,7 @@ MUTANTS = [
     Mutant("a seeded generator is each thread's own", "threads/primitives/randomness.py",
            "    if name in _SEEDING:\n", "    if False:\n", LIBRARIES),
     Mutant("looks at a shared clock are no steps", "threads/primitives/clock.py",
-           "    control.announce((code(running.shared.location(_CLOCK, _CLOCK), Mode.WRITE),))\n", "",
+           "    control.announce((code(shared.location(_CLOCK, _CLOCK), Mode.WRITE),))\n", "",
            LIBRARIES),
 ]  # fmt: skip
 

@@ -406,6 +406,19 @@ def test_methods_that_are_replaced(name: str, is_shared: bool) -> None:
     assert outcomes(test) == {"False", "True"}
 
 
+@program(("shape", "shape"), ("shape", "new"))
+def a_method_that_was_called_before() -> Any:
+    class Local(Shape):
+        def describe(self) -> str:
+            return "shape"
+
+    def change() -> None:
+        Local.describe = lambda _: "new"  # type: ignore[method-assign,assignment]
+
+    before = Local().describe()
+    return before, changed_and_seen(change, lambda: Local().describe())
+
+
 @program("shape", "new")
 def a_method_assigned_in_the_code() -> Any:
     class Local(Shape):
