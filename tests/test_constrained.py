@@ -10,11 +10,14 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import constrained_models as models
 import treadle
 from conditional_programs import Process, Shape, draw, final_states, reached
 from constrained_programs import constrained
+from drawn import Drawn
 from random_programs import compile_process
 from treadle.explore.choosers import SCHEDULES
 from treadle.explore.constrained.dependence import ConditionalTrace, Uniform
@@ -91,6 +94,19 @@ def test_no_final_state_is_missed(shape: str, algorithm: str) -> None:
         assert algorithm == "constrained" or not found.blocked
 
 
+@settings(max_examples=8)
+@given(
+    data=st.data(), shape=st.sampled_from(list(SHAPES)), schedule=st.sampled_from(list(SCHEDULES))
+)
+def test_programs_that_hypothesis_draws(data: st.DataObject, shape: str, schedule: str) -> None:
+    processes = draw(Drawn(data.draw), SHAPES[shape])
+    expected = final_states(processes)
+    for algorithm in BOTH:
+        found = reached(constrained(processes), algorithm, schedule)
+        assert (found.is_complete, found.final_states) == (True, expected)
+        assert algorithm == "constrained" or not found.blocked
+
+
 SMALL = {
     "plain": Shape(processes=(3, 4), blocks=4, assertions=True),
     "guards": Shape(processes=(3, 4), blocks=4, guards=True),
@@ -146,11 +162,19 @@ def all_executions(processes: list[Process]) -> dict[tuple[int, ...], tuple[Rela
     }
 
 
-@pytest.mark.parametrize("shape", ["plain", "locals"])
+RELATED = {
+    "plain": (25, Shape(processes=(2, 4), blocks=4, assertions=True)),
+    "locals": (25, Shape(processes=(2, 4), blocks=4, locals=True, assertions=True)),
+    "guards": (8, SMALL["guards"]),
+    "processes": (8, SMALL["processes"]),
+}
+
+
+@pytest.mark.parametrize("shape", RELATED)
 def test_the_relation_over_all_interleavings(shape: str) -> None:
     """Properties 4 and 5, and one execution of `optimal-constrained` for each class."""
-    small = Shape(processes=(2, 4), blocks=4, locals=shape == "locals", assertions=True)
-    for number in range(25):
+    count, small = RELATED[shape]
+    for number in range(count):
         processes = draw(random.Random(number), small)
         executions = all_executions(processes)
         ends: dict[Relation, set[object]] = {}

@@ -113,9 +113,12 @@ def test_only_what_is_declared(bank: Path, capsys: pytest.CaptureFixture[str]) -
     }  # fmt: skip
 
 
-def test_nothing_conflicts(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_there(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("constraints", f"{bank}::program", "--constraints", "declared")
-    assert treadle(*arguments, capsys=capsys)[:2] == (0, "no two blocks conflict\n")
+    assert treadle(*arguments, capsys=capsys)[:2] == (0, "nothing is declared\n")
+    bank.write_text(BANK.partition("for amount")[0] + "program.process(deposit, 1)\n")
+    found = treadle("constraints", f"{bank}::program", capsys=capsys)
+    assert found[:2] == (0, "no two blocks conflict\n")
 
 
 def test_a_declaration_of_a_block_that_there_is_not(

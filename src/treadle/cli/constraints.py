@@ -57,11 +57,14 @@ def constraints(target: str, constraints: str, as_json: bool) -> int:
             for entry in listed:
                 click.echo(json.dumps(asdict(entry)))
         else:
-            print_words(Console(), _in_words(listed))
+            nothing = "no two blocks conflict"
+            if constraints == "declared":
+                nothing = "nothing is declared"
+            print_words(Console(), _in_words(listed, nothing))
     return VERIFIED
 
 
-def _in_words(listed: Iterable[Constrained | Untranslated]) -> str:
+def _in_words(listed: Iterable[Constrained | Untranslated], nothing: str) -> str:
     """Return what is known as a table, and what is not understood below."""
     lines, unknown = [], []
     for entry in listed:
@@ -71,7 +74,7 @@ def _in_words(listed: Iterable[Constrained | Untranslated]) -> str:
             lines += _pair_in_words(entry)
     if unknown:
         lines += ["not understood, and dependent:", *unknown]
-    return "\n".join(lines or ["no two blocks conflict"])
+    return "\n".join(lines or [nothing])
 
 
 def _pair_in_words(entry: Constrained) -> list[str]:
