@@ -263,6 +263,18 @@ def test_every_setting_is_sent_and_only_what_was_changed(visit: Any) -> None:
     page.wait_for_selector("#progress.wrong")
 
 
+def test_a_setting_that_is_refused_is_told_and_is_no_error_of_the_page(visit: Any) -> None:
+    page = visit()
+    page.click("text=More settings")
+    page.fill("#option-max_steps", "many")
+    apply(page, "max_steps must be")
+    assert page.is_enabled("#apply")
+    page.fill("#option-max_steps", "")
+    page.fill("#file", "no/name")
+    page.keyboard.press("Tab")
+    page.wait_for_function("document.querySelector('#mistake').textContent.includes('no name')")
+
+
 # Running
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import treadle
+from treadle.tasks.waiting import is_asyncio
 
 BOTH = pytest.mark.parametrize("order", ["fifo", "any"])
 
@@ -306,3 +309,22 @@ def test_loops_of_turns(options: dict[str, Any]) -> None:
         result = treadle.explore(ends, max_steps=500, **options)
         assert (result.complete, result.failures) == (True, [])
         assert result.executions <= 3
+
+
+def test_a_folder_of_the_users_may_be_called_asyncio(tmp_path: Path) -> None:
+    """What lies in it was taken for the library: no accesses, no places, and false livelocks."""
+    folder = tmp_path / "asyncio"
+    folder.mkdir()
+    (folder / "shop.py").write_text(
+        "import asyncio\nimport treadle\n\nclass Shop:\n    stock = 1\n"
+        "    async def buy(self):\n        if self.stock:\n            await treadle.pause()\n"
+        "            self.stock -= 1\n\nasync def both():\n    shop = Shop()\n"
+        "    await asyncio.gather(shop.buy(), shop.buy())\n    assert shop.stock == 0\n"
+    )
+    module = runpy.run_path(str(folder / "shop.py"), run_name="shop_in_a_folder")
+    (failure,) = treadle.explore(module["both"]).failures
+    assert failure.kind == "assertion"
+    lines = {step.where.rpartition(":")[2] for step in failure.trace if step.accesses}
+    assert lines == {"7", "9", "14"}
+    assert all("shop.py" in step.where for step in failure.trace if step.where)
+    assert is_asyncio(asyncio.locks.__file__)

@@ -31,8 +31,14 @@ for name in "pqrst":
 class Served:
     """A server, and how to ask it."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, address: str, process: int = 0) -> None:
+        self.address, self.process = address, process
+
+    def asked_by_page(self, path: str, content: Any = None) -> Any:
+        """Return what the page gets if it asks: never a status that a browser calls an error."""
+        status, text = self.ask(path, content, accept="application/json")
+        assert status == 200, text
+        return json.loads(text)
 
     def ask(self, path: str, content: Any = None, **headers: str) -> tuple[int, str]:
         """Return status and text of an answer."""
@@ -57,11 +63,11 @@ class Served:
         _, text = self.ask(f"jobs/{job}/news")
         return json.loads(text.strip().split("\n\n")[-1].removeprefix("data: "))
 
-    def wait_for_progress(self, job: str) -> None:
+    def wait_for_progress(self, job: str, words: str = "executions") -> None:
         """Wait until a search runs."""
         with urllib.request.urlopen(f"{self.address}jobs/{job}/news", timeout=30) as news:
             for line in news:
-                if b"executions" in line:
+                if words.encode() in line:
                     return
 
     def error_of(self, text: str, **options: str) -> str:
@@ -84,7 +90,7 @@ def served(folder: Path, *arguments: str) -> Iterator[Served]:
     )
     assert process.stdout is not None
     try:
-        yield Served(process.stdout.readline().split()[3])
+        yield Served(process.stdout.readline().split()[3], process.pid)
     finally:
         process.terminate()
         process.wait(20)

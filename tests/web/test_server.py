@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -150,9 +154,11 @@ def test_settings_that_make_no_sense_are_refused(server: Served) -> None:
         ({"contexts": "two"}, "contexts must be"),
         ({"checkpoint": "a"}, "unknown setting 'checkpoint'"),
     ):
-        status, text = server.ask("jobs", {"file": "a.py", "text": "", "options": options})
+        wish = {"file": "a.py", "text": "", "options": options}
+        assert said in server.asked_by_page("jobs", wish)["error"]
+        status, text = server.ask("jobs", wish)  # anybody else
         assert status == 400
-        assert said in json.loads(text)["error"]
+        assert said in unescape(text)
 
 
 def test_lists_are_written_with_commas() -> None:
@@ -161,9 +167,72 @@ def test_lists_are_written_with_commas() -> None:
 
 
 def test_what_is_no_program_is_refused(server: Served) -> None:
-    for wish in ({}, [], {"file": "../a.py", "text": ""}, {"file": "a.txt", "text": ""}):
+    names = (
+        "../a.py",
+        "..\\a.py",
+        "a.txt",
+        ".py",
+        "a\0.py",
+        "a\n.py",
+        "x" * 99 + ".py",
+        "\ud800.py",
+    )
+    texts = ("\ud800", 3, None)
+    wishes = [{"file": name, "text": ""} for name in names]
+    wishes += [{"file": "a.py", "text": text} for text in texts]
+    for wish in ({}, [], {"file": "a.py", "text": "", "options": ["seed"]}, *wishes):
         assert server.ask("jobs", wish)[0] == 400
+        assert server.ask("check", wish)[0] == 400
     assert server.ask("jobs/nothing/summary")[0] == 400
+    assert "not kept any more" in server.asked_by_page("jobs/nothing/summary")["error"]
+
+
+@pytest.mark.parametrize("file", ["json.py", "asyncio.py", 'a "b" (1).py', "größe 名.py"])
+def test_a_file_may_have_any_name(server: Served, file: str) -> None:
+    """That of a module which the worker needs, too; and names are no headers."""
+    job = server.apply(LOST_UPDATE, file)
+    assert server.end_of(job)["kind"] == "result"
+    assert server.ask(f"jobs/{job}/program?download=1") == (200, LOST_UPDATE)
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["if os.fork() == 0: time.sleep(600)", "subprocess.Popen(['sleep', '600'])"],
+    ids=["fork", "subprocess"],
+)
+def test_whatever_a_program_starts_ends_with_it(server: Served, tmp_path: Path, start: str) -> None:
+    """It holds the pipes of the worker open; nobody waits for it, and it is not left behind."""
+    note = tmp_path / "group"
+    text = f"""
+import os, pathlib, subprocess, time
+pathlib.Path({str(note)!r}).write_text(str(os.getpgrp()))
+{start}
+os._exit(3)
+"""
+    assert "ended its own process, with status 3" in server.error_of(text)
+    wait_until_gone(int(note.read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_programs_end_with_the_server(tmp_path: Path, number: int) -> None:
+    note = tmp_path / "group"
+    text = f"import os, pathlib\npathlib.Path({str(note)!r}).write_text(str(os.getpgrp()))\n"
+    with served(tmp_path) as one:
+        one.wait_for_progress(one.apply(text + ENDLESS_SPACE, algorithm="exhaustive"))
+        os.kill(one.process, number)
+        wait_until_gone(int(note.read_text()))
+
+
+def wait_until_gone(group: int) -> None:
+    """Wait for the end of a group of processes; one of somebody's who waits for it is no more."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("there is a process left")
 
 
 def test_stopping_gives_what_was_found(server: Served) -> None:
@@ -248,6 +317,20 @@ def test_stopping_a_guided_search_gives_what_is_known(server: Served) -> None:
     found = json.loads(server.ask(f"jobs/{job}/result.json")[1])
     assert {cycle["reason"] for cycle in found["cycles"]} == {"it was stopped"}
     assert '<h2 class="told incomplete">' in server.ask(f"jobs/{job}/summary")[1]
+
+
+def test_stopping_contexts_gives_what_is_known(server: Served) -> None:
+    job = server.apply(GUIDED, contexts="6")
+    server.wait_for_progress(job, "context")
+    server.ask(f"jobs/{job}/stop", {})
+    assert server.end_of(job)["kind"] == "result"
+    found = json.loads(server.ask(f"jobs/{job}/result.json")[1])
+    validate(found, "deadlocks")
+    assert {one["reason"] for one in found["cycles"] if one["verdict"] == "undecided"} == {
+        "it was stopped"
+    }
+    assert found["contexts"]["most"] == 6
+    assert "not decided" in server.ask(f"jobs/{job}/summary")[1]
 
 
 def test_deadlocks_of_threads_are_guided(server: Served) -> None:

@@ -211,7 +211,8 @@ def _only_program(module: ModuleType, path: Path) -> str:
     if not names:
         raise TreadleError(
             f"{path} has no program: define a function without parameters that uses threads, "
-            f"a treadle.model.Program, or a program of actors"
+            f"a treadle.model.Program, or a program of actors; a coroutine function is called "
+            f"test_..., or named: {path}::NAME"
         )
     raise TreadleError(
         f"{path} has {len(names)} programs: choose one of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import webbrowser
 from pathlib import Path
@@ -78,6 +79,8 @@ def web(file: Path | None, port: int, browser: bool, seconds: float, memory: int
     click.echo(f"Treadle is at {address} (Ctrl-C ends it)")
     if browser:
         webbrowser.open(address)
+    # A terminal that is closed ends the server as Ctrl-C does: with all that it has started.
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listening])
     return 0

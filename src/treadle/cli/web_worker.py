@@ -33,6 +33,7 @@ from treadle.session.deadlocks import GUIDED_BY_DEFAULT
 from treadle.session.deadlocks import Wish as DeadlockWish
 from treadle.session.session import Session
 from treadle.session.settings import Settings, for_command_line
+from treadle.session.workers.forked import die_with_parent
 from treadle.web.checking import line_of
 from treadle.web.form import read_options
 from treadle.web.sent import OFF, Wish, message, read_wish
@@ -192,9 +193,11 @@ def _limit(wish: Wish) -> None:
 
 def main() -> None:
     """Answer one wish."""
+    die_with_parent()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the program prints is not what we say
     wish = read_wish(sys.stdin.readline())
+    sys.path += wish.places  # last: a file there may be called as a module of Python's own
     _limit(wish)
     worker = _Worker(wish, out)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.frames import is_machinery
+from treadle.core.frames import is_machinery, is_of_the_standard_library
 from treadle.core.records import Wait, WaitKind
 from treadle.core.words import place_in_words
 from treadle.tasks.labels import label_of
@@ -56,9 +56,13 @@ def innermost(task: Any) -> str:
     return place_in_words(places[-1]) if places else ""
 
 
+@functools.cache
 def is_asyncio(file: str) -> bool:
     """Tell whether a file is of asyncio, or of Treadle."""
-    return is_machinery(file) or "/asyncio/" in file.replace("\\", "/")
+    if is_machinery(file):
+        return True
+    # A user's folder may have that name, too.
+    return is_of_the_standard_library(file) and "/asyncio/" in file.replace("\\", "/")
 
 
 def waits_of(loop: Loop, tasks: list[Any]) -> list[Wait]:

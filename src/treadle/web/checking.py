@@ -59,17 +59,20 @@ def _program(name: str, parameters: Sequence[tuple[str, str]] = (), made: int = 
 
 def _python(text: str) -> tuple[list[Json], Json | None]:
     try:
-        tree = ast.parse(text)
+        return _functions(ast.parse(text)), None
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         return [], {"line": line, "text": getattr(error, "msg", "") or str(error)}
+
+
+def _functions(tree: ast.Module) -> list[Json]:
     found = []
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             found.append(_program(node.name, _parameters(node.args)))
         elif isinstance(node, ast.Assign):
             found += [_program(one.id) for one in node.targets if isinstance(one, ast.Name)]
-    return found, None
+    return found
 
 
 def _parameters(arguments: ast.arguments) -> list[tuple[str, str]]:

@@ -14,8 +14,6 @@ from treadle.web.sent import OFF
 
 FIRST = ("algorithm", "dependency", "order", "stop_on_failure", "schedule", "max_executions")
 """Those that SYCO's users know; the others are folded."""
-LEFT_OUT = ("on", "checkpoint", "resume", "spawn", "split_by")
-"""Those that make no sense on a page: who explores is decided where it runs."""
 NOT_HERE = ("workers", "on", "spawn", "split_by", "checkpoint", "resume")
 """What the page does not offer: one process observes a search here, and files are not its own."""
 _YES, _NO = "true", "false"
@@ -28,7 +26,7 @@ def settings_form(project: Settings) -> Markup:
         for name, option in _offered().items()
     }
     shown = [options[name] for name in FIRST if name in options]
-    others = [option for name, option in options.items() if name not in (*FIRST, *LEFT_OUT)]
+    others = [option for name, option in options.items() if name not in FIRST]
     return tag(
         "fieldset",
         tag("legend", "Settings"),

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from treadle.report.html.markup import markup, tag
+from treadle.report.html.markup import tag
 
 ADDRESS = "127.0.0.1"
 """The only one that is listened on."""
@@ -79,16 +79,17 @@ class Guard:
 
         why = refusal(scope["path"], Headers(scope=scope), self._token, self._port)
         if why:
-            await _refused(why)(scope, receive, send_safely)  # type: ignore[arg-type]
+            await told("Refused", why, 403)(scope, receive, send_safely)  # type: ignore[arg-type]
         else:
             await self._app(scope, receive, send_safely)  # type: ignore[arg-type]
 
 
-def _refused(why: str) -> HTMLResponse:
+def told(what: str, why: str, status: int) -> HTMLResponse:
+    """Return a page that says why there is nothing else to see."""
     page = tag(
         "html",
-        tag("head", tag("meta", charset="utf-8"), tag("title", "Refused – Treadle")),
-        tag("body", tag("main", tag("h1", "Refused"), tag("p", markup(why)))),
+        tag("head", tag("meta", charset="utf-8"), tag("title", f"{what} – Treadle")),
+        tag("body", tag("main", tag("h1", what), tag("p", why))),
         lang="en",
     )
-    return HTMLResponse(f"<!DOCTYPE html>\n{page}\n", 403)
+    return HTMLResponse(f"<!DOCTYPE html>\n{page}\n", status)

@@ -13,12 +13,12 @@ import os
 import secrets
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from treadle.core.errors import TreadleError
@@ -32,6 +32,8 @@ PATIENCE = 4.0
 """Seconds of silence that a worker is granted when it was asked to end."""
 _LONGEST_END = 30.0
 """Seconds that it has in all to say what it found."""
+_LOOK_EVERY = 0.05
+"""Seconds between two looks whether a worker has ended."""
 _LONGEST_LINE = 256 * 1024 * 1024
 
 
@@ -98,8 +100,8 @@ class Jobs:
     def __contains__(self, name: str) -> bool:
         return name in self._jobs
 
-    def start(self, wish: Wish, text: str, places: Sequence[Path] = ()) -> Job:
-        """Run a program; `places` is where it may import from."""
+    def start(self, wish: Wish, text: str) -> Job:
+        """Run a program."""
         running = [job for job in self._jobs.values() if not job.is_over]
         if len(running) >= MOST_AT_ONCE:
             raise TreadleError(
@@ -111,7 +113,7 @@ class Jobs:
         wish = replace(wish, memory=limits.memory, seconds=limits.seconds + _LONGEST_END)
         job = Job(secrets.token_hex(6), wish, text)
         self._jobs[job.name] = job
-        job.work = asyncio.create_task(self._run(job, places))
+        job.work = asyncio.create_task(self._run(job))
         return job
 
     async def stop(self, job: Job) -> None:
@@ -125,32 +127,35 @@ class Jobs:
     async def close(self) -> None:
         """End all jobs."""
         for job in self._jobs.values():
+            job.is_stopped = True
             _signal(job, signal.SIGKILL)
         await asyncio.gather(*(job.work for job in self._jobs.values() if job.work is not None))
 
-    async def _run(self, job: Job, places: Sequence[Path]) -> None:
-        with tempfile.TemporaryDirectory(prefix="treadle-web-") as folder:
-            (Path(folder) / job.wish.file).write_text(job.text, "utf-8")
-            paths = [*map(str, places), os.environ.get("PYTHONPATH", "")]
+    async def _run(self, job: Job) -> None:
+        with TemporaryDirectory(prefix="treadle-web-", ignore_cleanup_errors=True) as folder:
             try:
+                (Path(folder) / job.wish.file).write_text(job.text, "utf-8")
                 job.process = await asyncio.create_subprocess_exec(
                     sys.executable,
+                    "-P",  # the program's file may be called as a module that the worker needs
                     *self._worker,
                     cwd=folder,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     start_new_session=True,  # it is ended with all that it started
                     limit=_LONGEST_LINE,
                 )
+                ending = asyncio.create_task(_end_with(job.process))
+                if job.is_stopped:  # while it was started
+                    _signal(job, signal.SIGKILL)
                 await self._in_time(job)
-            except OSError as error:
+                _signal(job, signal.SIGKILL)
+                await ending
+            except (OSError, ValueError) as error:
+                _signal(job, signal.SIGKILL)
                 job.error = f"the program cannot be run: {error}"
             finally:
-                _signal(job, signal.SIGKILL)
-                if job.process is not None:
-                    await job.process.wait()
                 job.tell()
 
     async def _in_time(self, job: Job) -> None:
@@ -202,6 +207,17 @@ async def _end_of(work: asyncio.Task[None], job: Job) -> None:
         if now - max(asked, job.heard) > PATIENCE or now - asked > _LONGEST_END:
             return
         await asyncio.wait({work}, timeout=0.1)
+
+
+async def _end_with(process: asyncio.subprocess.Process) -> None:
+    """End whatever a worker has started as soon as it has ended itself.
+
+    `Process.wait` would wait for all who hold its pipes open.
+    """
+    while process.returncode is None:
+        await asyncio.sleep(_LOOK_EVERY)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 async def _keep_printed(job: Job) -> None:

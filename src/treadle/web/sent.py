@@ -34,6 +34,8 @@ class Wish:
     """Processor time that it may have."""
     project: str = ""
     """The directory whose settings hold: its `pyproject.toml`, or one above it."""
+    places: tuple[str, ...] = ()
+    """Directories that the program may import from."""
 
     @property
     def target(self) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import re
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,7 +28,7 @@ from treadle.core.errors import TreadleError
 from treadle.session.settings import for_command_line
 from treadle.web.checking import checked, line_of
 from treadle.web.form import read_options
-from treadle.web.guard import Guard
+from treadle.web.guard import Guard, told
 from treadle.web.jobs import Job, Jobs, Limits
 from treadle.web.library import Entry, library
 from treadle.web.page import EDITOR, web_page
@@ -34,7 +37,8 @@ from treadle.web.shown import as_json, execution_html, execution_svg, report_htm
 
 MOST_LETTERS = 1_000_000
 """Of a program."""
-Handler = Callable[[Request], Awaitable[Response]]
+_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,60}\.(py|abs)")
+JSON = "application/json"
 
 
 def application(
@@ -73,8 +77,11 @@ def application(
     )
 
 
-async def _complain(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 400)
+async def _complain(request: Request, error: Exception) -> Response:
+    """Say what is wrong; of our page, a browser would call each 400 an error in its console."""
+    if request.headers.get("accept") == JSON:
+        return JSONResponse({"error": str(error)})
+    return told("Not there", str(error), 400)
 
 
 class _Server:
@@ -82,6 +89,7 @@ class _Server:
 
     def __init__(self, jobs: Jobs, own: Entry | None, project: Path) -> None:
         self.jobs = jobs
+        self._checking = asyncio.Lock()
         self._project = project
         self._settings = for_command_line(project)
         self._entries = dict(library())
@@ -106,25 +114,32 @@ class _Server:
 
     async def check(self, request: Request) -> Response:
         asked = await _asked(request)
-        return JSONResponse(checked(asked["text"], asked["file"]))
+        async with self._checking:  # beside the server: a long text would let the others wait
+            found = await asyncio.to_thread(checked, asked["text"], asked["file"])
+        return JSONResponse(found)
 
     # Jobs
 
     async def apply(self, request: Request) -> Response:
         asked = await _asked(request)
-        options = {str(key): str(value) for key, value in dict(asked.get("options", {})).items()}
+        options = {str(key): str(value) for key, value in asked.get("options", {}).items()}
         guided, contexts = options.pop("guided", OFF), options.pop("contexts", "0")
         if not contexts.isdecimal():
             raise TreadleError(f"contexts must be a whole number, not {contexts!r}")
         read_options(options)  # refused before anything is started
         program = str(asked.get("program", "")).strip()
-        wish = Wish(
-            asked["file"], program, options, guided, int(contexts), project=str(self._project)
-        )
         entry = self._entries.get(str(asked.get("entry", "")))
         places = [entry.place] if entry is not None and entry.place is not None else []
-        job = self.jobs.start(wish, asked["text"], [*places, Path.cwd()])
-        return JSONResponse({"job": job.name})
+        wish = Wish(
+            asked["file"],
+            program,
+            options,
+            guided,
+            int(contexts),
+            project=str(self._project),
+            places=tuple(map(str, [*places, Path.cwd()])),
+        )
+        return JSONResponse({"job": self.jobs.start(wish, asked["text"]).name})
 
     async def stop(self, request: Request) -> Response:
         await self.jobs.stop(self._job(request))
@@ -156,7 +171,7 @@ class _Server:
     async def result(self, request: Request) -> Response:
         job, result = self._done(request)
         text = json.dumps(as_json(result), indent=2)
-        return _file(request, text, "application/json", f"{_stem(job)}.json")
+        return _file(request, text, JSON, f"{_stem(job)}.json")
 
     async def program(self, request: Request) -> Response:
         job = self._job(request)
@@ -192,13 +207,15 @@ async def _asked(request: Request) -> dict[str, Any]:
         asked = json.loads(body)
         file, text = asked["file"], asked["text"]
         is_right = isinstance(file, str) and isinstance(text, str)
-    except (ValueError, TypeError, KeyError):
+        is_right &= isinstance(asked.get("options", {}), dict)
+        (str(file) + str(text)).encode()  # halves of characters cannot be written to a file
+    except (ValueError, TypeError, KeyError, RecursionError):
         is_right = False
     if not is_right:
-        raise TreadleError("a program is a file's name and its text")
+        raise TreadleError("a program is a file's name and its text, with options by name")
     if len(text) > MOST_LETTERS:
         raise TreadleError(f"the program has more than {MOST_LETTERS:,} characters")
-    if Path(file).name != file or not file.endswith((".py", ".abs")):
+    if not _NAME.fullmatch(file):
         raise TreadleError(f"{file!r} is no name for a file: it ends in .py or .abs, without /")
     return dict(asked)
 
@@ -217,5 +234,5 @@ def _stem(job: Job) -> str:
 def _file(request: Request, text: str, kind: str, name: str) -> Response:
     headers = {}
     if request.query_params.get("download"):
-        headers["content-disposition"] = f'attachment; filename="{name}"'
+        headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
     return Response(text, media_type=kind, headers=headers)

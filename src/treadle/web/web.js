@@ -22,11 +22,16 @@
   async function ask(path, content) {
     let answer;
     try {
-      answer = await fetch(path, content ? { method: "POST", body: JSON.stringify(content) } : {});
+      const headers = { accept: "application/json" };
+      answer = await fetch(path, content ? { method: "POST", body: JSON.stringify(content), headers } : { headers });
     } catch { throw new Error(GONE); }
-    if (answer.ok) return answer;
     if (answer.status === 403) throw new Error("the server was started anew: open the address that it prints");
-    throw new Error((await answer.json().catch(() => ({}))).error || `the server says ${answer.status}`);
+    if (!answer.ok) throw new Error(`the server says ${answer.status}`);
+    const text = await answer.text();
+    if (!answer.headers.get("content-type")?.startsWith("application/json")) return text;
+    const told = JSON.parse(text);
+    if (typeof told.error === "string") throw new Error(told.error);  // a mistake in a program is an object
+    return told;
   }
 
   // The editor
@@ -40,7 +45,7 @@
   async function check() {
     const mine = ++checks, asked = editor.text;
     try {
-      const found = await (await ask("check", { file: file.value, text: asked })).json();
+      const found = await ask("check", { file: file.value, text: asked });
       if (mine !== checks || asked !== editor.text) return;
       complain(found.error ? found.error.line : 0, found.error ? found.error.text : "");
       if (!found.error) offer(found.programs);
@@ -123,11 +128,11 @@
     editor.show(0);
     complain(0, "");
     say("starting");
+    apply.disabled = true;
     try {
       const wish = { file: file.value, program: wanted(), text: editor.text, entry: library.value, options: settings() };
-      job = (await (await ask("jobs", wish)).json()).job;
-    } catch (error) { say(/** @type {Error} */ (error).message, true); return; }
-    apply.disabled = true;
+      job = (await ask("jobs", wish)).job;
+    } catch (error) { over(); say(/** @type {Error} */ (error).message, true); return; }
     stop.disabled = false;
     progress.classList.add("running");
     listen(job);
@@ -146,7 +151,7 @@
         return;
       }
       try {
-        outcome.innerHTML = await (await ask(`jobs/${mine}/summary`)).text();
+        outcome.innerHTML = await ask(`jobs/${mine}/summary`);
         say("done");
       } catch (error) { say(/** @type {Error} */ (error).message, true); }
     };
@@ -170,7 +175,7 @@
   });
   library.addEventListener("change", async () => {
     if (!library.value) return;
-    try { open(await (await ask(`library?name=${encodeURIComponent(library.value)}`)).json()); }
+    try { open(await ask(`library?name=${encodeURIComponent(library.value)}`)); }
     catch (error) { say(/** @type {Error} */ (error).message, true); }
   });
   get("upload").addEventListener("change", async (/** @type {any} */ event) => {

@@ -16,6 +16,8 @@ _SHORTEST_FOLD = 4
 """Steps in a row that are worth folding."""
 _UNFOLDED = 30
 """Steps of an execution of which nothing is folded in the beginning."""
+_FIT = 5
+"""Lanes that are seen at once on a page of usual width, if they are narrow."""
 
 
 def timeline(failure: Json, lanes: Lanes, name: str) -> Markup:
@@ -40,6 +42,8 @@ def timeline(failure: Json, lanes: Lanes, name: str) -> Markup:
         rows.append(_row(failure, index, lanes, name, mark, is_hidden=index in hidden))
     rows += _stuck(failure, lanes)
     style = f"--lanes:{len(lanes.names)}"
+    if len(lanes.names) <= _FIT:
+        style += ";--narrowest:8rem"
     return tag(
         "div",
         _heading(lanes),

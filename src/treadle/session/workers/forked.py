@@ -122,7 +122,7 @@ class ForkedHands(Hands):
 
     def _serve(self, parent: int, requests: int, answers: int) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _die_with_parent()
+        die_with_parent()
         if _getppid() != parent:
             _exit(1)
         nowhere = _open(os.devnull, os.O_RDWR)
@@ -222,7 +222,7 @@ def _in_words(code: int) -> str:
     return f"it ended with status {code}"
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask Linux to end this process with its parent, whatever that dies of."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
