@@ -272,7 +272,7 @@ def test_a_setting_that_is_refused_is_told_and_is_no_error_of_the_page(visit: An
     page.fill("#option-max_steps", "")
     page.fill("#file", "no/name")
     page.keyboard.press("Tab")
-    page.wait_for_function("document.querySelector('#mistake').textContent.includes('no name')")
+    page.wait_for_selector("#mistake:has-text('is no name for a file')")
 
 
 # Running
