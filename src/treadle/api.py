@@ -73,7 +73,8 @@ def explore(
     `treadle.ALGORITHMS`. With `stop_on_failure=False` the search goes on after a failure.
 
     Budgets: `max_executions` and `timeout` (seconds) end the search, and the result is then not
-    complete; an execution of more than `max_steps` steps is a failure.
+    complete; an execution of more than `max_steps` steps is a failure. Tests with threads have no
+    such limit unless it is given, but that of a million steps, which is no failure.
 
     For threads:
 

@@ -231,6 +231,10 @@ class Run(ABC):
         del process
         return ""
 
+    def is_endless(self) -> bool:
+        """Tell whether a run of very many steps is taken to be one that never ends."""
+        return True
+
     def family(self, processes: Sequence[int]) -> str:
         """Say what those have in common that took the latest steps, if each takes only a few."""
         del processes

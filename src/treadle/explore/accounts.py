@@ -48,10 +48,16 @@ class Accounts:
             self._report_races()
         self._report_crashes(run.crashes)
 
-    def _report_crashes(self, crashes: list[Crash]) -> None:
+    def add_part(self, run: Run, replayed: int) -> None:
+        """Report what an execution shows that was not run to its end."""
+        self._result.events += len(self._trace)
+        self._result.replayed += replayed
+        self._report_crashes(run.crashes, is_cut=True)
+
+    def _report_crashes(self, crashes: list[Crash], *, is_cut: bool = False) -> None:
         for crash in crashes:
             schedule = self.schedule()
-            if len(crashes) > 1:  # a replay shows the one with which the schedule ends
+            if is_cut or len(crashes) > 1:  # a replay shows the one with which the schedule ends
                 schedule = schedule.upto(crash.step + 1)
             self._report(Failure.of_crash(self._program, crash, schedule))
 

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from treadle.core.errors import TreadleError
 
 MAX_STEPS = 10_000
-"""Steps that one execution may take, unless told otherwise."""
+"""Steps after which an execution is asked whether it is endless, unless told otherwise."""
+MOST_STEPS = 1_000_000
+"""Steps after which an execution is cut that is not known to be endless, nor to have a limit."""
+_LOOK = 1_000
+"""Steps between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class Budget:
     """Steps in one execution."""
     timeout: float | None = None
     """Seconds of wall time for the whole search."""
+    goes_on: bool = False
+    """Whether an execution of `max_steps` goes on unless it is seen to be endless."""
 
     def __post_init__(self) -> None:
         for name in ("max_executions", "max_steps", "timeout"):
@@ -28,3 +34,8 @@ class Budget:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise TreadleError(f"{name} must be a number above 0, not {value!r}")
+
+    def next_look(self, steps: int) -> int:
+        """Return after how many steps an execution of so many is looked at again."""
+        then = steps - steps % _LOOK + _LOOK
+        return then if self.goes_on else min(then, self.max_steps)

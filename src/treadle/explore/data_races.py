@@ -39,8 +39,8 @@ def data_races(trace: Trace) -> Iterator[Race]:
             continue
         data, synchronising = _conflicts(footprint, vocabulary)
         for key in synchronising:
-            for event in bits(touched.get(key, 0)):
-                known |= before[event]
+            while unknown := touched.get(key, 0) & ~known:
+                known |= before[unknown.bit_length() - 1]  # the latest knows most of the others
         racing = 0
         for key in data:
             racing |= touched.get(key, 0)

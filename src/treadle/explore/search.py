@@ -20,11 +20,20 @@ from treadle.core.program import CannotStepError, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.accounts import Accounts
-from treadle.explore.budget import Budget
+from treadle.explore.budget import MOST_STEPS, Budget
 from treadle.explore.choosers import Chooser, Only, stay
 from treadle.explore.probing import Probes
 from treadle.explore.progress import Listener, Meter
-from treadle.explore.strategy import ASLEEP, BLOCKED, DIFFERS, ENDED, STEPS, Algorithm
+from treadle.explore.strategy import (
+    ASLEEP,
+    BLOCKED,
+    DIFFERS,
+    ENDED,
+    LENGTH,
+    STEPS,
+    TIME,
+    Algorithm,
+)
 
 FOUND = "what was looked for"
 """Why a search ended that was to end there."""
@@ -129,10 +138,12 @@ class Search:
 
     def _loop(self) -> bool:
         """Return whether the space was covered."""
-        result, algorithm, budget = self.result, self.algorithm, self.budget
+        result, algorithm = self.result, self.algorithm
         while True:
             run = self.program.start()
             outcome = self._execute(run)
+            if outcome in (TIME, LENGTH):
+                return self._cut_short(run, outcome)
             if outcome == DIFFERS or (not result.events and not self._repeats(run)):
                 run.close()
                 return False
@@ -150,15 +161,14 @@ class Search:
                 result.stopped_by = FOUND
                 return False
             if outcome == STEPS:
-                result.stopped_by = f"max_steps = {budget.max_steps}"
+                result.stopped_by = f"max_steps = {self.budget.max_steps}"
             if result.failures and self._stop_on_failure:
                 result.stopped_by = result.stopped_by or "the first failure"
                 return False
             over = self._is_over()
             # Estimate now: the path is that of an execution explored to its end.
             estimate = self._meter.estimate() if over else None
-            shared = algorithm.backtrack()
-            if shared < 0:
+            if (shared := algorithm.backtrack()) < 0:
                 self.has_ended = True
                 return not result.stopped_by
             if over:
@@ -176,10 +186,10 @@ class Search:
         self._begun += 1
         self.shared = len(trace)
         if algorithm.foretell() and self.choose is stay:
-            differing = run.execute(trace.processes, trace.codes, self.budget.max_steps)
+            look = self.budget.next_look(len(trace))
+            differing = run.execute(trace.processes, trace.codes, look)
             if differing < 0:
-                algorithm.left_alone(trace.complete())
-                return STEPS if run.enabled() else ENDED
+                return self._finish(run, is_over=not run.enabled())
         else:
             differing = run.replay(trace.processes, trace.codes, len(trace))
         if differing < 0 or self._is_end_of_plan(differing):
@@ -199,8 +209,8 @@ class Search:
     def _go_on(self, run: Run) -> int:
         """Take one step after the other where none is planned; return the execution's outcome."""
         trace, algorithm = self.trace, self.algorithm
-        limit = self.budget.max_steps
         steps = len(trace)
+        limit = self.budget.next_look(steps)
         last = trace.processes[-1] if steps else -1
         stays = self.choose is stay
         append = trace.append
@@ -209,13 +219,49 @@ class Search:
             if process < 0:
                 return process
             if steps >= limit:
-                return STEPS
+                cut = self._cut(run, steps)
+                if cut:
+                    return cut
+                limit = self.budget.next_look(steps)
             algorithm.executed(process, append(process, run.step(process)))
             last = process
             steps += 1
-        ended = run.finish(last, limit, trace.processes, trace.codes)
-        algorithm.left_alone(trace.complete())
-        return ENDED if ended else STEPS
+        return self._finish(run, run.finish(last, limit, trace.processes, trace.codes))
+
+    def _finish(self, run: Run, is_over: bool) -> int:
+        """Let the schedule `stay` decide to the end, if it is not over; return the outcome."""
+        trace, cut = self.trace, 0
+        while not is_over and not cut:
+            steps = len(trace)
+            cut = self._cut(run, steps)
+            if not cut:
+                look = self.budget.next_look(steps)
+                is_over = run.finish(trace.processes[-1], look, trace.processes, trace.codes)
+        self.algorithm.left_alone(trace.complete())
+        return cut or ENDED
+
+    def _cut(self, run: Run, steps: int) -> int:
+        """Return why an execution of so many steps does not go on; 0 if it does.
+
+        How many steps a test takes says nothing about it: what counts is time, unless somebody
+        asked for a limit or it is seen to do the same again and again.
+        """
+        if steps >= self.budget.max_steps and (not self.budget.goes_on or run.is_endless()):
+            return STEPS
+        if self.is_out_of_time():
+            return TIME
+        return LENGTH if steps >= MOST_STEPS and self.budget.goes_on else 0
+
+    def _cut_short(self, run: Run, outcome: int) -> bool:
+        """Report what an execution showed that was cut; return that the space is not covered."""
+        self._accounts.add_part(run, self.shared)
+        is_late = outcome == TIME
+        self.result.stopped_by = self._timeout() if is_late else f"max_steps = {MOST_STEPS}"
+        run.drop()
+        return False
+
+    def _timeout(self) -> str:
+        return f"timeout = {self.budget.timeout:g} s"
 
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic."""
@@ -239,7 +285,7 @@ class Search:
         if budget.max_executions is not None and self._begun >= budget.max_executions:
             return f"max_executions = {budget.max_executions}"
         if self.is_out_of_time():
-            return f"timeout = {budget.timeout:g} s"
+            return self._timeout()
         if self.gives_up is not None and self.gives_up():
             return GIVEN_UP
         return ""

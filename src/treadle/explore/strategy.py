@@ -31,6 +31,10 @@ STEPS = -3
 """The budget on steps cut the execution."""
 DIFFERS = -4
 """Steps that were replayed are not the recorded ones."""
+TIME = -5
+"""Time was up in the middle of the execution."""
+LENGTH = -6
+"""It is very long; nothing shows that it is endless."""
 
 # Why a branch is not explored
 

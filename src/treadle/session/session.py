@@ -358,7 +358,7 @@ class Session:
             samples: range | None = None,
             listener: Listener | None = None,
         ) -> Search:
-            limited = Budget(max_executions, budget.max_steps, timeout)
+            limited = replace(budget, max_executions=max_executions, timeout=timeout)
             return self._search(
                 strategy, name, listener, program=program, budget=limited, samples=samples
             )
@@ -395,7 +395,12 @@ class Session:
 
     def _budget(self, chosen: type[Algorithm]) -> Budget:
         settings = self.settings
-        budget = Budget(settings.max_executions, settings.max_steps, settings.timeout)
+        budget = Budget(
+            settings.max_executions,
+            settings.max_steps,
+            settings.timeout,
+            goes_on=not settings.sets("max_steps"),
+        )
         if not chosen.covers and budget.max_executions is None and budget.timeout is None:
             budget = replace(budget, max_executions=SAMPLES)
         return budget

@@ -86,6 +86,10 @@ class Settings:
         asked = self.asked.union(read) if for_this_test else self.asked
         return Settings({**self._values, **read}, asked)
 
+    def sets(self, name: str) -> bool:
+        """Tell whether somebody set an option: its value is no default."""
+        return name in self._values
+
     def pickled(self, *, without: Sequence[str]) -> bytes:
         """Return what was set, and what was asked, for another process; leave some out."""
         values = {name: value for name, value in self._values.items() if name not in without}

@@ -17,6 +17,7 @@ from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.rounds import LeftOut
 from treadle.python.runtime.scheduler import is_ready
+from treadle.python.runtime.spin import Trail
 from treadle.python.runtime.task import Task
 from treadle.threads.effect import effect, seen_by, values_at
 from treadle.threads.labels import label_of_thread
@@ -140,6 +141,11 @@ class ThreadRun(Run):
         if task is None or task.fiber is None:
             return ""
         return place_in_words(place_of_frame(task.fiber.gr_frame))
+
+    def is_endless(self) -> bool:
+        """Tell whether all threads do the same again and again: many steps alone prove nothing."""
+        trail: Trail | None = self.scheduler.scratch.get(Trail)
+        return trail is not None and trail.is_endless()
 
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""

@@ -117,6 +117,10 @@ class NarrowedRun(Run):
         """Return where a process stands."""
         return self._inner.where(process)
 
+    def is_endless(self) -> bool:
+        """Tell whether the run is taken to be one that never ends."""
+        return self._inner.is_endless()
+
     def family(self, processes: Sequence[int]) -> str:
         """Say what those have in common that took the latest steps."""
         return self._inner.family(processes)

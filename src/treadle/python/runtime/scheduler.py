@@ -255,6 +255,8 @@ class Scheduler:
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
         done: Any = task.doing
+        if isinstance(done, Operation):  # an exception ended it while it announced that
+            done = done.pending(task)
         if self.listeners and type(done) is tuple:
             self._tell(task, done)
         del self.alive[task.number]

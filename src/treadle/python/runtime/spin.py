@@ -29,6 +29,10 @@ effects: list[bool] = [False]
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
+_LONG = 5_000
+"""Steps without any change after which loops are taken to be endless, if they do not wait."""
+_ROUND = 100
+"""Steps that an iteration of such a loop takes at most."""
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
@@ -80,6 +84,10 @@ class Trail:
     def __init__(self) -> None:
         self.steps: list[tuple[Task, Codes]] = []
         self._changing: set[int] = set()
+        self._idle_since: dict[int, int] = {}
+        """For each task in a loop, the length of the trail when it last changed something."""
+        self._visited: dict[int, int] = {}
+        """The length of the trail at each task's last backward jump."""
 
     def add(self, task: Task, codes: Codes) -> None:
         """Take note of a step that a task has just ended."""
@@ -87,6 +95,26 @@ class Trail:
         if effects[0]:
             effects[0] = False
             self._changing.add(task.number)
+
+    def visited(self, task: Task, *, is_idle: bool) -> None:
+        """Take note of a backward jump, and of whether the iteration left all as it was."""
+        self._visited[task.number] = len(self.steps)
+        if not is_idle:
+            self._idle_since[task.number] = len(self.steps)
+
+    def is_endless(self) -> bool:
+        """Tell whether, for long, all that took steps were in loops that changed nothing.
+
+        They are where they were, and everything else is: they will do so again.
+        """
+        now = len(self.steps)
+        since = now - _LONG
+        if since < 0:
+            return False
+        return all(
+            self._idle_since.get(number, now) <= since and self._visited[number] > now - _ROUND
+            for number in {task.number for task, _ in self.steps[since:]}
+        )
 
     def looks_at(self, lock: int, task: Task) -> bool:
         """Tell whether somebody but this task has looked whether a lock is taken."""
@@ -141,10 +169,10 @@ def visit(site: object) -> None:
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
     me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
-    if last is None or last.frame is not frame:
+    if last is None or last.frame is not frame or changed or not _same(last.values, values):
+        trail.visited(me, is_idle=False)
         return
-    if changed or not _same(last.values, values):
-        return
+    trail.visited(me, is_idle=True)
     locations = _only_read(me, trail, last.at + 1) if len(trail.steps) > last.at else []
     if locations is None:
         return

@@ -1,0 +1,163 @@
+"""Budgets hold, and tell the truth: how long a test is says nothing about whether it ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+import treadle
+from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
+
+
+class Box:
+    def __init__(self) -> None:
+        self.value = 0
+
+
+def run(*bodies: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=body) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def counting(threads: int, times: int) -> Callable[[], None]:
+    """Return a test whose threads count, under a lock."""
+
+    def test() -> None:
+        lock, box = threading.Lock(), Box()
+
+        def work() -> None:
+            for _ in range(times):
+                with lock:
+                    box.value += 1
+
+        run(*[work] * threads)
+        assert box.value == threads * times
+
+    return test
+
+
+def endless() -> None:
+    box = Box()
+
+    def work() -> None:
+        while True:
+            box.value += 1
+
+    run(work, lambda: box.value)
+
+
+# A long test is no endless one
+
+
+def test_one_thread_of_many_steps_is_verified() -> None:
+    result = treadle.explore(counting(1, 3000))
+    assert (result.complete, result.executions, result.failures) == (True, 1, [])
+    assert result.events > MAX_STEPS
+
+
+def test_several_threads_of_many_steps_are_incomplete_by_their_timeout() -> None:
+    result = treadle.explore(counting(2, 2000), timeout=0.5)
+    assert (result.failures, result.complete) == ([], False)
+    assert result.stopped_by == "timeout = 0.5 s"
+
+
+def test_an_error_at_the_end_of_many_steps_is_found() -> None:
+    def wrong() -> None:
+        counting(1, 3000)()
+        raise ValueError("at last")
+
+    (failure,) = treadle.explore(wrong).failures
+    assert (failure.kind, failure.message) == ("exception", "ValueError: at last")
+
+
+def test_a_limit_that_was_asked_for_is_one() -> None:
+    result = treadle.explore(counting(1, 100), max_steps=50)
+    assert [failure.kind for failure in result.failures] == ["budget"]
+    assert result.stopped_by == "max_steps = 50"
+    same_as_default = treadle.explore(counting(1, 3000), max_steps=MAX_STEPS)
+    assert [failure.kind for failure in same_as_default.failures] == ["budget"]
+
+
+# Time is looked at in the middle of an execution
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "classic", "random", "exhaustive"])
+def test_timeout_holds_inside_one_execution(algorithm: str) -> None:
+    result = treadle.explore(endless, timeout=0.3, algorithm=algorithm)
+    assert (result.failures, result.complete) == ([], False)
+    assert result.stopped_by == "timeout = 0.3 s"
+    assert result.executions == 0
+
+
+def test_without_a_timeout_a_very_long_execution_is_cut() -> None:
+    result = treadle.explore(endless)
+    assert (result.failures, result.complete) == ([], False)
+    assert result.stopped_by == f"max_steps = {MOST_STEPS}"
+    assert result.events == MOST_STEPS
+
+
+def test_what_crashed_before_time_was_up_is_reported() -> None:
+    def crashes() -> None:
+        box = Box()
+
+        def work() -> None:
+            while True:
+                box.value += 1
+
+        def fail() -> None:
+            raise ValueError("early")
+
+        run(fail, work)
+
+    (failure,) = treadle.explore(crashes, timeout=0.3).failures
+    assert failure.message == "ValueError: early"
+
+
+def test_budget_says_when_to_look_again() -> None:
+    budget = Budget(max_steps=1500)
+    assert [budget.next_look(steps) for steps in (0, 999, 1000, 1499)] == [1000, 1000, 1500, 1500]
+    patient = Budget(max_steps=1500, goes_on=True)
+    assert [patient.next_look(steps) for steps in (0, 1000, 1500, 2000)] == [1000, 2000, 2000, 3000]
+
+
+# What repeats itself is still a failure
+
+
+def test_a_loop_that_only_looks_is_a_livelock() -> None:
+    def test() -> None:
+        lock, box = threading.Lock(), Box()
+
+        def work() -> None:
+            while True:
+                with lock:
+                    if box.value:
+                        return
+
+        run(work)
+
+    (failure,) = treadle.explore(test, timeout=20).failures
+    assert failure.kind == "livelock"
+
+
+def test_polling_by_recursion_that_nobody_ends_is_an_endless_recursion() -> None:
+    def test() -> None:
+        lock, box = threading.Lock(), Box()
+
+        def look() -> None:
+            with lock:
+                if box.value:
+                    return
+            time.sleep(0.01)
+            look()
+
+        run(look)
+
+    (failure,) = treadle.explore(test, timeout=20).failures
+    assert failure.kind == "exception"
+    assert failure.message.startswith("RecursionError")
