@@ -116,6 +116,7 @@ def test_a_program_of_actors(width: int, visit: Any, keep: Keep) -> None:
     frame.locator("[data-move=forward]").click()
     assert page.locator(HERE).all_inner_texts() == ["    async def register(self, w: Any) -> None:"]
     page.locator("#viewer").scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # rows that come into sight are painted a moment later
     keep(page, f"web-execution-{width}")
     page.click("text=Report and tree")
     frame.locator(".tree").wait_for()
