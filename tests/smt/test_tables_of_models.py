@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import pytest
@@ -217,3 +218,46 @@ def test_declared_blocks_of_any_key_conflict_with_all_others() -> None:
         result = treadle.explore(program, algorithm)
         assert result.ok
         assert ends == {(0, 2, 1), (1, 2, 1), (2, 2, 1)}
+
+
+def test_a_check_that_is_added_later_may_see_the_order_of_keys() -> None:
+    program = tables((1, 1), (2, 2))
+    found = treadle.explore(program, "optimal-constrained", constraints="synthesised")
+    assert found.executions == 1
+    orders = set()
+
+    @program.finally_
+    def collect(s: Any) -> None:
+        orders.add(tuple(s.d))
+
+    found = treadle.explore(program, "optimal-constrained", constraints="synthesised")
+    assert found.executions == 2
+    assert orders == {(1, 2), (2, 1)}
+
+
+class Level(enum.Enum):
+    LOW = 1
+    HIGH = 2
+
+
+@pytest.mark.parametrize("algorithm", ["constrained", "optimal-constrained"])
+def test_what_has_a_value_is_no_counter(algorithm: str) -> None:
+    """The kind of `s.level.value` is that of nothing that the source says."""
+    program = Program("level", level=Level.LOW, x=Level.HIGH, y=0)
+
+    def take(s: Any) -> Any:
+        yield
+        s.x = s.level.value
+
+    def look(s: Any) -> Any:
+        yield
+        if s.x == 1:
+            s.y += 1
+
+    program.process(take)
+    program.process(look, name="look1")
+    program.process(look, name="look2")
+    ends = set()
+    program.finally_(lambda s: ends.add(s.y))
+    assert treadle.explore(program, algorithm, constraints="synthesised").ok
+    assert ends == {0, 1, 2}

@@ -12,6 +12,7 @@ import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from treadle.smt.values import Tag, tag_of
@@ -59,9 +60,14 @@ class ValueKinds:
         sources: Mapping[Any, Source],
         shared: Mapping[str, Kinds],
         given: Sequence[tuple[object, Sequence[object]]],
+        kit: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Begin with what is there initially, and with what processes are given."""
+        """Begin with what is there initially, and with what processes are given.
+
+        `kit` says which shared names are counters and dictionaries of the model kit.
+        """
         self._sources = sources
+        self.kit = kit
         self.shared = dict(shared)
         self.locals: dict[tuple[object, str], Kinds] = {}
         for function, values in given:
@@ -135,8 +141,9 @@ class _Reader:
                     self._note(target, self._computed(op, self._of(load), self._of(value)))
                 case ast.For(target, iterated):
                     self._note(target, _NUMBER if self._is_range(iterated) else _ANY)
-                case ast.Call(ast.Attribute(ast.Attribute() as counter, "add" | "next"), given):
-                    self._note(counter, self._added(counter, given))
+                case ast.Call(ast.Attribute(counter, "add" | "next"), given):
+                    if self._is("counter", counter):
+                        self._note(counter, self._added(counter, given))
                 case ast.Call(ast.Attribute(owner, "spawn"), [ast.Name(child), *given]):
                     if self._is_state(owner):
                         self._spawn(child, given)
@@ -176,6 +183,13 @@ class _Reader:
         else:
             self._kinds.create(function, [self._of(arg) for arg in given])
 
+    def _is(self, kind: str, node: ast.expr) -> bool:
+        """Tell whether an expression is a counter, or a dictionary, of the model kit."""
+        match node:
+            case ast.Attribute(owner, name):
+                return self._is_state(owner) and self._kinds.kit.get(name) == kind
+        return False
+
     def _is_state(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id == self._state
 
@@ -200,13 +214,13 @@ class _Reader:
                 return frozenset({tag_of(value)})
             case ast.Name(name):
                 return self._name(name)
-            case ast.Attribute(ast.Attribute(owner, name), "value") if self._is_state(owner):
-                return self._kinds.shared.get(name, _ANY)
+            case ast.Attribute(counter, "value") if self._is("counter", counter):
+                return self._of(counter)
             case ast.Attribute(owner, name) | ast.Subscript(ast.Attribute(owner, name)):
                 return self._kinds.shared.get(name, _ANY) if self._is_state(owner) else _ANY
-            case ast.Call(ast.Attribute(ast.Attribute() as counter, "next"), given):
+            case ast.Call(ast.Attribute(counter, "next"), given) if self._is("counter", counter):
                 return self._added(counter, given)
-            case ast.Call(ast.Attribute(ast.Attribute() as table, "get"), [_, *given]):
+            case ast.Call(ast.Attribute(table, "get"), [_, *given]) if self._is("dict", table):
                 return self._of(table).union({"none"}, *map(self._of, given))
             case ast.BinOp(left, op, right):
                 return self._computed(op, self._of(left), self._of(right))

@@ -58,8 +58,8 @@ class Constraints(Declarations):
         super().__init__()
         self._program = program
         self._kinds = kinds
-        self._processes = 0
-        """How many were declared when the mode was chosen."""
+        self._counted_before = (0, 0)
+        """How many processes and checks were declared when the mode was chosen."""
         self._synthesis: Synthesis | None = None
         self._blocks: dict[Function, Blocks | Reason] = {}
         self._numbers: dict[tuple[Function, Origin], int] = {}
@@ -166,9 +166,11 @@ class Constraints(Declarations):
     def choose(self, mode: str, uniformity: str = "static") -> None:
         """Choose which constraints are used from now on, and how it is known that they stay."""
         super().choose(mode, uniformity)
-        if len(self._program.declared) != self._processes:
-            self._processes = len(self._program.declared)
+        counted = len(self._program.declared), len(self._program.finals)
+        if counted != self._counted_before:
+            self._counted_before = counted
             self._synthesis = None
+            self.checked.clear()
             self.forget_pairs()
 
     @property

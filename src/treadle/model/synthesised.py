@@ -65,7 +65,8 @@ class Synthesis:
             name: frozenset(map(tag_of, _values(kind, value)))
             for name, (kind, value) in program.plain_values().items()
         }
-        self._kinds = ValueKinds(self._sources, initial, given)
+        kit = {name: kind for name, (kind, _) in program.plain_values().items()}
+        self._kinds = ValueKinds(self._sources, initial, given, kit)
         self.shared = {name: self._shared(name) for name in initial if self._is_read(name)}
         self.blocks = [Named(*block) for block in constraints.every_block()]
 
