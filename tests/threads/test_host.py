@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import ctypes
 import datetime
 import functools
 import gc
@@ -302,6 +303,39 @@ def test_what_blocks_cannot_be_explored(
     assert message.startswith(f"test cannot be explored: {who} blocks outside of Treadle's control")
     assert "test_host.py:" in message
     assert line in message or "pass" in message
+
+
+class Terminal:
+    """Notes what is written, and lets go then."""
+
+    def __init__(self, let_go: Callable[[], None]) -> None:
+        self.let_go = let_go
+        self.written: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.written.append(text)
+        self.let_go()
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of C that any thread may unlock")
+def test_what_no_signal_interrupts_is_named_while_it_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    libc = ctypes.CDLL(None)
+    mutex = ctypes.create_string_buffer(128)  # zeros: one that nobody holds
+    terminal = Terminal(lambda: libc.pthread_mutex_unlock(mutex))
+    monkeypatch.setattr(sys, "__stderr__", terminal)
+
+    def test() -> None:
+        libc.pthread_mutex_lock(mutex)
+        libc.pthread_mutex_lock(mutex)  # comes back when the terminal lets go
+
+    with pytest.raises(CannotBeExplored, match="comes back when the terminal lets go"):
+        treadle.explore(test)
+    [named] = terminal.written
+    assert named.startswith("treadle: main blocks outside of Treadle's control")
+    assert "comes back when the terminal lets go" in named
 
 
 @pytest.mark.usefixtures("_impatient")

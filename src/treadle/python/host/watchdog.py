@@ -76,6 +76,8 @@ class Watchdog:
         self._before: Any = None
         self._handles_signal = False
         self._told = False
+        self._is_unheard = False
+        """Whether a signal was sent that has not interrupted anything yet."""
 
     def start(self) -> None:
         """Begin to watch the current thread of the operating system."""
@@ -111,9 +113,12 @@ class Watchdog:
             share = (used - before) / (self._limit() / _LOOKS)
             if now != seen:
                 idle = 0.0
+                self._is_unheard = False
             else:
                 idle += 1 if share < _BLOCKED else min(share, 1.0)
             seen = now
+            if self._is_unheard and self._is_in_test():
+                self._tell()
             if idle > _LOOKS:
                 if self._is_in_test():
                     self._alarm()
@@ -133,24 +138,30 @@ class Watchdog:
 
     def _alarm(self) -> None:
         if self._handles_signal and _SIGNAL is not None:
+            self._is_unheard = True
             signal.pthread_kill(self._watched, _SIGNAL)
             return
         self._alarms += 1
-        if not self._told:
-            self._told = True
-            frame = sys._current_frames().get(self._watched)
-            BlockedOutsideControl.said = self._describe(frame)
-            sys.__stderr__.write(f"treadle: {BlockedOutsideControl.said}\n")  # type: ignore[union-attr]
+        self._tell()
         # Not in the main thread: only Python code can be interrupted, not a call that blocks.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self._watched), ctypes.py_object(BlockedOutsideControl)
         )
+
+    def _tell(self) -> None:
+        """Name once what blocks while it does: a call into C may never come back to be ended."""
+        if self._told:
+            return
+        self._told = True
+        BlockedOutsideControl.said = self._describe(sys._current_frames().get(self._watched))
+        sys.__stderr__.write(f"treadle: {BlockedOutsideControl.said}\n")  # type: ignore[union-attr]
 
     # In the thread that explores
 
     def _interrupt(self, signum: int, frame: FrameType | None) -> None:
         """Get the test out of where it is stuck."""
         del signum
+        self._is_unheard = False
         if not _is_of_task(frame):
             return  # it came back in the meantime
         self._alarms += 1
