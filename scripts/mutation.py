@@ -66,6 +66,10 @@ ENTRIES = tuple(
     f"tests/networks/test_{topic}.py"
     for topic in ("topologies", "barriers", "os_ken", "properties")
 )
+CUBES = ("tests/test_cubes.py",)
+WORKERS = tuple(
+    f"tests/workers/test_{topic}.py" for topic in ("budgets", "counts", "hands", "checkpoint")
+)
 CPU_SECONDS = 60
 """What one test may take; without a mutant none takes a fifth of it."""
 
@@ -542,6 +546,38 @@ MUTANTS = [
     Mutant("looks at a shared clock are no steps", "threads/primitives/clock.py",
            "    control.announce((code(shared.location(_CLOCK, _CLOCK), Mode.WRITE),))\n", "",
            LIBRARIES),
+    # Cubes and workers
+    Mutant("the second part of a split counts what the first counts, too",
+           "explore/cubes/belongs.py",
+           "if a != NONE and not by_interleaving and not _are_ordered(trace, edges, b, a):",
+           "if False:", CUBES),
+    Mutant("the second part of a split counts where neither step took place",
+           "explore/cubes/belongs.py",
+           "            if b == NONE:\n                return False\n", "", CUBES),
+    Mutant("edges of earlier splits are no order", "explore/cubes/belongs.py",
+           "        firsts.append((number(first.process), first.number))\n", "", CUBES),
+    Mutant("executions that only an order holds back are counted", "explore/cubes/narrowed.py",
+           "return run.is_stuck or not is_own(", "return not is_own(", CUBES),
+    Mutant("whom an order holds back is enabled", "explore/cubes/narrowed.py",
+           "return self._inner.is_enabled(process) and not self.is_held(process)",
+           "return self._inner.is_enabled(process)", CUBES),
+    Mutant("contradictory orders make a cube", "explore/cubes/order.py",
+           "return [part for part in parts if not has_cycle(part)]", "return parts", CUBES),
+    Mutant("what was explored of a part that is divided counts", "session/workers/task.py",
+           "                answer.lost += begun(counts_of(result))\n",
+           "                answer.counts += counts_of(result)\n", WORKERS),
+    Mutant("an answer of an earlier beginning is taken", "session/workers/coordinator.py",
+           "if job is None or job.number < self._first:", "if job is None:", WORKERS),
+    Mutant("an answer is taken twice", "session/workers/coordinator.py",
+           "job = self._flying.pop(outcome.number, None)",
+           "job = self._flying.get(outcome.number)", WORKERS),
+    Mutant("what a hand died of is not explored by others", "session/workers/coordinator.py",
+           "        self._state.pending.extendleft(reversed(deaths))\n", "", WORKERS),
+    Mutant("a checkpoint leaves out what is under way", "session/workers/coordinator.py",
+           "pending=deque([*flying, *self._state.pending])",
+           "pending=deque(self._state.pending)", WORKERS),
+    Mutant("every part of a job has the whole of its budgets", "session/workers/task.py",
+           "        most -= executions\n", "        pass\n", WORKERS),
 ]  # fmt: skip
 
 

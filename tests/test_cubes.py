@@ -69,9 +69,18 @@ def random_parts(program: Program, choices: random.Random, splits: int) -> list[
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("algorithm", DIVIDING)
-def test_parts_of_random_programs_add_up(family: str, algorithm: str) -> None:
-    @seed(0)
-    @settings(max_examples=6, deadline=None, database=None)
+@pytest.mark.parametrize(
+    "programs_of_each",
+    [
+        pytest.param(6, id="some"),
+        pytest.param(40, id="many", marks=[pytest.mark.slow, pytest.mark.minutes]),
+    ],
+)
+def test_parts_of_random_programs_add_up(
+    family: str, algorithm: str, programs_of_each: int
+) -> None:
+    @seed(programs_of_each)
+    @settings(max_examples=programs_of_each, deadline=None, database=None)
     @given(bodies=programs(family), number=st.integers(0, 2**16))
     def check(bodies: list[Body], number: int) -> None:
         program = build_from_source(bodies)

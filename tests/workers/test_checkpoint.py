@@ -175,6 +175,23 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
         treadle.explore(PROGRAM, checkpoint=tmp_path / "nowhere" / "kept.json")
 
 
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """Whoever may write in the directory of devices could lose one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(treadle.TreadleError, match="pipe' cannot be written: give a file"):
+        treadle.explore(PROGRAM, checkpoint=pipe)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_one(kept: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.json"
+    link.symlink_to(kept)
+    begun(PROGRAM, link)
+    assert link.is_symlink()
+    assert resumed(PROGRAM, kept).executions == 1536
+
+
 def test_a_full_disk(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old file stays, the exploration goes on, and a note says so."""
     begun(PROGRAM, kept)

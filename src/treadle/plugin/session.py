@@ -142,6 +142,9 @@ class PytestSession:
 
             memory = Memory(Database(self._config.rootpath / settings.database), item.nodeid)
             keep_in(self._config.rootpath / settings.database)
+        is_debugged = self._config.getoption("usepdb", False) and settings.workers != 1
+        if is_debugged:
+            settings = settings.changed({"workers": 1})
         check = Check(
             repeated,
             settings,
@@ -151,7 +154,11 @@ class PytestSession:
             is_reported=self._report is not None or self._pages is not None,
         )
         token = self._config.getoption("treadle_replay")
-        return check.check() if token is None else check.replay(token)
+        checked = check.check() if token is None else check.replay(token)
+        if is_debugged:
+            notes = (*checked.verdict.notes, "explored by one worker: --pdb needs this process")
+            checked = replace(checked, verdict=replace(checked.verdict, notes=notes))
+        return checked
 
     def _reported(self, checked: Checked, item: pytest.Function) -> Checked:
         """Write a test's reports beside those of others; say where, and how to replay it."""

@@ -39,13 +39,15 @@ class Checkpoint:
     """Keeps the state of one exploration in a file."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
-        self._path = path
+        self._path = path.resolve()
+        """The file itself: where a link leads is written, and the link stays."""
         self._identity = identity
         """What the exploration is of: a file of another one is refused."""
         self._next = 0.0
         self.notes: list[str] = []
         """What users should know: that it could not be written."""
-        if not path.parent.is_dir() or path.is_dir():
+        is_other = self._path.exists() and not self._path.is_file()
+        if is_other or not self._path.parent.is_dir():  # a device would be replaced by a file
             raise TreadleError(f"checkpoint={str(path)!r} cannot be written: give a file")
 
     def save_if_due(self, state: State) -> None:

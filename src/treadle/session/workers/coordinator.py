@@ -102,6 +102,8 @@ class Coordinator:
         self._numbers = 0
         self._first = 0
         """The number of the first job of this beginning."""
+        self._late = Counter[str]()
+        """What jobs had explored of parts that they did not finish in time."""
         self._next_tell = 0.0
         self._began = _clock()
         self.jobs = 0
@@ -183,13 +185,16 @@ class Coordinator:
         )
 
     def _limit(self) -> int | None:
-        """Return how many executions a job may run; 0 if there is nothing to give."""
+        """Return how many executions a job may run; 0 if there is nothing to give.
+
+        What cannot be divided has all that is left: nobody else could use it there.
+        """
         if self._max_executions is None:
             return None
         given = sum(job.max_executions or 0 for job in self._flying.values())
         left = self._max_executions - begun(self._state.counts)
-        if left - given <= 0:
-            return 0
+        if left - given <= 0 or self._state.pending[0].is_whole:
+            return max(0, left - given)
         return min(max(left // (2 * self._hands.count), min(left, _LAST)), left - given)
 
     # Answers
@@ -222,7 +227,9 @@ class Coordinator:
             self._keep(failure)
         self._note(answer)
         state.pending.extendleft(reversed(answer.left))
-        if answer.unfinished:
+        if answer.is_late:
+            self._late += answer.unfinished
+        elif answer.unfinished:
             self._look_at_budget(answer, job)
 
     def _note(self, answer: Answer) -> None:
@@ -247,7 +254,7 @@ class Coordinator:
         if most is None or job.max_executions is None:
             return
         used = begun(state.counts) + begun(answer.unfinished)
-        if used < most and not all(part.is_whole for part in job.parts):
+        if used < most:
             state.lost += begun(answer.unfinished)
             return
         if self._save is None:  # else somebody may go on with the part
@@ -262,6 +269,7 @@ class Coordinator:
             union = learned
         state.knowledge = union
         state.begin_anew(self._space.everything())
+        self._late.clear()
         self._first = self._numbers + 1
 
     def _bury(self, job: Job, how: str) -> None:
@@ -281,7 +289,10 @@ class Coordinator:
         return None if self._timeout is None else max(self._timeout - self.elapsed, 1e-3)
 
     def _is_late(self) -> bool:
-        return self._timeout is not None and self.elapsed >= self._timeout
+        """Tell whether time is up, by the clock here or by that of a hand."""
+        if self._timeout is None:
+            return False
+        return self.elapsed >= self._timeout or bool(self._late)
 
     def _end_of_time(self) -> None:
         """Wait for those at work, whose time is up, too; what they did not finish counts."""
@@ -289,10 +300,9 @@ class Coordinator:
         until = self.elapsed + _GRACE
         while self._flying and self.elapsed < until:
             for outcome in self._hands.wait(_PATIENCE):
-                job = self._flying.get(outcome.number)
                 self._take(outcome)
-                if isinstance(outcome, Answer) and job is not None and self._save is None:
-                    state.counts += outcome.unfinished
+        if self._save is None:  # else somebody may go on with the parts
+            state.counts += self._late
         state.stopped_by = state.stopped_by or f"timeout = {self._space.work.timeout:g} s"
 
     def _take_back(self) -> None:

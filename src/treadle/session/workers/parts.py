@@ -62,6 +62,8 @@ class Answer:
     """Figures of finished parts."""
     unfinished: Counter[str] = field(default_factory=Counter)
     """Figures of a part that a budget ended; they count only if that ends everything."""
+    is_late: bool = False
+    """Whether that budget was time, which is up for all."""
     failures: list[Failure] = field(default_factory=list)
     left: list[Part] = field(default_factory=list)
     done: int = 0

@@ -6,6 +6,7 @@ coordinator takes. Only finished parts are counted.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from treadle.core.errors import TreadleBug, TreadleError
@@ -17,8 +18,12 @@ from treadle.session.workers.parts import Answer, Job, Part, begun, counts_of
 from treadle.session.workers.spaces import Space, cpu_seconds
 
 FIRST_FAILURE = "the first failure"
-_BUDGETS = ("max_executions = ", "timeout = ")
+_TIME = "timeout = "
+_BUDGETS = ("max_executions = ", _TIME)
 """How reasons begin that are about how much may be explored."""
+
+_clock = time.perf_counter
+"""Taken before any program is under control."""
 
 
 class OutOfMemory(BaseException):
@@ -67,23 +72,18 @@ class Tasks:
         return answer
 
     def _explore(self, job: Job, answer: Answer) -> None:
-        began = cpu_seconds()
+        began, began_at = cpu_seconds(), _clock()
         for at, part in enumerate(job.parts):
             if job.only_divide:
                 answer.left += self.space.divided(part, job)
                 continue
             is_late = cpu_seconds() - began >= job.quantum or self.space.is_idle()
             is_over = answer.stopped_by or answer.unfinished or self.space.is_over()
-            if at and (is_over or is_late):
+            rest = _what_is_left_of(job, begun(answer.counts), _clock() - began_at)
+            if at and (is_over or is_late or rest is None):
                 answer.left += job.parts[at:]
                 return
-            self._explore_part(part, self._what_is_left_of(job, answer), answer)
-
-    def _what_is_left_of(self, job: Job, answer: Answer) -> Job:
-        """Return a job with what its finished parts leave of its budget."""
-        if job.max_executions is None:
-            return job
-        return replace(job, max_executions=max(1, job.max_executions - begun(answer.counts)))
+            self._explore_part(part, rest or job, answer)
 
     def _explore_part(self, part: Part, job: Job, answer: Answer) -> None:
         space = self.space
@@ -105,7 +105,8 @@ class Tasks:
             self._stop(search, answer)
         else:
             answer.unfinished = counts_of(result)
-            answer.left += self._after_a_budget(part, job, result)
+            answer.is_late = result.stopped_by.startswith(_TIME)
+            answer.left += self._after_a_budget(part, job, is_late=answer.is_late)
 
     def _finish(self, part: Part, result: Result, answer: Answer) -> None:
         answer.counts += counts_of(result)
@@ -120,11 +121,21 @@ class Tasks:
         answer.stopped_by = result.stopped_by or FIRST_FAILURE
         answer.at = getattr(search.algorithm, "number", 0)
 
-    def _after_a_budget(self, part: Part, job: Job, result: Result) -> list[Part]:
+    def _after_a_budget(self, part: Part, job: Job, *, is_late: bool) -> list[Part]:
         """Divide what is too large for one hand's part of the budget; time is up for all."""
-        if job.timeout is not None and not result.stopped_by.startswith("max_executions"):
-            return [part]
-        return self.space.divided(part, job) if not part.is_whole else [part]
+        return [part] if is_late or part.is_whole else self.space.divided(part, job)
+
+
+def _what_is_left_of(job: Job, executions: int, seconds: float) -> Job | None:
+    """Return a job with what its finished parts leave of its budgets; None if that is nothing."""
+    most, timeout = job.max_executions, job.timeout
+    if most is not None:
+        most -= executions
+    if timeout is not None:
+        timeout -= seconds
+    if (most is not None and most <= 0) or (timeout is not None and timeout <= 0):
+        return None
+    return replace(job, max_executions=most, timeout=timeout)
 
 
 def _as_data(failure: Failure) -> Failure:
