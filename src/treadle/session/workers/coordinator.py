@@ -385,6 +385,7 @@ class SampleCoordinator(Coordinator):
         (part,) = job.parts
         first: int = part.what.start
         self._by_range[first] = answer
+        self._late += answer.unfinished  # only time ends samples in the middle
         if answer.stopped_by and answer.at < self._first_failure:
             self._first_failure, self._reason = answer.at, answer.stopped_by
         self._note(answer)
