@@ -98,6 +98,15 @@ def test_any(program: Any) -> None:
     assert (result.executions, result.blocked) == (len(classes), 0)
 
 
+@pytest.mark.parametrize("parts", [["done", "undone"], ["undone", "done"]])
+def test_whether_a_callback_was_removed_is_told(parts: list[str]) -> None:
+    test = made(([[(part,)] for part in parts], "group"), "any")
+    count, classes, states = every_schedule(test, MOST, "any")
+    result, seen = explored(test, "any")
+    assert (count, len(classes), result.executions, len(seen)) == (26, 5, 5, 5)
+    assert seen == states
+
+
 @deterministic
 @given(drawn(TIMED, 2, 2))
 def test_any_with_time(program: Any) -> None:

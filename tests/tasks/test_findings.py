@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import inspect
 import runpy
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 import pytest
 
 import treadle
+from treadle.core.words import place_in_words
 from treadle.tasks.waiting import is_asyncio
 
 BOTH = pytest.mark.parametrize("order", ["fifo", "any"])
@@ -328,3 +333,155 @@ def test_a_folder_of_the_users_may_be_called_asyncio(tmp_path: Path) -> None:
     assert lines == {"7", "9", "14"}
     assert all("shop.py" in step.where for step in failure.trace if step.where)
     assert is_asyncio(asyncio.locks.__file__)
+
+
+def line_of(test: Callable[[], Any], text: str) -> str:
+    """Return `file:line` of the first line of a test with a text."""
+    lines, first = inspect.getsourcelines(test)
+    at = next(index for index, line in enumerate(lines) if text in line)
+    return place_in_words((__file__, first + at))
+
+
+class Flag:
+    up = False
+
+
+def rounds(kind: str) -> Callable[[], Any]:
+    async def only_reads() -> None:
+        flag = Flag()
+        other = asyncio.create_task(raising(flag))
+        while not flag.up:  # here
+            pass
+        await other
+
+    async def awaits_what_is_there() -> None:
+        flag, event = Flag(), asyncio.Event()
+        other = asyncio.create_task(raising(flag))
+        event.set()
+        while not flag.up:  # here
+            await event.wait()
+        await other
+
+    async def sleeps() -> None:
+        flag = Flag()
+        other = asyncio.create_task(raising(flag))
+        while not flag.up:  # here
+            time.sleep(0.1)
+        await other
+
+    async def raising(flag: Flag) -> None:
+        flag.up = True
+
+    tests: list[Callable[[], Any]] = [only_reads, awaits_what_is_there, sleeps]
+    return {test.__name__: test for test in tests}[kind]
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["only_reads", "awaits_what_is_there", "sleeps"])
+def test_loop_inside_of_a_step_that_never_ends(kind: str, order: str) -> None:
+    test = rounds(kind)
+    result = treadle.explore(test, order=order)
+    (failure,) = result.failures
+    assert failure.kind == "livelock"
+    assert "never ends: it changes nothing" in failure.message
+    file, line = line_of(test, "# here").rsplit(":", 1)
+    assert f"{file}:{line}" in failure.message or f"{file}:{int(line) + 1}" in failure.message
+
+
+@BOTH
+def test_loops_inside_of_a_step_that_end(order: str) -> None:
+    async def test() -> int:
+        numbers, count, found = iter(range(3000)), 0, Flag()
+        while next(numbers, None) is not None:
+            pass
+        while count < 3000:
+            count += 1
+        items = [0] * 3000
+        while items:
+            items.pop()
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            pass
+        queue: asyncio.Queue[int] = asyncio.Queue()
+        for i in range(1500):
+            queue.put_nowait(i)
+        while not queue.empty():
+            await queue.get()
+        found.up = True
+        await treadle.pause()
+        return count
+
+    result = treadle.explore(test, order=order)
+    assert (result.complete, result.failures) == (True, [])
+
+
+def blocking(kind: str) -> Callable[[], Any]:
+    async def lock() -> None:
+        lock = threading.Lock()
+
+        async def one() -> None:
+            with lock:  # here
+                await treadle.pause()
+
+        await asyncio.gather(one(), one())
+
+    async def result() -> None:
+        future: concurrent.futures.Future[int] = concurrent.futures.Future()
+        await treadle.pause()
+        future.result()  # here
+
+    async def itself() -> None:
+        loop = asyncio.get_running_loop()
+        asyncio.run_coroutine_threadsafe(treadle.pause(), loop).result()  # here
+
+    tests: list[Callable[[], Any]] = [lock, result, itself]
+    return {test.__name__: test for test in tests}[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("lock", "main.2 waits for lock at"),
+        ("result", "main waits for the result of a future at"),
+        ("itself", "main waits for the result of future at"),
+    ],
+)
+def test_wait_without_await_is_named_with_its_line(kind: str, words: str) -> None:
+    test = blocking(kind)
+    result = treadle.explore(test)
+    failure = result.failures[0]
+    assert failure.kind == "deadlock"
+    assert f"{words} {line_of(test, '# here')} without `await`" in failure.message
+
+
+def test_waits_for_a_thread_that_ends_them_are_no_finding() -> None:
+    async def test() -> None:
+        event = threading.Event()
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(None, event.set)
+        event.wait()
+        await done
+
+    result = treadle.explore(test)
+    assert (result.complete, result.failures) == (True, [])
+
+
+def test_sleep_that_blocks_the_loop_is_noted_with_its_line() -> None:
+    async def test() -> None:
+        time.sleep(1)  # here
+        await treadle.pause()
+
+    result = treadle.explore(test)
+    assert result.failures == []
+    assert result.notes == [
+        f"time.sleep() at {line_of(test, '# here')} blocks the whole loop, so that no other task "
+        f"runs meanwhile: `await asyncio.sleep(...)` lets them"
+    ]
+
+
+def test_sleep_in_a_thread_blocks_nobody() -> None:
+    async def test() -> None:
+        await asyncio.to_thread(time.sleep, 1)
+
+    result = treadle.explore(test)
+    assert (result.complete, result.failures, result.notes) == (True, [], [])

@@ -8,9 +8,15 @@ from oracles import EXPECTED, programs
 
 FEWER = {
     ("fifo", "timeout"): 5, ("fifo", "completed"): 4, ("fifo", "fails"): 2,
-    ("any", "first"): 4, ("any", "completed"): 4, ("any", "shield"): 18, ("any", "fails"): 2,
+    ("any", "first"): 4, ("any", "completed"): 4, ("any", "shield"): 20, ("any", "fails"): 2,
 }  # fmt: skip
-"""Callbacks of `gather` and `wait` record less here than in the oracles; states are the same."""
+"""Where the prototype told more classes apart; the final states are the same.
+
+A callback of `gather`, `wait` or `wait_for` that finds its future done only reads it, and so does
+the task that was woken: by the table of accesses the two commute. Told apart, `fails` has 4 classes
+in fifo and `timeout` 6. Brute force over all schedules gives the numbers here, but for `shield` in
+any, which nobody has enumerated (`test_against_brute_force`).
+"""
 
 
 @pytest.mark.parametrize("name", EXPECTED)

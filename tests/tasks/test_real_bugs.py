@@ -26,7 +26,9 @@ KINDS = {
     "a cancelled command leaves its reply to the next": "assertion",
     "a cut-off computed outside of the lock": "assertion",
 }
-FOUND = [name for name in ROWS if KINDS[name] != "livelock"]
+FOUND = list(ROWS)
+ONE_ARRIVAL = "a queue's join spins"
+"""Its test waits for one thing only, so that there is one order."""
 SCHEDULES = 700
 """More than any of the programs has."""
 
@@ -42,7 +44,7 @@ def test_defect_is_found(name: str) -> None:
 def test_repair_is_verified(name: str) -> None:
     result = treadle.explore(ROWS[name][1])
     assert (result.complete, result.failures) == (True, [])
-    assert result.executions > 1
+    assert (result.executions > 1) == (name != ONE_ARRIVAL)
 
 
 @pytest.mark.parametrize("name", FOUND)

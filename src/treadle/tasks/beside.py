@@ -9,14 +9,20 @@ one of threads, in which the loop is one of them (`threads.primitives.event_loop
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, location_of, mode_of
+from treadle.core.frames import place_of_frame
+from treadle.core.words import place_in_words
+from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task as Actor
+from treadle.tasks.kinds import BlockingCall
 
 if TYPE_CHECKING:
+    from treadle.tasks.loop import Loop
     from treadle.tasks.program import TaskProgram
     from treadle.tasks.steps import Step
 
@@ -41,6 +47,26 @@ class TaskScheduler(Scheduler):
         loop.fatal = NeedsThreads("the test starts a thread")
         raise loop.fatal
 
+    def waits_in_block(self, me: Actor, doing: Operation) -> NoReturn:
+        """Report a wait without `await`: only a thread could end it, if there is one."""
+        loop: Loop = asyncio._get_running_loop()  # type: ignore[assignment]
+        if loop.workers.are_given_work:
+            loop.fatal = NeedsThreads("a task waits for a thread")
+            raise loop.fatal
+        place = place_in_words(place_of_frame(sys._getframe()))
+        loop.report(
+            BlockingCall(
+                f"{me.name} waits for {doing.describe()} at {place} without `await`: the whole "
+                f"loop stands still, and no other task can end that"
+            )
+        )
+
+    def goes_round(self, site: object) -> None:
+        """See whether a loop inside of a step ever ends."""
+        loop: Any = asyncio._get_running_loop()
+        if loop is not None:
+            loop.rounds.visit(site)
+
 
 class Workers:
     """What functions given to executors touched in an execution, and what everybody else did."""
@@ -52,12 +78,18 @@ class Workers:
         self._theirs: dict[int, bool] = {}
         """Locations by number, and whether they are written: by functions given to executors."""
         self._others: dict[int, bool] = {}
+        self.are_given_work = False
+        """Whether a function was given to an executor."""
 
     def began(self, step: Step | None) -> None:
         """Take note that such a function runs now."""
         if step is not None:
             self._processes.add(step.process)
             self._program.has_workers = True
+
+    def are_at_work(self, step: Step | None) -> bool:
+        """Tell whether such a function runs in a step."""
+        return step is not None and step.process in self._processes
 
     def saw(self, process: int, codes: Codes) -> None:
         """Take note of a step; raise if a task touches what such a function does."""

@@ -4,7 +4,8 @@
 |---|---|
 | `done, result, exception, cancelled`, awaiting a future | reads its state |
 | `set_result, set_exception, cancel` | writes its state; of one that is done, reads it |
-| `add_done_callback, remove_done_callback` | reads its state; if the queue is FIFO, writes its callbacks |
+| `add_done_callback` | reads its state, and writes its callbacks; where any handle may be next, it only adds to them |
+| `remove_done_callback` | reads its state, and writes its callbacks: it tells how many there were |
 | a step of a task | writes the task's control |
 | `cancel, uncancel` of a pending task | reads its state, writes its control; `cancelling` reads it |
 
@@ -133,8 +134,7 @@ class Future(_PyFuture):  # type: ignore[misc]
         """Call a function when it is done."""
         loop = self.of_loop
         self.look()
-        if loop.is_fifo:
-            loop.touch(self.listeners.write)
+        loop.touch(self.listeners.write if loop.is_fifo else self.listeners.add)
         task = getattr(fn, "__self__", None)
         name = "" if isinstance(task, Task) else loop.owner.next_name("/d")
         slots.hand_out(fn, "callback")
@@ -148,8 +148,7 @@ class Future(_PyFuture):  # type: ignore[misc]
     def remove_done_callback(self, fn: Callable[..., object]) -> int:
         """Do not call a function when it is done."""
         self.look()
-        if self.of_loop.is_fifo:
-            self.of_loop.touch(self.listeners.write)
+        self.of_loop.touch(self.listeners.write)
         self._listening = [(kept, name) for kept, name in self._listening if kept != fn]
         return int(super().remove_done_callback(fn))
 

@@ -25,5 +25,7 @@ class EndlessLoop(Violation):
     kind: ClassVar[str] = "livelock"
 
 
-class BlockingCall(RuntimeError):
-    """A task waits without `await`: the whole loop stands still meanwhile."""
+class BlockingCall(Violation):
+    """A task waits without `await`, for ever: the whole loop stands still."""
+
+    kind: ClassVar[str] = "deadlock"

@@ -16,10 +16,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
+from treadle.core.program import Violation
 from treadle.python.accesses.known_functions import read_everything
 from treadle.python.runtime import control, slots
 from treadle.tasks import spinning
@@ -32,6 +33,7 @@ from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.network.calls import Networked
 from treadle.tasks.recording import TaskRecorder, place_of_caller
 from treadle.tasks.refusals import Refusing
+from treadle.tasks.rounds import Rounds
 from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
 
 if TYPE_CHECKING:
@@ -61,17 +63,18 @@ class Loop(Networked, Refusing):
         self.owner = Owner(program.path("loop"))
         self.step: Step | None = None
         self._name = ""
-        self._spawned: list[Step] = []
+        self.spawned: list[Step] = []
         self._countdowns: dict[int, Countdown] = {}
         self._muted: Any = None
         """What the countdown completes whose callback runs: what it looks at is known."""
         self._woken: list[Step] | None = None
-        self._accessed: list[int] = []
+        self.accessed: list[int] = []
         """What the present step has accessed so far."""
         self.live = self.place("tasks", "live", "all tasks")
         self.end = self.place("loop", "end", "the end of the test")
         """What is armed is ignored after it: so whoever arms something looks at it."""
         self.generators = Generators(self)
+        self.rounds = Rounds(self)
         self._faults = Faults(self, program.cancellations)
         self._handler: Callable[..., object] | None = None
         self.is_over = False
@@ -101,11 +104,11 @@ class Loop(Networked, Refusing):
             return
         if self._muted is not None and (mode_of(access) is Mode.READ or future is self._muted):
             return
-        self._accessed.append(access)
+        self.accessed.append(access)
 
     def collect(self, codes: Codes, *_: Any) -> None:
         """Take note of accesses by rewritten code."""
-        self._accessed.extend(codes)
+        self.accessed.extend(codes)
 
     @contextmanager
     def naming(self, name: str) -> Iterator[None]:
@@ -166,10 +169,10 @@ class Loop(Networked, Refusing):
             step.spin, step.waits = me.spin, me.waits
         if not step.is_arrival:
             step.anchor, step.hops, step.rests = me.anchor, me.hops + 1, me.rests
-            step.place = (*me.place, len(self._spawned))
+            step.place = (*me.place, len(self.spawned))
         if self._woken is not None:
             self._woken.append(step)
-        self._spawned.append(step)
+        self.spawned.append(step)
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -266,6 +269,7 @@ class Loop(Networked, Refusing):
         """Run a function elsewhere: here, as one step, when its result arrives."""
         del executor
         future = self.create_future()
+        self.workers.are_given_work = True
         self._publish(func, args)
         function = slots.resolve(func)
 
@@ -317,6 +321,12 @@ class Loop(Networked, Refusing):
         if self._handler is not None:
             self._handler(self, context)
 
+    def report(self, found: Violation) -> NoReturn:
+        """Raise a finding where it shows; it is one even if the test catches it."""
+        assert self.step is not None
+        self.errors.append((self.step, found))
+        raise found
+
     default_exception_handler = call_exception_handler
 
     async def shutdown_asyncgens(self) -> None:
@@ -337,14 +347,15 @@ class Loop(Networked, Refusing):
         self.armed.pop(step.process, None)
         self.taken.append(step)
         self.step, self.owner = step, step.owner
-        self._spawned = []
+        self.spawned = []
         scheduler = self.program.scheduler
         me = scheduler.me = step.owner.actor
         me.doing, me.now = (), step.moment.seconds
         asyncio.events._set_running_loop(self)
         hooks = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
-        self._accessed = []
+        self.accessed = []
+        self.rounds.begin()
         control.enter_block()
         slots.announce = self.collect if self.recorder is None else self.recorder.collect
         try:
@@ -361,13 +372,13 @@ class Loop(Networked, Refusing):
             self.step = scheduler.me = None
         if self.fatal is not None:
             raise self.fatal
-        accessed = [*self._accessed, *(me.doing or ())]
+        accessed = [*self.accessed, *(me.doing or ())]
         codes = self._codes(step, added(accessed) if step.countdown is not None else accessed)
         if step.spin and not self.is_fifo:
             codes = (*step.spin, *codes)
         spinning.written(self, step, codes)
         if self._running is not None:
-            spinning.look(self, self._running, codes, self._spawned)
+            spinning.look(self, self._running, codes, self.spawned)
             self._running = None
             if step.waits:  # it saw what it had seen before
                 codes = tuple(access for access in codes if mode_of(access) is not Mode.READ)
@@ -396,9 +407,9 @@ class Loop(Networked, Refusing):
         """
         self.is_over = True
         self.touch(self.end.write)
-        known = len(self._accessed)
+        known = len(self.accessed)
         read_everything(_look_at, self.tasks[0]._result)
-        del self._accessed[known:]
+        del self.accessed[known:]
 
     def main_is_done(self) -> bool:
         """Tell whether the main task has ended."""
@@ -406,7 +417,7 @@ class Loop(Networked, Refusing):
 
     def _codes(self, step: Step, collected: Any) -> Codes:
         """Return the accesses of a step that has been taken."""
-        spawns = (code(new.process, Mode.SPAWN) for new in self._spawned if not new.joins)
+        spawns = (code(new.process, Mode.SPAWN) for new in self.spawned if not new.joins)
         accesses = [access for access in dict.fromkeys(collected) if access != OPEN]
         end = (OPEN,) if accesses and not self.is_fifo else ()
         return (*step.joins, *accesses, *spawns, *end)
@@ -416,7 +427,6 @@ class Loop(Networked, Refusing):
         task = getattr(handle._callback, "__self__", None)
         if isinstance(task, Task):
             self._running = task
-            spinning.begin()
             self.touch(task.control.write)
         elif step.deadline is None or self.is_fifo:
             self.touch(handle.where.read)

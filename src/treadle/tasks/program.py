@@ -14,6 +14,7 @@ from treadle.python.instrument.modules import Instrumentation
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.task import MAIN_IDENT, Path
+from treadle.python.runtime.task import Task as Actor
 from treadle.tasks import unawaited
 from treadle.tasks.beside import TaskScheduler
 from treadle.tasks.loop import Loop
@@ -127,6 +128,17 @@ class TaskProgram(ThreadProgram):
         from treadle.tasks.remarks import remarks_on
 
         return remarks_on(self, failure)
+
+    def wait_in_vain(self, me: Actor) -> None:
+        """Take note that a step slept, or waited for so long: nobody else runs meanwhile."""
+        del me
+        if self.loop is not None and not self.loop.workers.are_at_work(self.loop.step):
+            notes.remark(
+                "blocking",
+                "time.sleep",
+                "{} blocks the whole loop, so that no other task runs meanwhile: "
+                "`await asyncio.sleep(...)` lets them",
+            )
 
     def escapes(self) -> list[str]:
         """Return what the executions so far did that is neither modelled nor seen."""

@@ -75,10 +75,10 @@ class TaskRun(Run):
         if loop.is_over and not self._has_ended:
             self._has_ended = True
             ended = _exception_of(self.main)
-            if ended is not None:
-                self.crashes.append(Crash.of(step.process, number, ended))
-            else:
+            if ended is None:
                 self.program.returned = self.main._result
+            elif all(ended is not crash.exception for crash in self.crashes):
+                self.crashes.append(Crash.of(step.process, number, ended))
 
     def look_for_errors(self, number: int) -> None:
         """Take note of exceptions that a loop only logs; `number` is the step's that shows them."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.spin import effects
 from treadle.tasks.moments import latest
 from treadle.tasks.steps import Step
 from treadle.tasks.waiting import frames_of, is_asyncio
@@ -27,17 +26,14 @@ Standing = list[tuple[Any, int, dict[str, Any]]]
 """Frames of a task's own code, each with its place and its variables."""
 
 
-def begin() -> None:
-    """Forget what was changed before a step."""
-    effects[0] = False
-
-
 def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
     """See whether a task that has taken a step will only repeat itself; let it wait then."""
     before, task.standing = task.standing, None
     task.spins_at = None
     ahead = [step for step in spawned if step.deadline is None and not step.is_fault]
-    if task._state != "PENDING" or len(ahead) != 1 or len(spawned) != 1 or effects[0]:
+    if task._state != "PENDING" or len(ahead) != 1 or len(spawned) != 1:
+        return
+    if loop.rounds.has_changed_something():
         return
     if ahead[0].owner is not task.as_owner and not ahead[0].is_arrival:
         return

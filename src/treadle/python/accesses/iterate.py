@@ -20,6 +20,7 @@ from treadle.python.accesses.uninstrumented import OWN, Behind, Reach, behind, s
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ListTable
 from treadle.python.sharing.nested import CONTAINERS, content
 from treadle.python.sharing.published import published
@@ -80,6 +81,7 @@ def is_shared_iterator(obj: Any) -> bool:
 
 def take(obj: Any, *default: Any) -> Any:
     """Stand for `next`."""
+    effects[0] = True  # who takes the next one will get another one
     if id(obj) in published:
         if generators.is_under_test(obj):
             return generators.run(obj, next, obj, *default)

@@ -21,7 +21,7 @@ from typing import Any
 
 from greenlet import getcurrent
 
-from treadle.core.errors import TreadleBug, TreadleError
+from treadle.core.errors import TreadleBug
 from treadle.core.events import OPEN, Codes, Mode, mode_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
@@ -208,10 +208,7 @@ def _collect_operation(me: Task, doing: Operation | Codes) -> None:
         collected.extend(me.doing)
     if isinstance(doing, Operation):
         if not doing.ready(me):
-            raise TreadleError(
-                f"{me.name} has to wait for {doing.describe()} inside treadle.atomic(): "
-                f"a block that is one step cannot wait"
-            )
+            the_program().scheduler.waits_in_block(me, doing)
         me.doing = ()
     else:
         me.doing = doing

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from greenlet import getcurrent
 
@@ -134,6 +134,16 @@ class Scheduler:
         self._begun.clear()
 
     # Called by threads
+
+    def waits_in_block(self, me: Task, doing: Operation) -> NoReturn:
+        """Refuse to wait inside of a block that is one step."""
+        raise TreadleError(
+            f"{me.name} has to wait for {doing.describe()} inside treadle.atomic(): "
+            f"a block that is one step cannot wait"
+        )
+
+    def goes_round(self, site: object) -> None:
+        """Take note that a `while` loop goes round inside of a block that is one step."""
 
     def announce(
         self, doing: Codes | Operation, deed: Any = None, about: Any = None, detail: Any = None

@@ -151,11 +151,14 @@ class _Visit:
 def visit(site: object) -> None:
     """Wait if the iteration that ends here would only repeat itself."""
     program = slots.program
-    if program is None or control.collected is not None or slots.announce is slots.nothing:
+    if program is None or slots.announce is slots.nothing:
         return
     scheduler = program.scheduler
     me = scheduler.me
     if me is None or scheduler.aborting:
+        return
+    if control.collected is not None:
+        scheduler.goes_round(site)
         return
     if program.shared.learned:
         _give_up_at_last(scheduler)
@@ -169,7 +172,7 @@ def visit(site: object) -> None:
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
     me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
-    if last is None or last.frame is not frame or changed or not _same(last.values, values):
+    if last is None or last.frame is not frame or changed or not same_values(last.values, values):
         trail.visited(me, is_idle=False)
         return
     trail.visited(me, is_idle=True)
@@ -198,7 +201,7 @@ def _give_up_at_last(scheduler: Scheduler) -> None:
         raise Abort
 
 
-def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+def same_values(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Tell whether no local variable was bound to another value."""
     return before.keys() == after.keys() and all(
         value is before[name]
