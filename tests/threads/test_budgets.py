@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import treadle
+from treadle.core import deadline
 from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
 
 
@@ -161,3 +162,34 @@ def test_polling_by_recursion_that_nobody_ends_is_an_endless_recursion() -> None
     (failure,) = treadle.explore(test, timeout=20).failures
     assert failure.kind == "exception"
     assert failure.message.startswith("RecursionError")
+
+
+# Time is looked at while the test takes no step
+
+
+def loops_alone() -> None:
+    count = 0
+    while True:
+        count += 1
+
+
+@pytest.mark.parametrize("test", [loops_alone, lambda: run(loops_alone)], ids=["main", "thread"])
+def test_timeout_ends_a_loop_over_private_data(test: Callable[[], None]) -> None:
+    result = treadle.explore(test, timeout=0.2)
+    assert (result.failures, result.complete, result.executions) == ([], False, 0)
+    assert result.stopped_by == "timeout = 0.2 s"
+
+
+def test_nothing_is_left_of_a_test_that_ran_out_of_time() -> None:
+    treadle.explore(lambda: run(loops_alone), timeout=0.2)
+    assert treadle.explore(counting(2, 1)).complete
+    assert not deadline.is_over()
+
+
+def test_deadlines_are_for_a_while() -> None:
+    with deadline.within(1e-9):
+        assert deadline.is_over()
+        with deadline.within(None):
+            assert not deadline.is_over()
+        assert deadline.is_over()
+    assert not deadline.is_over()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 
+from treadle.core.deadline import OutOfTime
 from treadle.core.errors import TreadleBug
 from treadle.core.program import CannotStepError, FindingError, Program, Run
 from treadle.core.result import Result
@@ -124,6 +125,8 @@ class Search:
         result = self.result
         try:
             result.complete = self._loop() and self.algorithm.covers
+        except OutOfTime:
+            result.stopped_by = self._timeout()
         except FindingError as error:
             self._accounts.finding(error)
         except CannotStepError as error:

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from treadle.core import deadline
 from treadle.core.decorated import called_plainly
 from treadle.core.errors import ScheduleMismatch, TreadleError
 from treadle.core.failure import Failure
@@ -83,7 +84,9 @@ def _opened(test: object, settings: Settings) -> Iterator[Session]:
     front_end = front_end_of(test)
     if not front_end.takes_any_function:
         settings.refuse_others(front_end)
-    with front_end.opened(test, settings.values_for(front_end)) as program:
+    with ExitStack() as stack:
+        with deadline.within(settings.timeout):
+            program = stack.enter_context(front_end.opened(test, settings.values_for(front_end)))
         if not made_by_a_function(program.returned):
             settings.refuse_others(front_end)  # now that nothing else is meant
             yield Session(program, settings, test)
@@ -204,7 +207,8 @@ class Session:
                 if beginning is not None:
                     beginning.watch(search)
                 observer = Observer(search) if observe else None
-                result = search.explore()
+                with deadline.within(search.budget.timeout):
+                    result = search.explore()
             except Restart:
                 continue
             if observer is not None:

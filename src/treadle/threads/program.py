@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from treadle.core.deadline import OutOfTime
 from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import CannotBeExplored, ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Vocabulary
@@ -278,8 +279,13 @@ class ThreadProgram(Program):
             for _ in range(_TRIALS):
                 self._not_repeated |= self.shared.written
                 self.shared.written.clear()
-                run = self.start()
-                run.finish(-1, MAX_STEPS, [], [])
+                returned = None
+                try:
+                    run = self.start()
+                    run.finish(-1, MAX_STEPS, [], [])
+                except OutOfTime:  # the search will say so
+                    self.drop_run()
+                    break
                 returned = self.returned
                 if run.crashes and not self.is_cut:
                     self._failed = exception_in_words(run.crashes[0].exception)
@@ -368,6 +374,9 @@ class ThreadProgram(Program):
 
         What blocks outside of control ends the search: nothing can be said about the test.
         """
+        if isinstance(error, OutOfTime):
+            self.scheduler.fatal = error
+            return False
         if isinstance(error, BlockedOutsideControl):
             self.scheduler.fatal = CannotBeExplored(f"{self.name} cannot be explored: {error}")
             return False

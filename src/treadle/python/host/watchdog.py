@@ -22,6 +22,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from treadle.core import deadline
+from treadle.core.deadline import OutOfTime
 from treadle.core.errors import TreadleError
 from treadle.core.frames import is_own, users_frame
 from treadle.python.runtime.fibers import Fibers
@@ -78,6 +80,8 @@ class Watchdog:
         self._told = False
         self._is_unheard = False
         """Whether a signal was sent that has not interrupted anything yet."""
+        self._is_late = False
+        """Whether it interrupts the test because the time of the search is up."""
 
     def start(self) -> None:
         """Begin to watch the current thread of the operating system."""
@@ -116,10 +120,11 @@ class Watchdog:
                 self._is_unheard = False
             else:
                 idle += 1 if share < _BLOCKED else min(share, 1.0)
+            self._is_late = self._handles_signal and now == seen and deadline.is_over()
             seen = now
             if self._is_unheard and self._is_in_test():
                 self._tell()
-            if idle > _LOOKS:
+            if idle > _LOOKS or self._is_late:
                 if self._is_in_test():
                     self._alarm()
                 idle = 0.0
@@ -164,6 +169,8 @@ class Watchdog:
         self._is_unheard = False
         if not _is_of_task(frame):
             return  # it came back in the meantime
+        if self._is_late and not self._scheduler.aborting:
+            raise OutOfTime
         self._alarms += 1
         execution, attempts = self._attempts
         attempts = attempts + 1 if execution == self.executions else 1
