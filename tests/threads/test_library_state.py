@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import collections
 import contextlib
 import copy
@@ -439,23 +438,6 @@ def a_stack() -> None:
     stack = contextlib.ExitStack()
     together(*[lambda: stack.callback(print)] * 2)
     stack.pop_all()
-
-
-@noted("abc.ABCMeta.register")
-def registered() -> None:
-    class Base(abc.ABC):  # noqa: B024
-        pass
-
-    together(lambda: Base.register(int), lambda: isinstance(1, Base))
-
-
-@noted("functools.singledispatch.<locals>.register")
-def dispatched() -> None:
-    @functools.singledispatch
-    def say(_: Any) -> str:
-        return "any"
-
-    together(lambda: say.register(int, lambda _: "int"), lambda: say(1))
 
 
 @noted("logging.StreamHandler.emit")

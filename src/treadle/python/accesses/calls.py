@@ -34,6 +34,7 @@ from treadle.python.accesses import (
     kept_state,
     known_functions,
     lazy_calls,
+    library_state,
     lru_caches,
     stand_ins,
     uninstrumented,
@@ -282,6 +283,7 @@ def _of_bound(function: Any, inner: Any) -> Any:
 
 def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
+    say(library_state.dispatching(inner))
     if slots.take_in(inner.__module__) or not published:
         return function
     if (held := stand_ins.instead_of(function, inner)) is not None:
@@ -566,6 +568,7 @@ def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
+LIBRARY["abc", "ABCMeta.register"] = class_making.register
 CLASSES[decimal.Context] = _make_context
 FUNCTIONS[decimal.getcontext] = functools.partial(_ask_for_context, decimal.getcontext)
 FUNCTIONS[decimal.localcontext] = functools.partial(_ask_for_context, decimal.localcontext)

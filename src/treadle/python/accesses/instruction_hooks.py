@@ -307,6 +307,8 @@ def look_at_classes(*operands: Any) -> None:
     found = {id(one): one for operand in operands for one in _deciding(operand)}
     tables = [published[one] for one in found if one in published]
     codes = dict.fromkeys(code for table in tables for name in names for code in table[name])
+    if "__class__" in names:
+        codes |= dict.fromkeys(code for operand in operands for code in _own_class(operand))
     if codes:  # which may depend on what is in a container now
         slots.announce((*codes, OPEN))
 
@@ -320,6 +322,17 @@ def _deciding(operand: Any) -> Iterator[Any]:
     yield type(operand)
     if type(operand) in (list, tuple, set):  # whose elements may be compared
         yield from map(type, operand)
+    if type(operand) in (tuple, types.UnionType):  # of classes, for `isinstance`
+        yield from getattr(operand, "__args__", operand)
+
+
+def _own_class(operand: Any) -> Iterator[int]:
+    """Yield the codes of looking which class an operand has, or its elements have."""
+    elements = operand if type(operand) in (list, tuple, set) else ()
+    for one in (operand, *elements):
+        table = published.get(id(one))
+        if table is not None:
+            yield from table["__class__"]
 
 
 # Items

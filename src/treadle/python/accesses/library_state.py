@@ -211,11 +211,38 @@ def _is_in_memory(handler: Any) -> bool:
 
 
 def _noting(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that registers something which others look at unobserved: that is noted."""
-    if has_threads():
-        inner = getattr(function, "__func__", function)
-        notes.note(f"{inner.__module__}.{inner.__qualname__}")
+    """Call a function that sets something which others look at unobserved: that is noted."""
+    _remark(f"{function.__module__}.{function.__qualname__}")
     return function(*args, **kwargs)
+
+
+def _remark(name: str) -> None:
+    notes.remark(
+        name, name, "what {} sets is no location: others that look at it do so in one order only"
+    )
+
+
+_DISPATCHED = "functions registered by singledispatch"
+_METHOD: Any = functools.singledispatchmethod
+_OF_METHODS = frozenset(
+    const for const in _METHOD.__get__.__code__.co_consts if isinstance(const, types.CodeType)
+)
+"""The code of generic methods; from Python 3.14 on they are objects in place of functions."""
+_DISPATCHERS = _OF_METHODS | {functools.singledispatch(print).__code__}  # type: ignore[attr-defined]
+
+
+def dispatching(function: types.FunctionType) -> Codes:
+    """Return the codes of calling a generic function, or of registering one for a generic method.
+
+    Both have the names of what they stand for, so it is their code that tells them.
+    """
+    if function.__code__ in _DISPATCHERS:
+        return looking(_DISPATCHED) if has_threads() else ()
+    if function.__code__ is not _METHOD.register.__code__ or not has_threads():
+        return ()
+    if not _OF_METHODS:
+        _remark("functools.singledispatchmethod.register")
+    return changing(_DISPATCHED)
 
 
 _CHANGING = {
@@ -238,8 +265,12 @@ LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
         _ask_logger,
     ),
     ("logging", "disable"): _noting,
-    ("abc", "ABCMeta.register"): _noting,
-    ("functools", "singledispatch.<locals>.register"): _noting,
+    ("functools", "singledispatch.<locals>.register"): _announcing(
+        functools.partial(changing, _DISPATCHED)
+    ),
+    ("functools", "singledispatch.<locals>.dispatch"): _announcing(
+        functools.partial(looking, _DISPATCHED)
+    ),
     **dict.fromkeys(
         [
             ("logging", "Logger.addHandler"), ("logging", "Logger.removeHandler"),

@@ -62,6 +62,7 @@ _PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__
 _CLASS = "class "
 _OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 """Attributes of functions that decide what calling them does."""
+_DECIDING = _OF_FUNCTIONS | {"__class__"}
 
 
 _HEAP_TYPE = 1 << 9
@@ -559,7 +560,7 @@ def _late_names(features: Set[Feature]) -> Iterator[tuple[str, str]]:
             yield module, name
         elif (
             isinstance(what, str)
-            and (sort.startswith(_CLASS) or what in _OF_FUNCTIONS)
+            and (sort.startswith(_CLASS) or what in _DECIDING)
             and not what.startswith(SUBCLASSES)  # at which no instruction looks
         ):
             yield "", what
