@@ -6,6 +6,7 @@ something later rests on it.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 from unittest import mock
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from oracles import RAW, programs
 
+import treadle
 from treadle.tasks.fifo import Fifo
 
 EXAMPLES = int(os.environ.get("TREADLE_TASK_EXAMPLES", "30"))
@@ -105,6 +107,26 @@ def test_whether_a_callback_was_removed_is_told(parts: list[str]) -> None:
     result, seen = explored(test, "any")
     assert (count, len(classes), result.executions, len(seen)) == (26, 5, 5, 5)
     assert seen == states
+
+
+@pytest.mark.parametrize("order", ["fifo", "any"])
+def test_names_of_tasks_are_data(order: str) -> None:
+    async def test() -> str:
+        async def named() -> str:
+            await treadle.pause()
+            task = asyncio.current_task()
+            assert task is not None
+            return task.get_name()
+
+        async def naming() -> None:
+            await treadle.pause()
+            one.set_name("after")
+
+        one = asyncio.create_task(named(), name="before")
+        return (await asyncio.gather(one, naming()))[0]
+
+    result, seen = explored(test, order)
+    assert (result.executions, seen) == (2, {"'before'", "'after'"})
 
 
 @deterministic

@@ -7,6 +7,7 @@
 | `add_done_callback` | reads its state, and writes its callbacks; where any handle may be next, it only adds to them |
 | `remove_done_callback` | reads its state, and writes its callbacks: it tells how many there were |
 | a step of a task | writes the task's control |
+| `get_name, set_name` of a task | read and write its name |
 | `cancel, uncancel` of a pending task | reads its state, writes its control; `cancelling` reads it |
 
 Futures hash by name: `wait` and code under test iterate over sets of them.
@@ -212,6 +213,7 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         self.own_places: set[int] = set()
         """Futures that it made, which nobody else may know."""
         self.control = loop.place("control", self.where_name, "control of")
+        self.called = loop.place("name", self.where_name, "name of")
         self.moment = BEGINNING if loop.step is None else loop.step.moment
         """When its latest step happens."""
         loop.tasks.append(self)
@@ -233,8 +235,14 @@ class Task(_PyTask, Future):  # type: ignore[misc]
 
     def set_name(self, value: object) -> None:
         """Call it by another name."""
+        self.of_loop.touch(self.called.write)
         super().set_name(value)
         self.has_own_name = True
+
+    def get_name(self) -> str:
+        """Return what it is called."""
+        self.of_loop.touch(self.called.read)
+        return str(super().get_name())
 
     def cancelling(self) -> int:
         """Return how many requests there are."""

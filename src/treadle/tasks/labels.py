@@ -11,7 +11,7 @@ def label_of(task: Any, tasks: Sequence[Any]) -> str:
     if task is tasks[0]:
         return ""
     if task.has_own_name:
-        return str(task.get_name())
+        return str(task._name)  # asking for it would be recorded
     name = _function_of(task)
     alike = [other for other in tasks if not other.has_own_name and _function_of(other) == name]
     return name if len(alike) == 1 else f"{name} #{alike.index(task) + 1}"
