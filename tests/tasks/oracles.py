@@ -7,6 +7,7 @@ turn of the loop where any ready task may be next.
 from __future__ import annotations
 
 import asyncio
+import sys
 from asyncio import create_task, gather, sleep
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -499,7 +500,7 @@ RAW: dict[str, tuple[int, int | None]] = {
     "barrier": (6, 18),
     "cancel": (8, 384),
     "early": (1, 2),
-    "timeout": (11, 1),
+    "timeout": (11 if sys.version_info < (3, 12) else 6, 1),
     "day": (1, 1),
     "sleeps(1,2)": (1, 2),
     "sleeps(1,1)": (8, 40),

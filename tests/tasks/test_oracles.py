@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from exploring import explored
 from oracles import EXPECTED, programs
 
 FEWER = {
-    ("fifo", "timeout"): 5, ("fifo", "completed"): 4, ("fifo", "fails"): 2,
+    ("fifo", "timeout"): 5 if sys.version_info < (3, 12) else 3,
+    ("fifo", "completed"): 4, ("fifo", "fails"): 2,
     ("any", "first"): 4, ("any", "completed"): 4, ("any", "shield"): 20, ("any", "fails"): 2,
 }  # fmt: skip
 """Where the prototype told more classes apart; the final states are the same.
 
 A callback of `gather`, `wait` or `wait_for` that finds its future done only reads it, and so does
 the task that was woken: by the table of accesses the two commute. Told apart, `fails` has 4 classes
-in fifo and `timeout` 6. Brute force over all schedules gives the numbers here, but for `shield` in
+in fifo and `timeout` 6. `wait_for` of 3.12 has no callbacks of its own.
+Brute force over all schedules gives the numbers here, but for `shield` in
 any, which nobody has enumerated (`test_against_brute_force`).
 """
 

@@ -220,6 +220,8 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         loop.touch(loop.live.add)
         return loop.place("future", self.where_name, "state of")
 
+    __del__ = Future.__del__
+
     def cancel(self, msg: Any = None) -> bool:
         """Ask it to end."""
         self._touch_control()
