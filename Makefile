@@ -16,7 +16,8 @@ ELSEWHERE := tests/plugin tests/test_other_systems.py tests/test_papers.py \
 	tests/test_litmus.py $(THREADS) tests/analyses \
 	$(addprefix tests/actors/test_,semantics.py findings.py abs_translation.py) \
 	$(addprefix tests/networks/test_,controllers.py os_ken.py) \
-	$(addprefix tests/workers/test_,budgets.py checkpoint.py command.py)
+	$(addprefix tests/workers/test_,budgets.py checkpoint.py command.py) \
+	$(addprefix tests/tasks/test_,findings.py oracles.py refusals.py time.py)
 IF_COMPILED := tests/test_papers.py tests/test_regressions.py tests/test_examples.py tests/test_litmus.py \
 	tests/test_golden.py tests/test_compiled.py tests/plugin tests/threads
 
