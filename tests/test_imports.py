@@ -71,7 +71,7 @@ def test_what_is_loaded_at_each_step() -> None:
         "import: core +",
         "errors: core +",
         "algorithms: core explore +",
-        "options: actors core explore session tasks threads +",
+        "options: actors core explore python session tasks threads +",
     ]
 
 

@@ -136,6 +136,7 @@ DOES_NOT_APPLY = {
         ExceptHookTests.test_excepthook_thread_None
     """,
     KEPT: """
+        ThreadLocalTest.test_cycle_collection
         ThreadTests.test_no_refcycle_through_target
         ThreadRunningTests.test__count
         ThreadLocalTest.test_local_refs

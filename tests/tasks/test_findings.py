@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -485,3 +486,15 @@ def test_sleep_in_a_thread_blocks_nobody() -> None:
 
     result = treadle.explore(test)
     assert (result.complete, result.failures, result.notes) == (True, [], [])
+
+
+async def _two_delays_at_one_line() -> None:
+    answer = treadle.slow(AsyncMock(side_effect=str.upper))
+    assert await answer("a") == "A"
+
+
+@pytest.mark.parametrize("order", ["fifo", "any"])
+def test_two_delays_in_one_await_are_no_loop(order: str) -> None:
+    """`slow` pauses twice at one line of the test, which stands there all the while."""
+    result = treadle.explore(_two_delays_at_one_line, order=order)
+    assert (result.executions, result.complete, result.failures) == (1, True, [])

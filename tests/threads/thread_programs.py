@@ -22,6 +22,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
+from treadle.python.runtime.patience import Patience
 from treadle.threads.program import ThreadProgram
 
 Body = list[tuple[Any, ...]]
@@ -382,8 +383,11 @@ class Module:
         return test
 
     def program(self) -> ThreadProgram:
-        """Return the test as a program; of all modules, only this one is instrumented."""
-        program: Any = ThreadProgram(self.test, "test")
+        """Return the test as a program; of all modules, only this one is instrumented.
+
+        Timeouts may expire whenever they like: so they do for the oracle.
+        """
+        program: Any = ThreadProgram(self.test, "test", patience=Patience(timeouts="explore"))
         program._instrumentation.is_instrumented = lambda name, _: name == self._name
         return program
 

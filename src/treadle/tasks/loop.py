@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.program import Violation
-from treadle.python.accesses.known_functions import read_everything
+from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
 from treadle.tasks import spinning
 from treadle.tasks.beside import Workers
@@ -408,7 +408,7 @@ class Loop(Networked, Refusing):
         self.is_over = True
         self.touch(self.end.write)
         known = len(self.accessed)
-        read_everything(_look_at, self.tasks[0]._result)
+        read_deeply((self.tasks[0]._result,), None, deeply=True)
         del self.accessed[known:]
 
     def main_is_done(self) -> bool:
@@ -484,10 +484,6 @@ class Loop(Networked, Refusing):
     def _rests(self, countdown: Countdown) -> list[Countdown]:
         """Return the countdowns on whose order the place of the last callback rests."""
         return [countdown] if len(countdown.counted) > 1 else []
-
-
-def _look_at(*_: Any) -> None:
-    """Stand for whoever sees what a test returns."""
 
 
 def _is_timeout(callback: Any) -> bool:

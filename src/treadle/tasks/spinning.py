@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 _READS = (Mode.READ, Mode.AWAIT, Mode.SPAWN, Mode.OPEN)
 _WRITES = (Mode.WRITE, Mode.STORE, Mode.ADD)
 
+_DELAYS = ("__sleep0", "_pausing", "arriving", "pause", "sleep")
+"""Functions whose frames are new in each round."""
+
 Standing = list[tuple[Any, int, dict[str, Any]]]
-"""Frames of a task's own code, each with its place and its variables."""
+"""Frames of a task, each with its place and its variables."""
 
 
 def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
@@ -76,7 +79,7 @@ def _standing_of(task: Any) -> Standing:
     return [
         (frame, frame.f_lasti, dict(frame.f_locals))
         for frame in frames_of(task)
-        if not is_asyncio(frame.f_code.co_filename)
+        if not (frame.f_code.co_name in _DELAYS and is_asyncio(frame.f_code.co_filename))
     ]
 
 

@@ -16,7 +16,7 @@ import gc
 import types
 import weakref
 import zlib
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from treadle.python.runtime import slots
@@ -109,11 +109,12 @@ class _Identities:
             assert self._old is not None
         return id(value) in self._old
 
-    def look_at_old(self, young: Container[int] = ()) -> None:
-        """Take note of all objects, but for new ones."""
+    def look_at_old(self, young: Collection[int] = ()) -> None:
+        """Take note of all objects, but for new ones, which must not be frozen with the others."""
         gc.unfreeze()
         self._old = {id(one): one for one in gc.get_objects() if id(one) not in young}
-        gc.freeze()
+        if not young:
+            gc.freeze()
 
     def _new(self, value: Any) -> int:
         name = _name_of(value)

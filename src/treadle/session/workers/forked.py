@@ -35,8 +35,9 @@ _SET_DEATH_SIGNAL = 1
 _BUSY, _IDLE = b"\0", b"\1"
 
 # Taken before any program is under control: some of these are replaced then.
-_fork = getattr(os, "fork", None)
-_exit, _kill, _waitpid, _getppid, _pipe = os._exit, os.kill, os.waitpid, os.getppid, os.pipe
+# Where they are missing nobody forks.
+_fork, _waitpid = getattr(os, "fork", None), getattr(os, "waitpid", None)
+_exit, _kill, _getppid, _pipe = os._exit, os.kill, os.getppid, os.pipe
 _close, _dup2, _open = os.close, os.dup2, os.open
 _select, _sleep, _settrace = select.select, time.sleep, sys.settrace
 _count_threads, _get_ident = _thread._count, threading.get_ident
@@ -188,6 +189,7 @@ class ForkedHands(Hands):
             if not _has_ended(hand.pid):
                 _kill(hand.pid, signal.SIGKILL)
         with suppress(ChildProcessError):
+            assert _waitpid is not None
             _, status = _waitpid(hand.pid, 0)
             return _in_words(os.waitstatus_to_exitcode(status))
         return "it was taken away"
