@@ -146,6 +146,28 @@ def test_a_loop_that_only_looks_is_a_livelock() -> None:
     assert failure.kind == "livelock"
 
 
+def test_a_loop_beside_somebody_who_could_end_it_is_no_failure() -> None:
+    """Its lock is looked at without waiting, so the loop is not held back; nor is it endless."""
+
+    def test() -> None:
+        lock, box = threading.Lock(), Box()
+
+        def end() -> None:
+            if lock.acquire(blocking=False):
+                lock.release()
+            with lock:
+                box.value = 1
+
+        threading.Thread(target=end).start()
+        while True:
+            with lock:
+                if box.value:
+                    return
+
+    result = treadle.explore(test, timeout=2)
+    assert (result.complete, result.failures, result.stopped_by) == (False, [], "timeout = 2 s")
+
+
 def test_polling_by_recursion_that_nobody_ends_is_an_endless_recursion() -> None:
     def test() -> None:
         lock, box = threading.Lock(), Box()

@@ -145,7 +145,7 @@ class ThreadRun(Run):
     def is_endless(self) -> bool:
         """Tell whether all threads do the same again and again: many steps alone prove nothing."""
         trail: Trail | None = self.scheduler.scratch.get(Trail)
-        return trail is not None and trail.is_endless()
+        return trail is not None and trail.is_endless(self.enabled(), self.blocked())
 
     def records(self) -> list[StepRecord]:
         """Return the steps so far, in words; only of a run that was started with detail."""

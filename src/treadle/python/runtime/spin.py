@@ -102,18 +102,30 @@ class Trail:
         if not is_idle:
             self._idle_since[task.number] = len(self.steps)
 
-    def is_endless(self) -> bool:
-        """Tell whether, for long, all that took steps were in loops that changed nothing.
+    def is_endless(self, ready: list[int], blocked: list[tuple[int, Codes]]) -> bool:
+        """Tell whether, for long, all that can take steps were in loops that changed nothing.
 
-        They are where they were, and everything else is: they will do so again.
+        They are where they were, and everything else is: they will do so again. Who could have
+        taken a step and was not let, for a lock that was free at times too, may end all that.
         """
         now = len(self.steps)
         since = now - _LONG
         if since < 0:
             return False
-        return all(
+        window = self.steps[since:]
+        moved = {task.number for task, _ in window}
+        given = {
+            location_of(access)
+            for _, codes in window
+            for access in codes
+            if mode_of(access) is Mode.GIVE
+        }
+        could = {
+            number for number, codes in blocked if not given.isdisjoint(map(location_of, codes))
+        }
+        return moved.issuperset({*ready, *could}) and all(
             self._idle_since.get(number, now) <= since and self._visited[number] > now - _ROUND
-            for number in {task.number for task, _ in self.steps[since:]}
+            for number in moved
         )
 
     def looks_at(self, lock: int, task: Task) -> bool:
