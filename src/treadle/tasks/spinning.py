@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _READS = (Mode.READ, Mode.AWAIT, Mode.SPAWN, Mode.OPEN)
 _WRITES = (Mode.WRITE, Mode.STORE, Mode.ADD)
 
-_DELAYS = ("__sleep0", "_pausing", "arriving", "pause", "sleep")
+_DELAYS = ("__await__", "__sleep0", "_pausing", "arriving", "pause", "sleep")
 """Functions whose frames are new in each round."""
 
 Standing = list[tuple[Any, int, dict[str, Any]]]
