@@ -67,6 +67,7 @@ class _Worker:
 
     def work(self) -> dict[str, Any]:
         """Do what was wished for."""
+        self.tell("progress", "starting")  # from now on it is the program's time
         project = for_command_line(Path(self.wish.project or "."))
         if self.wish.contexts:
             return self._deadlocks_in_contexts()

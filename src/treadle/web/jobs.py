@@ -30,6 +30,8 @@ MOST_KEPT = 20
 """Jobs whose results are kept."""
 PATIENCE = 4.0
 """Seconds of silence that a worker is granted when it was asked to end."""
+_LONGEST_BEGINNING = 60.0
+"""Seconds until a worker has imported what it needs, on a machine that is busy."""
 _LONGEST_END = 30.0
 """Seconds that it has in all to say what it found."""
 _LOOK_EVERY = 0.05
@@ -162,6 +164,7 @@ class Jobs:
         """Let a worker work for as long as it may; then ask it for what it has, then end it."""
         talking = asyncio.create_task(self._talk(job))
         seconds = self._limits.seconds
+        await _beginning_of(talking, job)
         await asyncio.wait({talking}, timeout=seconds)
         if not talking.done():
             _signal(job, signal.SIGINT)
@@ -197,6 +200,13 @@ class Jobs:
             await printing
             job.error = _ended(job, status)
         printing.cancel()
+
+
+async def _beginning_of(work: asyncio.Task[None], job: Job) -> None:
+    """Wait until a worker has said something: what it needs to begin is not the program's time."""
+    started = time.monotonic()
+    while not (work.done() or job.heard) and time.monotonic() - started < _LONGEST_BEGINNING:
+        await asyncio.wait({work}, timeout=_LOOK_EVERY)
 
 
 async def _end_of(work: asyncio.Task[None], job: Job) -> None:
