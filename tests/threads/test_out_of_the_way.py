@@ -46,12 +46,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from together import outcomes, together
+from together import Look, looking, outcomes, together
 
 from differential import compare
 from differential_programs import Program
-
-Look = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 class Box:
@@ -62,18 +60,6 @@ class Box:
 @dataclasses.dataclass
 class Point:
     x: int = 0
-
-
-def looking(make: Callable[[], Look]) -> set[str]:
-    """Return what one thread sees of what another one changes."""
-
-    def program() -> Any:
-        change, look = make()
-        seen = []
-        together(change, lambda: seen.append(look()))
-        return seen[0]
-
-    return outcomes(program)
 
 
 def flags_of_a_context() -> Look:

@@ -8,6 +8,9 @@ from typing import Any
 
 import treadle
 
+Look = tuple[Callable[[], Any], Callable[[], Any]]
+"""What one thread does, and how another one looks at it."""
+
 
 def together(*bodies: Callable[[], Any]) -> None:
     """Run functions in threads of their own, and wait for them."""
@@ -31,3 +34,15 @@ def outcomes(program: Callable[[], Any], algorithm: str = "optimal") -> set[str]
     assert result.complete, result
     assert {failure.kind for failure in result.failures} == {"exception"}
     return {failure.message.removeprefix("ValueError: ") for failure in result.failures}
+
+
+def looking(make: Callable[[], Look]) -> set[str]:
+    """Return what one thread sees of what another one changes."""
+
+    def program() -> Any:
+        change, look = make()
+        seen = []
+        together(change, lambda: seen.append(look()))
+        return seen[0]
+
+    return outcomes(program)

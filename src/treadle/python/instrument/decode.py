@@ -14,7 +14,8 @@ from typing import Any
 from bytecode import Bytecode, Instr
 from bytecode.instr import CellVar
 
-from treadle.python.instrument.opcodes import COMMON_CONSTANTS, TESTS_LOOPS_ONCE
+from treadle.python.instrument.decorators import with_plain_decorators
+from treadle.python.instrument.opcodes import COMMON_CONSTANTS, NULL_LAST, TESTS_LOOPS_ONCE
 from treadle.python.instrument.while_loops import test_again_at_the_end
 
 
@@ -22,6 +23,8 @@ def decoded(code: CodeType) -> Bytecode:
     """Return the instructions of a code object, written out."""
     found: Any = Bytecode.from_code(code)
     found[:] = list(_written_out(found))
+    if not NULL_LAST:
+        found[:] = list(with_plain_decorators(found))
     if TESTS_LOOPS_ONCE:
         found[:] = test_again_at_the_end(found, code.co_filename)
     result: Bytecode = found

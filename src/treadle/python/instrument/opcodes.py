@@ -69,7 +69,7 @@ COMMON_CONSTANTS: dict[str, Any] = {
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
 BEFORE_CALLS = CALLS | {"KW_NAMES", "PRECALL"}
 NOT_CALLABLE = frozenset({"GET_ITER", "MAKE_FUNCTION", "LOAD_SPECIAL"})
-"""Where calls of comprehensions and decorators have their argument, others their callable."""
+"""Where calls of comprehensions have their argument, others their callable."""
 LEAVING = frozenset({"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE"})
 CONDITIONAL_JUMPS = [
     f"POP_JUMP_{direction}IF_{outcome}"

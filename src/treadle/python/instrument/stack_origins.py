@@ -136,6 +136,8 @@ class Origins:
             stack += [Origin(name), Origin(name)]
         elif name == "COPY":
             stack.append(self.top(arg))  # type: ignore[arg-type]
+        elif name == "SWAP" and arg <= len(stack):  # type: ignore[operator]
+            stack[-1], stack[-arg] = stack[-arg], stack[-1]  # type: ignore[operator]
         elif name == "MAKE_FUNCTION" and (NULL_LAST or not arg):
             self._pop(1)
             stack.append(Origin(name))
