@@ -143,7 +143,7 @@ def test_values_that_were_computed_are_not_compared() -> None:
         box = Box()
 
         def write(value: int) -> None:
-            box.x = value if box.y else 1
+            box.x = (value, 1)[box.y]
 
         together(lambda: write(1), lambda: write(1))
 
