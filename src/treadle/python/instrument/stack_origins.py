@@ -97,7 +97,11 @@ class Origins:
     def is_given(self, depth: int) -> bool:
         """Tell whether a slot holds a constant, or what the function was called with."""
         found = self.top(depth)
-        return found.is_constant or (found.name in _LOCAL_LOADS and found.arg in self._given)
+        if found.is_constant:
+            return True
+        # From 3.13 on a cell is loaded like a local variable where a function begins.
+        is_variable = found.name in _LOCAL_LOADS and isinstance(found.arg, str)
+        return is_variable and found.arg in self._given
 
     def _pop(self, count: int) -> None:
         if count:
