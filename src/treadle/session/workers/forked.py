@@ -29,8 +29,6 @@ from treadle.session.workers.messages import receive, send
 from treadle.session.workers.parts import Answer, Job
 from treadle.session.workers.task import OutOfMemory, Tasks
 
-_OUT_OF_MEMORY = 77
-"""How a hand ends whose test needs more memory than there is."""
 _SET_DEATH_SIGNAL = 1
 _BUSY, _IDLE = b"\0", b"\1"
 
@@ -139,7 +137,7 @@ class ForkedHands(Hands):
                 try:
                     answer = self._tasks.done(job)
                 except (OutOfMemory, MemoryError):
-                    _exit(_OUT_OF_MEMORY)
+                    _exit(OutOfMemory.status)
                 send(answers, answer)
         _exit(0)
 
@@ -216,7 +214,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def _in_words(code: int) -> str:
-    if code == _OUT_OF_MEMORY:
+    if code == OutOfMemory.status:
         return "out of memory"
     if code < 0:
         memory = "; out of memory?" if -code == signal.SIGKILL else ""

@@ -29,7 +29,6 @@ from treadle.session.workers.spawned import Hello
 from treadle.session.workers.task import OutOfMemory, Tasks
 
 _IDLE = 60.0
-_OUT_OF_MEMORY = 77
 
 _select, _getppid, _exit = select.select, os.getppid, os._exit
 
@@ -75,7 +74,7 @@ def _serve(session: Session, hello: Hello, answers: int, parent: int) -> None:
         try:
             answer = worker.done(job)
         except (OutOfMemory, MemoryError):
-            _exit(_OUT_OF_MEMORY)
+            _exit(OutOfMemory.status)
         send(answers, answer)
 
 

@@ -29,6 +29,9 @@ _clock = time.perf_counter
 class OutOfMemory(BaseException):
     """The test ran out of memory: whoever explores is no use any more."""
 
+    status = 77
+    """How a process ends that explored it."""
+
 
 class Tasks:
     """Does jobs, one after the other, in one process."""
