@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from browsing import PATIENCE
 from looked_at import (
     ACTORS,
     BANK,
@@ -93,7 +94,7 @@ def open_page(browser: Any, pages: Path) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": height}, **how)
         contexts.append(context)
         opened = context.new_page()
-        opened.set_default_timeout(10_000)
+        opened.set_default_timeout(PATIENCE)
         opened.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         opened.on("pageerror", lambda error: said.append(str(error)))
         opened.on("request", lambda request: asked.append(request.url))

@@ -73,6 +73,7 @@ def _editor() -> Markup:
         ),
         tag("div", id="editor", class_="editor"),
         tag("p", id="mistake", role="status"),
+        id="code",
         class_="code",
         aria_label="Editor",
     )

@@ -13,10 +13,10 @@
   const get = (id) => document.getElementById(id);
   const file = get("file"), program = get("program"), given = get("arguments"), mistake = get("mistake");
   const apply = get("apply"), stop = get("stop"), progress = get("progress");
-  const outcome = get("outcome"), viewer = get("viewer"), library = get("library");
+  const code = get("code"), outcome = get("outcome"), viewer = get("viewer"), library = get("library");
   const GONE = "the server does not answer: start `treadle web` again, and open the address that it prints";
   /** @type {Program[]} */ let programs = [];
-  let job = "", checks = 0, timer = 0;
+  let job = "", checks = 0, timer = 0, checking = Promise.resolve();
 
   /** @param {string} path @param {object} [content] */
   async function ask(path, content) {
@@ -38,18 +38,34 @@
 
   const editor = /** @type {any} */ (window).treadleEditor(get("editor"), () => {
     editor.complain(0, "");
+    busy(true);
     clearTimeout(timer);
     timer = setTimeout(check, 200);
   });
 
-  async function check() {
-    const mine = ++checks, asked = editor.text;
+  /** What is told of the program is not that of its text yet: a screen reader may wait for it. */
+  function busy(/** @type {boolean} */ isBusy) { code.setAttribute("aria-busy", String(isBusy)); }
+
+  function check() {
+    busy(true);
+    clearTimeout(timer);
+    timer = 0;
+    checking = answer(++checks, editor.text);
+    return checking;
+  }
+
+  async function answer(/** @type {number} */ mine, /** @type {string} */ asked) {
+    const isOld = () => mine !== checks || asked !== editor.text;  // another one is on its way, or will be
     try {
       const found = await ask("check", { file: file.value, text: asked });
-      if (mine !== checks || asked !== editor.text) return;
+      if (isOld()) return;
       complain(found.error ? found.error.line : 0, found.error ? found.error.text : "");
       if (!found.error) offer(found.programs);
-    } catch (error) { mistake.textContent = /** @type {Error} */ (error).message; }
+    } catch (error) {
+      if (isOld()) return;
+      mistake.textContent = /** @type {Error} */ (error).message;
+    }
+    busy(false);
   }
 
   function complain(/** @type {number} */ line, /** @type {string} */ words, isShown = false) {
@@ -62,7 +78,6 @@
     file.value = entry.file;
     program.value = entry.program;
     editor.open(entry.text, entry.file);
-    clearTimeout(timer);
     check();
   }
 
@@ -129,6 +144,7 @@
     complain(0, "");
     say("starting");
     apply.disabled = true;
+    await (timer ? check() : checking);  // else its answer would wipe away what this one tells
     try {
       const wish = { file: file.value, program: wanted(), text: editor.text, entry: library.value, options: settings() };
       job = (await ask("jobs", wish)).job;
@@ -174,14 +190,19 @@
     ask(`jobs/${job}/stop`, {}).catch((error) => say(error.message, true));
   });
   library.addEventListener("change", async () => {
-    if (!library.value) return;
-    try { open(await ask(`library?name=${encodeURIComponent(library.value)}`)); }
-    catch (error) { say(/** @type {Error} */ (error).message, true); }
+    const name = library.value;
+    if (!name) return;
+    busy(true);
+    try {
+      const entry = await ask(`library?name=${encodeURIComponent(name)}`);
+      if (name === library.value) open(entry);  // else another one was chosen while this one came
+    } catch (error) { busy(false); say(/** @type {Error} */ (error).message, true); }
   });
   get("upload").addEventListener("change", async (/** @type {any} */ event) => {
     const [own] = event.target.files;
     if (!own) return;
     library.value = "";
+    busy(true);
     open({ file: own.name, program: "", text: await own.text() });
   });
   outcome.addEventListener("click", (/** @type {any} */ event) => {
