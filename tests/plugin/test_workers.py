@@ -86,6 +86,176 @@ def test_fixtures_parameters_and_classes(pytester: pytest.Pytester) -> None:
     assert several == {name: (count, 2) for name, count in counts.items()}
 
 
+# By node id, in processes that are no copies
+
+
+BY_NAME = ("--treadle-workers", "2", "--treadle-spawn")
+
+
+def test_by_node_id(pytester: pytest.Pytester) -> None:
+    """Fixtures, parameters and options are made again by pytest, and torn down."""
+    pytester.makepyfile(
+        TESTS.replace("        return 1", "        yield pytestconfig.getoption('--step')")
+        .replace("def step()", "def step(pytestconfig)")
+        .replace('''
+    @pytest.fixture
+    def box()''', '''
+        with open("torn-down", "a") as file:
+            file.write("once\\n")
+
+    @pytest.fixture
+    def box()''')
+    )  # fmt: skip
+    pytester.makeconftest(
+        AT_ONCE
+        + "\n    def pytest_addoption(parser):\n        parser.addoption('--step', type=int)\n"
+    )
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    found = reports(
+        pytester, *BY_NAME, "--step", "1", "--log-file", "log", "--basetemp", "temporary",
+        "--junitxml", "junit.xml", "-k", "3 or Twice",
+    )  # fmt: skip
+    assert found == {"test_adding[3]": (36, 2), "TestTwice::test_adding": (34, 2)}
+    assert (pytester.path / "torn-down").read_text() == "once\n" * 3
+    assert 'tests="2"' in (pytester.path / "junit.xml").read_text()
+    assert (pytester.path / "temporary").is_dir()
+
+
+ASKING = """
+    import pytest
+    import threading
+
+    @pytest.fixture(scope="module")
+    def late():
+        return {"n": 1}
+
+    @pytest.mark.treadle
+    def test_asking(request):
+        seen = []
+
+        def look():
+            seen.append("look")
+
+        threads = [threading.Thread(target=look), threading.Thread(target=lambda: seen.append(1))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if seen[0] == 1:
+            assert request.getfixturevalue("late") == {"n": 1}
+"""
+
+
+@pytest.mark.parametrize("spawn", [(), ("--treadle-spawn",)])
+def test_a_fixture_that_only_some_executions_ask_for(
+    pytester: pytest.Pytester, spawn: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(ASKING)
+    pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    alone = reports(pytester)
+    found = reports(pytester, "--treadle-workers", "2", *spawn)
+    assert found == {"test_asking": (alone["test_asking"][0], 2)}
+
+
+ONLY_ONCE = """
+    import pytest
+    import threading
+
+    @pytest.fixture(scope="session")
+    def only_once():
+        return open("exclusive", "x")
+
+    @pytest.mark.treadle
+    def test_file(only_once):
+        found = []
+        threads = [threading.Thread(target=found.append, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found[0] < 3
+"""
+
+
+def test_a_fixture_that_cannot_be_made_again(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=ONLY_ONCE)
+    pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *BY_NAME)
+    assert result.ret == 1
+    assert (
+        "test_it.py::test_file cannot be set up in another process (setup: FileExistsError: [Errno "
+        "17] File exists: 'exclusive'): use workers that are copies (on Linux, without spawn and "
+        "on), or workers=1"
+    ) in " ".join(result.stdout.str().split())
+
+
+BESIDE = """
+    import threading
+
+    go_on = threading.Event()
+    threading.Thread(target=go_on.wait, daemon=True).start()
+"""
+
+
+def test_nobody_insists_on_workers(pytester: pytest.Pytester) -> None:
+    """The process cannot be copied, and the test not be set up elsewhere: one worker explores."""
+    pytester.makepyfile(test_it=ONLY_ONCE)
+    pytester.makeconftest(AT_ONCE.replace("= 3", "= 1") + BESIDE)
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\nworkers = 2\n')
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    output = " ".join(result.stdout.str().split())
+    assert result.ret == 0, output
+    assert "verified, 6 executions" in output
+    assert "explored by one worker: this process has threads of its own and cannot be" in output
+    assert "in other processes: test_it.py::test_file cannot be set up" in output
+
+
+FAILING = """
+    import asyncio
+    import pytest
+
+    @pytest.mark.treadle(order="any")
+    @pytest.mark.parametrize("much", [lambda: 2], ids=["two::[of them]"])
+    async def test_failing(much, capsys):
+        box = {"n": 0}
+
+        async def add():
+            seen = box["n"]
+            await asyncio.sleep(0)
+            box["n"] = seen + 1
+
+        await asyncio.gather(add(), add())
+        assert box["n"] == much()
+"""
+
+
+def test_a_failure_of_a_coroutine_with_a_parameter(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILING)
+    pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
+    found = []
+    for options in ((), (*BY_NAME, "-n", "2")):
+        pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+        result = pytester.runpytest_subprocess(
+            "-p", "no:cacheprovider", "--treadle-no-database", "--treadle-keep-going",
+            "--treadle-report", "found.json", *options,
+        )  # fmt: skip
+        assert result.ret == 1, result.stdout.str()
+        (file,) = pytester.path.glob("found-*.json")
+        shown = json.loads(file.read_text())
+        file.unlink()
+        found.append(
+            (shown["executions"], [one["message"].splitlines()[0] for one in shown["failures"]])
+        )
+        assert shown["workers"] == 1 + bool(options)
+    assert found[0] == found[1]
+    assert found[0] == (4, ["AssertionError: assert 1 == 2"])
+
+
+# Beside others
+
+
 SHARED = """
     import os
     import pytest

@@ -9,18 +9,21 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import treadle
+from treadle.explore.cubes.order import EVERYTHING
 from treadle.papers import jacm17
 from treadle.session.session import opened
 from treadle.session.settings import Settings
 from treadle.session.workers import engines, forked, spawned
 from treadle.session.workers.handshake import difference, facts_of
-from treadle.session.workers.naming import name_of, named
+from treadle.session.workers.naming import Name, name_of, named
+from treadle.session.workers.parts import Job, Part
 from worker_programs import in_threads
 
 READERS = jacm17.readers(9)
@@ -157,7 +160,8 @@ def test_what_has_no_name_is_refused() -> None:
 
 
 def test_names_are_found_again(tmp_path: Path) -> None:
-    assert name_of(two_by_three, "workers=2") == f"{Path(__file__).resolve()}::two_by_three"
+    name = name_of(two_by_three, "workers=2")
+    assert name == Name(f"{Path(__file__).resolve()}::two_by_three")
     file = tmp_path / "some_module.py"
     file.write_text("def test():\n    return 1\n")
     found = named(f"{file}::test")
@@ -165,6 +169,51 @@ def test_names_are_found_again(tmp_path: Path) -> None:
     assert found() == 1
     with pytest.raises(treadle.TreadleError, match="has no other when it is imported"):
         named(f"{file}::other")
+
+
+def hello_of(test: Any, name: Name, directory: Path) -> spawned.Hello:
+    with opened(test, Settings()) as session:
+        facts = facts_of(session.program, test)
+    options = Settings().pickled(without=())
+    return spawned.Hello(name, str(directory), (), options, 2, by_executions=True, facts=facts)
+
+
+MODEL = """
+from treadle.papers import jacm17
+import beside
+program = jacm17.readers(beside.COUNT)
+"""
+
+
+def test_files_that_an_engine_has_brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory of the coordinator is not there: an engine has put its files elsewhere."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "beside.py").write_text("COUNT = 5")
+    (tmp_path / "tests" / "large.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    away = tmp_path / "away"
+    hello = hello_of(jacm17.readers(5), Name(f"{away}/tests/large.py::program"), away)
+    facts = replace(hello.facts, sources=sha256(MODEL.encode()).hexdigest())
+    hand = spawned.SpawnedHand(replace(hello, facts=facts), 1, {})
+    answer = hand.done(Job(1, (Part(EVERYTHING),), (), 60.0))
+    assert (answer.counts["executions"], answer.done) == (32, 1)
+    hand.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("open('what is not there')", "FileNotFoundError: [Errno 2] No such file or directory"),
+        ("import what_is_not_there", "ModuleNotFoundError: No module named 'what_is_not_there'"),
+        ("other = 1", "has no test when it is imported"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_elsewhere(content: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "some_module.py"
+    file.write_text(content)
+    with pytest.raises(spawned.HandRefused) as refused:
+        spawned.SpawnedHand(hello_of(two_by_three, Name(f"{file}::test"), tmp_path), 1, {})
+    assert words in str(refused.value)
 
 
 # The same program everywhere

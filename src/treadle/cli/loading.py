@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,8 +23,9 @@ from treadle.core.program import Program
 from treadle.session.front_ends import FRONT_ENDS, front_end_of, front_end_of_file, meant_in
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
+from treadle.session.workers.naming import Name
 
-_OPENER = "treadle.cli.loading:named"
+_OPENER = "treadle.cli.loading:explore_named"
 """What finds a program by its name in other processes."""
 _CLOSE = 0.75
 """How much alike two names are if one may be a slip of the other; many begin with `test_`."""
@@ -52,7 +53,7 @@ class Found:
         with ExitStack() as stack:
             with _user_code(self.path, f"{self.name!r} of {self.path} raises"):
                 session = stack.enter_context(opened(self.test, settings))
-            session.name, session.opener = f"{self.path.resolve()}::{self.name}", _OPENER
+            session.name = Name(f"{self.path.resolve()}::{self.name}", _OPENER)
             with self.running():
                 yield session
 
@@ -85,9 +86,9 @@ def find(text: str) -> Found:
     return Found(path, name, getattr(module, name))
 
 
-def named(text: str) -> Any:
-    """Return what `FILE.py::name` names, in a process that explores for another one."""
-    return find(text).test
+def explore_named(name: Name, explore: Callable[[object], None]) -> None:
+    """Explore what `FILE.py::name` names, in a process that explores for another one."""
+    explore(find(name.text).test)
 
 
 def has_only_functions(path: Path) -> bool:

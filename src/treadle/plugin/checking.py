@@ -8,21 +8,19 @@ and what `--pdb` stops in, is the failing execution.
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from treadle.core.decorated import called_plainly
 from treadle.core.errors import ScheduleMismatch
 from treadle.core.failure import Failure
 from treadle.core.result import Result
 from treadle.explore.progress import Listener
 from treadle.findings.replay import Replayed
 from treadle.findings.tokens import Recipe, read_token
-from treadle.plugin.executions import Executions, Left
+from treadle.plugin.elsewhere import name_of
+from treadle.plugin.executions import Executions
 from treadle.plugin.layout import Layout
-from treadle.plugin.repeated import Phase, RepeatedItem, WiderFixture
+from treadle.plugin.repeated import Phase, RepeatedItem
 from treadle.plugin.verdict import Verdict
 from treadle.report.line import Line, joined
 from treadle.session.memory import Memory
@@ -30,9 +28,6 @@ from treadle.session.recipes import options_of
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 from treadle.session.workers.coordinator import INTERRUPTED as BY_HAND
-from treadle.session.workers.naming import NOWHERE
-
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +73,17 @@ class Check:
 
     def check(self) -> Checked:
         """Try what failed before; if nothing of it fails any more, explore."""
-        return self._guarded(self._checked)
+        return self._executions.guarded(self._checked)
 
     def replay(self, token: str) -> Checked:
         """Run exactly the interleaving of a token."""
-        return self._guarded(lambda: self._replayed(token))
-
-    def _guarded(self, what: Callable[[], Done]) -> Done:
-        """Do something that runs the test; set fixtures of wider scopes up when it needs them."""
-        output = sys.stdout, sys.stderr
-        try:
-            with called_plainly():
-                while True:
-                    try:
-                        return what()
-                    except WiderFixture as needed:
-                        self._repeated.set_up_wider(needed)
-        except Left as left:
-            raise left.reason from None
-        finally:
-            sys.stdout, sys.stderr = output
-            self._executions.close()
+        return self._executions.guarded(lambda: self._replayed(token))
 
     # Three ways to a verdict
 
     def _checked(self) -> Checked:
         with opened(self._executions, self._settings) as session:
-            session.opener = NOWHERE
+            session.name = name_of(self._repeated)
             return self._recorded(session) or self._explored(session)
 
     def _recorded(self, session: Session) -> Checked | None:

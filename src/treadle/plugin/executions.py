@@ -14,15 +14,18 @@ import pdb
 import sys
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from treadle.core.decorated import called_plainly
 from treadle.core.errors import TreadleError
-from treadle.plugin.repeated import RepeatedItem
+from treadle.plugin.repeated import RepeatedItem, WiderFixture
 from treadle.python.runtime.choice import assume
+
+Done = TypeVar("Done")
 
 SKIPS = (pytest.skip.Exception, unittest.SkipTest)
 """What skips a test."""
@@ -66,6 +69,22 @@ class Executions:
             warnings.simplefilter("always")  # the filters have let them pass already
             for found in self._seen.values():
                 warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
+
+    def guarded(self, what: Callable[[], Done]) -> Done:
+        """Do something that runs the test; set fixtures of wider scopes up when it needs them."""
+        output = sys.stdout, sys.stderr
+        try:
+            with called_plainly():
+                while True:
+                    try:
+                        return what()
+                    except WiderFixture as needed:
+                        self.repeated.set_up_wider(needed)
+        except Left as left:
+            raise left.reason from None
+        finally:
+            sys.stdout, sys.stderr = output
+            self.close()
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:

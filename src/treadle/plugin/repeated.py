@@ -42,9 +42,15 @@ _SUBTESTS = ("_pytest.subtests", "pytest_subtests.plugin")
 class WiderFixture(TreadleError):
     """An execution asked for a fixture that is to be set up once, outside of control."""
 
-    def __init__(self, fixture: Any) -> None:
-        super().__init__(f"the fixture {fixture.argname!r} is needed")
+    def __init__(self, name: str, fixture: Any = None) -> None:
+        super().__init__(f"the fixture {name!r} is needed")
+        self.name = name
         self.fixture = fixture
+        """What was about to be set up, if it was in this process."""
+
+    def __reduce__(self) -> tuple[type[WiderFixture], tuple[str]]:
+        """Let other processes know the name: fixtures are not sent."""
+        return WiderFixture, (self.name,)
 
 
 class RepeatedItem:
@@ -63,8 +69,8 @@ class RepeatedItem:
         """Fixtures of wider scopes, and how many finalizers they have."""
         self._kept = 1
         """Finalizers that are for the end, not for every execution."""
-        self._needed: Any = None
-        """The fixture of a wider scope that was set up last because an execution asked for it."""
+        self.needed: list[str] = []
+        """Fixtures of wider scopes that were set up because an execution asked for them."""
         self._properties: list[tuple[str, object]] = []
         """What was recorded for reports before the first execution."""
         self._directories = _Directories(item.config)
@@ -87,13 +93,13 @@ class RepeatedItem:
 
     def set_up_wider(self, needed: WiderFixture) -> None:
         """Set up a fixture of a wider scope that an execution asked for."""
-        fixture = needed.fixture
-        if fixture is self._needed:
-            raise TreadleBug(f"the fixture {fixture.argname!r} does not last")
-        self._needed = fixture
-        fixture._finalizers.clear()  # it was about to be set up
+        if self.needed[-1:] == [needed.name]:
+            raise TreadleBug(f"the fixture {needed.name!r} does not last")
+        self.needed.append(needed.name)
+        if needed.fixture is not None:
+            needed.fixture._finalizers.clear()  # it was about to be set up
         self.item._initrequest()
-        self.item._request.getfixturevalue(fixture.argname)
+        self.item._request.getfixturevalue(needed.name)
         self._keep_finalizers()
 
     def _keep_finalizers(self) -> None:
@@ -175,7 +181,7 @@ class RepeatedItem:
             return
         self._refuse_asynchronous(fixture)
         if fixture.scope != "function":
-            raise _noted(WiderFixture(fixture))
+            raise _noted(WiderFixture(fixture.argname, fixture))
         if fixture.argname == "subtests" and fixture.func.__module__ in _SUBTESTS:
             raise _noted(
                 TreadleError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from treadle.findings.database import Database
 from treadle.plugin.cases import expects_failure
 from treadle.plugin.checking import Check, Checked
 from treadle.plugin.coverage import advice_on_coverage
-from treadle.plugin.executions import SKIPS
+from treadle.plugin.elsewhere import SESSION
+from treadle.plugin.executions import SKIPS, Executions
 from treadle.plugin.layout import Layout
 from treadle.plugin.live import live_tail
 from treadle.plugin.longrepr import (
@@ -31,7 +32,7 @@ from treadle.plugin.longrepr import (
     report_of,
     skipped_by_thread,
 )
-from treadle.plugin.repeated import RepeatedItem
+from treadle.plugin.repeated import RepeatedItem, WiderFixture
 from treadle.plugin.tracebacks import cut_to_user
 from treadle.report.registry import report_for, write_report
 from treadle.session.front_ends import front_end_of
@@ -39,7 +40,6 @@ from treadle.session.memory import Memory
 from treadle.session.options import everything
 from treadle.session.settings import Settings, project_of
 
-_NAME = "treadle-session"
 _REPEATED = pytest.StashKey[RepeatedItem]()
 _CHECKED = pytest.StashKey[Checked]()
 
@@ -55,7 +55,7 @@ def take_over(config: pytest.Config, items: Sequence[pytest.Function]) -> None:
             f"treadle: --treadle-replay is for one test, and {len(items)} were selected: "
             f"name it, as in FILE.py::test"
         )
-    config.pluginmanager.register(session, _NAME)
+    config.pluginmanager.register(session, SESSION)
     for item in items:
         session.take_over(item)
 
@@ -89,6 +89,24 @@ class PytestSession:
         repeated = item.stash[_REPEATED] = RepeatedItem(item)
         item.setup = repeated.set_up  # type: ignore[method-assign]
         item.runtest = functools.partial(self._run, repeated)  # type: ignore[method-assign]
+
+    def explore_for_others(
+        self, item: pytest.Function, fixtures: Sequence[str], explore: Callable[[object], None]
+    ) -> None:
+        """Make a test explore parts of its space on behalf of another process.
+
+        Fixtures are set up first of which that process knows that executions ask for them.
+        """
+        repeated = item.stash[_REPEATED]
+
+        def run() -> None:
+            self._running = repeated
+            for name in fixtures:
+                repeated.set_up_wider(WiderFixture(name))
+            executions = Executions(repeated)
+            executions.guarded(lambda: explore(executions))
+
+        item.runtest = run  # type: ignore[method-assign]
 
     # Settings
 

@@ -50,10 +50,10 @@ from treadle.session.workers.exploring import Beginning, Quiet, Wish, explore_in
 from treadle.session.workers.forked import ForkedHands, can_fork
 from treadle.session.workers.hands import Hands
 from treadle.session.workers.handshake import facts_of
-from treadle.session.workers.naming import NAMED, NOWHERE, digest_of, name_of
+from treadle.session.workers.naming import HasNoName, Name, digest_of, name_of
 from treadle.session.workers.place import is_hand
 from treadle.session.workers.spaces import can_divide
-from treadle.session.workers.spawned import Hello
+from treadle.session.workers.spawned import HandRefused, Hello
 from treadle.session.workers.task import Tasks
 from treadle.session.workers.wanted import how_many, refusal, what_was_asked
 from treadle.session.workers.work import Work
@@ -167,10 +167,8 @@ class Session:
         self.settings = settings
         self.test = test
         """What is explored, as it was given."""
-        self.name = ""
+        self.name: Name | None = None
         """What others can find the test by, if somebody knows it."""
-        self.opener = NAMED
-        """Who finds it by that name: `module:function`."""
         self.control: opened
         """Gives control back, and takes it again."""
 
@@ -259,12 +257,15 @@ class Session:
         settings = self.settings
         wish = Wish(workers, by_executions=settings.split_by == "executions")
         if settings.checkpoint is not None or settings.resume is not None:
-            identity = identity_of(self.name or self.program.name, self._sources(), self._kept())
+            identity = identity_of(self._known_as(), self._sources(), self._kept())
             if settings.resume is not None:
                 wish.resumed = resumed(Path(settings.resume), identity)
             if settings.checkpoint is not None:
                 wish.checkpoint = Checkpoint(Path(settings.checkpoint), identity)
         return wish
+
+    def _known_as(self) -> str:
+        return self.program.name if self.name is None else self.name.text
 
     def _sources(self) -> str:
         return digest_of(self.test)
@@ -323,30 +324,25 @@ class Session:
         settings = self.settings
         try:
             hello = self._hello(wish, work)
-        except TreadleError:
+            start = functools.partial(self._by_name, wish=wish, hello=hello)
+            return explore_in_parts(work, wish, listener, start, began, self._released)
+        except (HasNoName, HandRefused) as error:
             insists = settings.workers != "auto" and "workers" in settings.asked
             if insists or settings.on is not None or settings.spawn:
                 raise
+            work = self.work(work.strategy, work.algorithm)  # control may have been given back
             result = explore_in_parts(work, replace(wish, workers=1), listener, None, began)
             result.notes.append(
-                "explored by one worker: this process has threads of its own and cannot be copied, "
-                "and other processes cannot import the test by name"
+                f"explored by one worker: this process has threads of its own and cannot be "
+                f"copied, and in other processes: {error}"
             )
             return result
-        start = functools.partial(self._by_name, wish=wish, hello=hello)
-        return explore_in_parts(work, wish, listener, start, began, self._released)
 
     def _hello(self, wish: Wish, work: Work) -> Hello:
         """Return what a process needs to find the test, and to agree with this one."""
         asked = what_was_asked(self.settings)
         name = self.name or name_of(self.test, asked)
-        if self.opener == NOWHERE:
-            raise TreadleError(
-                f"{asked} needs a test that can be imported by name, and pytest's fixtures have "
-                f"none: use workers that are copies (on Linux, without spawn), or `treadle run`"
-            )
         return Hello(
-            self.opener,
             name,
             str(Path.cwd()),
             tuple(sys.path),

@@ -14,7 +14,9 @@ import select
 import signal
 import sys
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.session.session import Session, opened
@@ -33,49 +35,90 @@ _IDLE = 60.0
 _select, _getppid, _exit = select.select, os.getppid, os._exit
 
 
+class _Link(NamedTuple):
+    """What leads to the process that this one works for."""
+
+    requests: int
+    answers: int
+    parent: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the other process is gone, or does not wait any more: nothing comes in a job."""
+        return _getppid() != self.parent or bool(_select([self.requests], [], [], 0)[0])
+
+
 def main() -> None:
     """Serve until nobody wants anything any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    parent = _getppid()
-    with suppress(EOFError, OSError):
-        hello: Hello = receive(0)
+    link = _Link(os.dup(0), os.dup(1), _getppid())
+    with suppress(EOFError, OSError):  # nobody is there any more
+        hello: Hello = receive(link.requests)
+        _keep_apart()
         try:
-            _open(hello, answers, parent)
+            _open(hello, link)
         except (TreadleError, TreadleBug) as error:
-            send(answers, error)
-        except (EOFError, OSError):
-            raise
+            send(link.answers, error)
         except Exception as error:
-            send(answers, TreadleError(f"the test cannot be opened there: {error!r}"))
+            send(link.answers, TreadleError(_why_not(error)))
     _exit(0)
 
 
-def _open(hello: Hello, answers: int, parent: int) -> None:
+def _why_not(error: Exception) -> str:
+    return (
+        f"the test cannot be opened in another process ({type(error).__name__}: {error}): see that "
+        f"it can be imported there, or use workers=1"
+    )
+
+
+def _keep_apart() -> None:
+    """Let the test read nothing of what comes, and print to the standard error."""
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+
+
+def _open(hello: Hello, link: _Link) -> None:
     """Find the test, take control of it, and do jobs."""
-    os.chdir(hello.directory)
+    hello = _as_it_is_here(hello)
     sys.path[:] = list(dict.fromkeys([*hello.path, *sys.path]))
-    module, _, function = hello.opener.partition(":")
-    test: Any = getattr(importlib.import_module(module), function)(hello.name)
-    place.become_hand(test)
-    values, asked = pickle.loads(hello.options)
-    with opened(test, Settings(values, asked)) as session:
-        send(answers, facts_of(session.program, test))
-        _serve(session, hello, answers, parent)
+    module, _, function = hello.name.opener.partition(":")
+
+    def explore(test: object) -> None:
+        place.become_hand(test)
+        values, asked = pickle.loads(hello.options)
+        with opened(test, Settings(values, asked)) as session:
+            send(link.answers, facts_of(session.program, test))
+            _serve(session, hello, link)
+
+    getattr(importlib.import_module(module), function)(hello.name, explore)
 
 
-def _serve(session: Session, hello: Hello, answers: int, parent: int) -> None:
+def _as_it_is_here(hello: Hello) -> Hello:
+    """Go where the other process is; if that is not there, an engine has brought its files here."""
+    with suppress(FileNotFoundError):
+        os.chdir(hello.directory)
+        return hello
+    there, here = hello.directory + os.sep, str(Path.cwd()) + os.sep
+    name = replace(hello.name, text=hello.name.text.replace(there, here, 1))
+    path = (one.replace(there, here, 1) for one in (here, *hello.path))
+    return replace(hello, name=name, path=tuple(path))
+
+
+def _serve(session: Session, hello: Hello, link: _Link) -> None:
+    """Do jobs until there are none: nobody wants anything any more, or not for a while."""
     tasks = Tasks(space_of(session.work(), Policy(hello.workers, hello.by_executions)))
-    tasks.space.is_over = lambda: _getppid() != parent
+    tasks.space.is_over = lambda: link.is_cut
     worker = tasks if hello.hands == 1 else Foreman(tasks, hello.hands)
-    while _select([0], [], [], _IDLE)[0]:
-        job = receive(0)
-        try:
-            answer = worker.done(job)
-        except (OutOfMemory, MemoryError):
-            _exit(OutOfMemory.status)
-        send(answers, answer)
+    with suppress(EOFError, BrokenPipeError):
+        while _select([link.requests], [], [], _IDLE)[0]:
+            job = receive(link.requests)
+            try:
+                answer = worker.done(job)
+            except (OutOfMemory, MemoryError):
+                _exit(OutOfMemory.status)
+            send(link.answers, answer)
 
 
 if __name__ == "__main__":

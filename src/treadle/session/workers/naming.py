@@ -10,7 +10,8 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,10 +19,22 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.core.frames import is_of_the_user
 
-NAMED = "treadle.session.workers.naming:named"
-"""What finds a test that `name_of` names."""
-NOWHERE = ""
-"""Stands for nobody who could find it."""
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What another process finds a test by."""
+
+    text: str
+    opener: str = "treadle.session.workers.naming:explore_named"
+    """Who finds it there, and explores it: `module:function`."""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
+    """What else the opener has to know, as plain data."""
+    tears_down: bool = False
+    """Whether the opener has something to tear down when the exploration is over."""
+
+
+class HasNoName(TreadleError):
+    """A test that no other process can find."""
 
 
 def module_of(test: object) -> ModuleType | None:
@@ -43,14 +56,14 @@ def _variables(test: object) -> Iterator[tuple[ModuleType, str]]:
                     yield module, name
 
 
-def name_of(test: object, asked: str) -> str:
+def name_of(test: object, asked: str) -> Name:
     """Return `path/file.py::name`; refuse what cannot be imported."""
     function = inspect.unwrap(test) if callable(test) else test
     module = module_of(test)
     name = getattr(function, "__qualname__", "")
     if inspect.isfunction(function) and "<locals>" in name:
         outer, _, inner = name.rpartition(".<locals>.")
-        raise TreadleError(
+        raise HasNoName(
             f"{asked} needs a test that can be imported by name, and {inner} is defined inside "
             f"{outer.rpartition('.')[2]}: move it to the module, or use workers=1"
         )
@@ -58,11 +71,16 @@ def name_of(test: object, asked: str) -> str:
         name = next((one for _, one in _variables(test)), "")
     file = getattr(module, "__file__", None)
     if not file or not name or not Path(file).is_file() or _found(module, name) is None:
-        raise TreadleError(
+        raise HasNoName(
             f"{asked} needs a test that can be imported by name, and this one has none: make it a "
             f"function or a variable of a module, or use workers=1"
         )
-    return f"{Path(file).resolve()}::{name}"
+    return Name(f"{Path(file).resolve()}::{name}")
+
+
+def explore_named(name: Name, explore: Callable[[object], None]) -> None:
+    """Find a test that `name_of` names, in a process of its own, and explore it."""
+    explore(named(name.text))
 
 
 def named(text: str) -> object:

@@ -20,9 +20,16 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.session.workers.handshake import Facts, difference
 from treadle.session.workers.messages import receive, send
+from treadle.session.workers.naming import Name
 from treadle.session.workers.parts import Answer, Job
 
 _SEED = "PYTHONHASHSEED"
+_TO_LEAVE, _TO_TEAR_DOWN = 0.05, 10.0
+"""Seconds that a hand has to end by itself before it is killed."""
+
+
+class HandRefused(TreadleError):
+    """A process cannot explore the test, or would explore another one."""
 
 
 class HandDied(Exception):
@@ -33,10 +40,7 @@ class HandDied(Exception):
 class Hello:
     """What a hand is told before its first job."""
 
-    opener: str
-    """What finds the test: `module:function`."""
-    name: str
-    """The test's, for the opener."""
+    name: Name
     directory: str
     path: tuple[str, ...]
     """Where modules are found."""
@@ -64,18 +68,21 @@ class SpawnedHand:
         assert self._process.stdout is not None
         self._requests = self._process.stdin.fileno()
         self._answers = self._process.stdout.fileno()
+        self._patience = _TO_TEAR_DOWN if hello.name.tears_down else _TO_LEAVE
         found = self._asked(hello)
         if isinstance(found, Exception):
             self.close()
-            raise found
+            raise HandRefused(str(found)) if isinstance(found, TreadleError) else found
         differs = difference(found, hello.facts)
         if differs:
             self.close()
-            raise TreadleError(f"worker {number} does not run the same program: {differs}")
+            raise HandRefused(f"worker {number} does not run the same program: {differs}")
 
     def done(self, job: Job) -> Answer:
         """Let it do a job; raise `HandDied` if it does not survive that."""
-        answer: Answer = self._asked(job)
+        answer: Answer | Exception = self._asked(job)
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
     def _asked(self, message: object) -> Any:
@@ -91,14 +98,20 @@ class SpawnedHand:
         """Tell whether it lives: it ends by itself if it is idle for long."""
         return self._process.poll() is None
 
+    def let_go(self) -> None:
+        """Let it know that nobody wants anything any more."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+
     def close(self) -> str:
-        """End it; say how it had ended."""
-        for stream in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                assert stream is not None
-                stream.close()
+        """End it, once it has torn down what it set up; say how it had ended."""
+        self.let_go()
+        assert self._process.stdout is not None
+        with suppress(OSError):
+            self._process.stdout.close()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.05)
+            self._process.wait(self._patience)
         self._process.kill()
         code = self._process.wait()
         return f"killed by signal {-code}" if code < 0 else f"it ended with status {code}"
@@ -139,6 +152,8 @@ class _Kept:
     def close(self, key: bytes) -> None:
         with self._lock:
             hands = self._idle.pop(key, []) + self._busy.pop(key, [])
+        for hand in hands:
+            hand.let_go()
         for hand in hands:
             hand.close()
 
