@@ -531,3 +531,155 @@ def test_time_is_no_thread() -> None:
         thread.join()
 
     verify(test)
+
+
+# Loops that wait with time-outs again and again
+
+
+def polled(
+    wait_on: Callable[[threading.Condition, list[int]], None],
+    late: Callable[[threading.Condition, list[int]], None] = lambda *_: None,
+) -> Callable[[], None]:
+    """Return a test in which a thread polls a list under a condition variable beside another."""
+
+    def test() -> None:
+        changed = threading.Condition()
+        items: list[int] = []
+        threads = [beside(lambda: wait_on(changed, items)), beside(lambda: late(changed, items))]
+        for thread in threads:
+            thread.join()
+
+    return test
+
+
+def until_there(changed: threading.Condition, items: list[int]) -> None:
+    with changed:
+        while not items:
+            changed.wait(0.1)
+
+
+def until_there_at_a_time(changed: threading.Condition, items: list[int]) -> None:
+    while True:
+        with changed:
+            if items:
+                return
+            changed.wait(1)
+
+
+def notify_only(changed: threading.Condition, _: list[int]) -> None:
+    with changed:
+        changed.notify()
+
+
+def counted(changed: threading.Condition, items: list[int]) -> None:
+    rounds = 0
+    with changed:
+        while not items and rounds < 20:
+            changed.wait(1)
+            rounds += 1
+
+
+def counted_elsewhere(changed: threading.Condition, items: list[int]) -> None:
+    rounds: list[int] = []
+    with changed:
+        while not items and len(rounds) < 20:
+            changed.wait(1)
+            rounds.append(1)
+
+
+def up_to_a_deadline(changed: threading.Condition, items: list[int]) -> None:
+    end = time.monotonic() + 20
+    with changed:
+        while not items and time.monotonic() < end:
+            changed.wait(1)
+
+
+def counted_by_a_semaphore(changed: threading.Condition, _: list[int]) -> None:
+    left = threading.Semaphore(20)
+    with changed:
+        while left.acquire(blocking=False):
+            changed.wait(1)
+
+
+def counted_by_a_queue(changed: threading.Condition, _: list[int]) -> None:
+    left: queue.Queue[int] = queue.Queue()
+    for number in range(20):
+        left.put(number)
+    with changed:
+        while not left.empty():
+            left.get()
+            changed.wait(1)
+
+
+def counted_inside(changed: threading.Condition, _: list[int]) -> None:
+    rounds: list[int] = []
+    with changed:
+        while len(rounds) < 20:
+            rounds.append(1)
+            again = True
+            while again:
+                again = False
+            changed.wait(1)
+
+
+def put_late(changed: threading.Condition, items: list[int]) -> None:
+    time.sleep(20)
+    with changed:
+        items.append(1)
+
+
+@pytest.mark.parametrize("wait_on", [until_there, until_there_at_a_time])
+@pytest.mark.parametrize("late", [notify_only, lambda *_: None])
+def test_waiting_again_and_again_while_only_time_passes_is_a_livelock(
+    wait_on: Callable[..., None], late: Callable[..., None]
+) -> None:
+    (failure,) = treadle.explore(polled(wait_on, late)).failures
+    assert failure.kind == "livelock"
+    assert treadle.replay(polled(wait_on, late), failure.token).kind == "livelock"
+
+
+@pytest.mark.parametrize(
+    "wait_on",
+    [
+        counted,
+        counted_elsewhere,
+        up_to_a_deadline,
+        counted_by_a_semaphore,
+        counted_by_a_queue,
+        counted_inside,
+    ],
+)
+def test_a_loop_that_ends_by_itself_is_none(wait_on: Callable[..., None]) -> None:
+    assert verify(polled(wait_on)).executions == 1
+
+
+@pytest.mark.parametrize("wait_on", [until_there_at_a_time, counted])
+def test_a_loop_that_somebody_ends_late_is_none(wait_on: Callable[..., None]) -> None:
+    assert verify(polled(wait_on, put_late)).executions == 1
+
+
+def test_polling_an_event_or_a_queue_that_somebody_fills_late_is_none() -> None:
+    def test() -> None:
+        told = threading.Event()
+        jobs: queue.Queue[int] = queue.Queue()
+
+        def take() -> None:
+            while True:
+                try:
+                    jobs.get(timeout=1)
+                    return
+                except queue.Empty:
+                    continue
+
+        def look() -> None:
+            while not told.wait(1):
+                pass
+
+        threads = [beside(take), beside(look)]
+        time.sleep(20)
+        told.set()
+        jobs.put(1)
+        for thread in threads:
+            thread.join()
+
+    assert verify(test).executions == 1

@@ -22,7 +22,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort, Scheduler
 from treadle.python.runtime.task import Task
-from treadle.python.runtime.timed import TIME
+from treadle.python.runtime.timed import TIME, times
 
 effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
@@ -36,6 +36,8 @@ _ROUND = 100
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
+LINES = "lines"
+"""Where an execution keeps the locations that a wait in vain changes and leaves as they were."""
 _WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
 
@@ -128,6 +130,10 @@ class Trail:
             for number in moved
         )
 
+    def was_idle(self, task: Task, at: int) -> bool:
+        """Tell whether a task's loops left all as it was from before the trail was so long."""
+        return self._idle_since.get(task.number, at) < at
+
     def looks_at(self, lock: int, task: Task) -> bool:
         """Tell whether somebody but this task has looked whether a lock is taken."""
         return any(
@@ -190,6 +196,8 @@ def visit(site: object) -> None:
     trail.visited(me, is_idle=True)
     locations = _only_read(me, trail, last.at + 1) if len(trail.steps) > last.at else []
     if locations is None:
+        locations = _only_waited(me, trail, last.at)
+    if locations is None:
         return
     if not locations:  # it read nothing that ever changes
         now.idle = last.idle + 1
@@ -228,29 +236,55 @@ def _only_read(me: Task, trail: Trail, start: int) -> list[int] | None:
     Locks that it took and gave back are no difference to anybody: the iteration could have come
     later or be left out. But who finds one taken, and does not wait, sees that.
     """
-    mine = [codes for task, codes in trail.steps[start:] if task is me]
-    if isinstance(me.doing, tuple):
-        mine.append(me.doing)
-    accesses = [access for codes in mine for access in codes]
+    accesses = _accesses(me, trail, start)
     locks = _given_back(accesses)
     accesses = [access for access in accesses if location_of(access) not in locks]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
         return None
     if locks and any(trail.looks_at(lock, me) for lock in locks):
         return None
+    return _read(accesses)
+
+
+def _accesses(me: Task, trail: Trail, start: int) -> list[int]:
+    """Return what a task has accessed from some step on."""
+    mine = [codes for task, codes in trail.steps[start:] if task is me]
+    if isinstance(me.doing, tuple):
+        mine.append(me.doing)
+    return [access for codes in mine for access in codes]
+
+
+def _read(accesses: list[int]) -> list[int]:
+    """Return the locations that were read; that it is later changes nothing that a loop reads."""
     time = control.the_program().vocabulary.location(TIME, TIME)
     read = {location_of(a) for a in accesses if mode_of(a) not in (Mode.WATCH, Mode.OPEN)}
-    return sorted(read - {time})  # that it is later changes nothing that it reads
+    return sorted(read - {time})
 
 
-def _given_back(accesses: list[int]) -> set[int]:
+def _only_waited(me: Task, trail: Trail, start: int) -> list[int] | None:
+    """Return the locations that the iteration read if time alone will pass from now on, else None.
+
+    Time passed in it, so nobody else could go on, and nobody did since. If nobody else waits for a
+    moment to come, and the iteration before was like this one, the next ones will be, too: it took
+    back the locks that it gave away, and left the lines in which it waited in vain.
+    """
+    others = {task.name for task, _ in trail.steps[start + 1 :] if task is not me}
+    if others != {TIME} or not trail.was_idle(me, start) or any(True for _ in times().deadlines()):
+        return None
+    program = control.the_program()
+    accesses = _accesses(me, trail, start + 1)
+    restored = _given_back(accesses) | _given_back(accesses, (Mode.GIVE, Mode.TAKE))
+    restored |= program.scheduler.scratch.get(LINES, set())
+    accesses = [access for access in accesses if location_of(access) not in restored]
+    if not all(mode_of(access) in _HARMLESS for access in accesses):
+        return None
+    return _read(accesses)
+
+
+def _given_back(accesses: list[int], turn: tuple[Mode, Mode] = (Mode.TAKE, Mode.GIVE)) -> set[int]:
     """Return the locations that were taken and given back, again and again, and nothing else."""
     modes: dict[int, list[Mode]] = {}
     for access in accesses:
         if mode_of(access) not in (Mode.OPEN, Mode.WATCH):
             modes.setdefault(location_of(access), []).append(mode_of(access))
-    return {
-        location
-        for location, found in modes.items()
-        if found == [Mode.TAKE, Mode.GIVE] * (len(found) // 2)
-    }
+    return {location for location, found in modes.items() if found == [*turn] * (len(found) // 2)}

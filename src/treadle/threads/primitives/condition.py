@@ -13,11 +13,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.events import OPEN, Codes, Mode, location_of
 from treadle.core.records import WaitKind
 from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import LINES
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
@@ -245,6 +246,8 @@ def _leave(self: Any, waiter: _Waiter) -> None:
     """Leave the line, unless a notification that came too late has done that."""
     if waiter in self._waiters:
         self._waiters.remove(waiter)
+    scratch = control.the_program().scheduler.scratch
+    scratch.setdefault(LINES, set()).update(map(location_of, _line(table_of(id(self)), Mode.WRITE)))
 
 
 def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:

@@ -14,7 +14,13 @@ from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.threads.primitives.condition import refuse_nan
-from treadle.threads.primitives.facets import FacetTable, act, register_primitive, table_of
+from treadle.threads.primitives.facets import (
+    FacetTable,
+    act,
+    note_private_change,
+    register_primitive,
+    table_of,
+)
 from treadle.threads.primitives.patches import Patches
 
 
@@ -112,6 +118,7 @@ def _event_set(self: Any) -> None:
         _original_event_set(self)
     else:
         _access(self, Mode.WRITE, SET)
+        note_private_change(self)
         self._flag = True
 
 
@@ -121,6 +128,7 @@ def _event_clear(self: Any) -> None:
         _original_event_clear(self)
     else:
         _access(self, Mode.WRITE, CLEAR)
+        note_private_change(self)
         self._flag = False
 
 
@@ -232,6 +240,7 @@ def _take_unit(self: Any, me: Task) -> None:
     if table is not None or self._value == 0:
         control.announce(_Unit(self), ACQUIRE, self)
         act(me, _taking(table, self._value))
+    note_private_change(self)
     self._value -= 1
 
 
@@ -250,6 +259,7 @@ def _try_unit(self: Any, me: Task, timeout: float) -> bool:
         _keep_account(self, table, me, -1)
         control.pass_time(me, timeout)
         return False
+    note_private_change(self)
     self._value -= 1
     return True
 
@@ -263,6 +273,7 @@ def _semaphore_release(self: Any, n: int = 1) -> None:
     _check_units(self, n)
     _access(self, Mode.GIVE, RELEASE)
     _keep_account(self, table_of(id(self)), me, -n)
+    note_private_change(self)
     self._value += n
 
 
@@ -293,6 +304,7 @@ def _bounded_release(self: Any, n: int = 1) -> None:
     _keep_account(self, table, me, -n)
     if too_many:
         raise ValueError("Semaphore released too many times")
+    note_private_change(self)
     self._value += n
 
 

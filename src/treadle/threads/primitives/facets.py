@@ -12,6 +12,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode
 from treadle.python.runtime import control, slots
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import published
@@ -95,6 +96,12 @@ def table_of(identity: int) -> FacetTable | None:
         return None
     found.enter()
     return found
+
+
+def note_private_change(primitive: Any) -> None:
+    """Take note that a primitive changes; if nobody else can reach it, that is no event."""
+    if table_of(id(primitive)) is None:
+        effects[0] = True
 
 
 def act(task: Task, codes: Codes) -> None:

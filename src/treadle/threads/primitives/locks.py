@@ -17,6 +17,7 @@ from treadle.python.accesses.stand_ins import MADE_IN_C, register_stand_in
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.walks import register
@@ -140,6 +141,7 @@ class _Lock:
                 codes = (OPEN, *self.codes(Mode.WRITE if free else Mode.READ))
                 act(me, operation.codes(me, codes))
         if free:
+            effects[0] = effects[0] or self.table() is None  # then it is no event
             self.take(me)
         else:
             control.pass_time(me, timeout)

@@ -23,6 +23,7 @@ from treadle.python.accesses.stand_ins import MADE_IN_C
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import Deed, given, method
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
@@ -80,6 +81,7 @@ class _Transfer(Operation):
             control.announce(self._timed or self, deed, self.owner, item)
             self.act(me, ())
         if self.ready(me):
+            effects[0] = effects[0] or self.table is None  # then it is no event
             return True
         if self.table is not None:
             self.act(me, self.table.failed())
