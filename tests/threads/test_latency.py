@@ -623,7 +623,7 @@ def counted_inside(changed: threading.Condition, _: list[int]) -> None:
 
 
 def put_late(changed: threading.Condition, items: list[int]) -> None:
-    time.sleep(20)
+    time.sleep(9.5)
     with changed:
         items.append(1)
 
@@ -683,3 +683,67 @@ def test_polling_an_event_or_a_queue_that_somebody_fills_late_is_none() -> None:
             thread.join()
 
     assert verify(test).executions == 1
+
+
+def test_two_that_wait_in_turn_while_only_time_passes_do_not_end() -> None:
+    def until_there_at_another_pace(changed: threading.Condition, items: list[int]) -> None:
+        with changed:
+            while not items:
+                changed.wait(0.7)
+
+    result = treadle.explore(polled(until_there, until_there_at_another_pace))
+    assert [failure.kind for failure in result.failures] == ["budget"]
+
+
+def test_a_queue_that_is_filled_in_a_long_loop_is_no_waste() -> None:
+    def test() -> None:
+        jobs: queue.Queue[int] = queue.Queue()
+
+        def fill() -> None:
+            while jobs.qsize() < 6_000:
+                jobs.put(1)
+
+        beside(fill).join()
+        assert jobs.qsize() == 6_000
+
+    assert verify(test).executions == 1
+
+
+WAITS: dict[str, Callable[[], object]] = {
+    "condition": lambda: wait_under(threading.Condition()),
+    "condition with a lock": lambda: wait_under(threading.Condition(threading.Lock())),
+    "event": lambda: threading.Event().wait(1),
+    "semaphore": lambda: threading.Semaphore(0).acquire(timeout=1),
+    "queue": lambda: fails(queue.Empty, lambda: queue.Queue().get(timeout=1)),
+    "future": lambda: fails(TimeoutError, lambda: Future().result(timeout=1)),
+    "futures": lambda: wait([Future()], timeout=1),
+    "barrier": lambda: fails(threading.BrokenBarrierError, lambda: threading.Barrier(2).wait(1)),
+    "sleep": lambda: time.sleep(1),
+}
+
+
+def wait_under(changed: threading.Condition) -> None:
+    with changed:
+        changed.wait(1)
+
+
+def fails(error: type[BaseException], call: Callable[[], object]) -> None:
+    with pytest.raises(error):
+        call()
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_waiting_in_vain_takes_as_long_as_it_says(name: str) -> None:
+    took: list[float] = []
+
+    def test() -> None:
+        def wait_thrice() -> None:
+            before = time.monotonic()
+            for _ in range(3):
+                WAITS[name]()
+            took.append(time.monotonic() - before)
+
+        beside(wait_thrice).join()
+
+    verify(test)
+    assert {round(seconds, 3) for seconds in took} == {3.0}

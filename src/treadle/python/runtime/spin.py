@@ -11,6 +11,7 @@ Rewritten code calls `visit` before each backward jump of a `while` loop; the sc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -108,14 +109,15 @@ class Trail:
         """Tell whether, for long, all that can take steps were in loops that changed nothing.
 
         They are where they were, and everything else is: they will do so again. Who could have
-        taken a step and was not let, for a lock that was free at times too, may end all that.
+        taken a step and was not let, for a lock that was free at times too, may end all that; and
+        so may who waits for a moment that has not come in all these steps.
         """
         now = len(self.steps)
         since = now - _LONG
         if since < 0:
             return False
         window = self.steps[since:]
-        moved = {task.number for task, _ in window}
+        moved = {task.number for task, _ in window if task.name != TIME}
         given = {
             location_of(access)
             for _, codes in window
@@ -125,8 +127,11 @@ class Trail:
         could = {
             number for number, codes in blocked if not given.isdisjoint(map(location_of, codes))
         }
-        return moved.issuperset({*ready, *could}) and all(
-            self._idle_since.get(number, now) <= since and self._visited[number] > now - _ROUND
+        late = {task.number for task in times().waiting()}
+        return moved.issuperset({*ready, *could, *late}) and all(
+            self._idle_since.get(number, now) <= since
+            and self._visited[number] > now - _ROUND
+            and _restores([codes for task, codes in window if task.number == number])
             for number in moved
         )
 
@@ -261,6 +266,18 @@ def _read(accesses: list[int]) -> list[int]:
     return sorted(read - {time})
 
 
+def _restores(steps: list[Codes]) -> bool:
+    """Tell whether a task only read, took and gave in turn, and stood in lines, in many rounds."""
+    lines = control.the_program().scheduler.scratch.get(LINES, set())
+    modes = _modes([access for codes in steps for access in codes])
+    return all(
+        location in lines
+        or _HARMLESS.issuperset(found)
+        or all({one, other} == {Mode.TAKE, Mode.GIVE} for one, other in pairwise(found))
+        for location, found in modes.items()
+    )
+
+
 def _only_waited(me: Task, trail: Trail, start: int) -> list[int] | None:
     """Return the locations that the iteration read if time alone will pass from now on, else None.
 
@@ -283,8 +300,14 @@ def _only_waited(me: Task, trail: Trail, start: int) -> list[int] | None:
 
 def _given_back(accesses: list[int], turn: tuple[Mode, Mode] = (Mode.TAKE, Mode.GIVE)) -> set[int]:
     """Return the locations that were taken and given back, again and again, and nothing else."""
+    modes = _modes(accesses)
+    return {location for location, found in modes.items() if found == [*turn] * (len(found) // 2)}
+
+
+def _modes(accesses: list[int]) -> dict[int, list[Mode]]:
+    """Return how each location was accessed, one after the other; not those that only look."""
     modes: dict[int, list[Mode]] = {}
     for access in accesses:
         if mode_of(access) not in (Mode.OPEN, Mode.WATCH):
             modes.setdefault(location_of(access), []).append(mode_of(access))
-    return {location for location, found in modes.items() if found == [*turn] * (len(found) // 2)}
+    return modes

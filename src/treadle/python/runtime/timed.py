@@ -81,12 +81,16 @@ class Times:
             task.doing = (*joins, code(self._location, Mode.WRITE))
 
     def deadlines(self) -> Iterator[float]:
-        """Yield when waits end that wait for nothing but time."""
+        """Return when waits end that wait for nothing but time."""
+        return (task.doing.until for task in self.waiting() if isinstance(task.doing, Timed))
+
+    def waiting(self) -> Iterator[Task]:
+        """Yield the tasks that wait for nothing but time."""
         for task in self._scheduler.alive.values():
             if isinstance(task.doing, Timed) and task.doing.is_long:
                 deadline = task.doing.deadline(task)
                 if deadline is not None and deadline < math.inf:
-                    yield deadline
+                    yield task
 
     def can_pass(self, me: Task) -> bool:
         """Tell whether nobody can go on but by time; for daemons alone it passes once."""

@@ -212,7 +212,6 @@ def _wait(self: Any, timeout: float | None = None) -> bool:
         lock._depth = depth
     if not notified:
         _leave(self, waiter)
-        control.pass_time(me, timeout or 0)
     return notified
 
 
@@ -239,6 +238,8 @@ def _sleep_at_most(self: Any, me: Task, waiter: _Waiter, timeout: float) -> bool
     control.announce(operation, WAKE_UP, self)
     mode = Mode.NEED if operation.is_patient else Mode.READ
     act(me, operation.codes(me, _signal(table_of(id(self)), waiter, mode)))
+    if not waiter.notified:
+        control.pass_time(me, timeout)
     return waiter.notified
 
 
@@ -272,8 +273,6 @@ def _wait_with_other_lock(self: Any, me: Task, timeout: float | None) -> bool:
         if not notified:
             _change_line(self)
             _leave(self, waiter)
-    if not notified:
-        control.pass_time(me, timeout or 0)
     return notified
 
 
