@@ -123,11 +123,11 @@ class InsertsWhatIsDone(Optimal):
     def _try_at_once(self, e: int, last: int) -> bool:
         return False
 
-    def _reverse(self, e: int, v: int, last: int) -> Planned:
+    def _reverse(self, e: int, v: int, last: int) -> int:
         trace = self.search.trace
         planned = Planned(trace, v, trace.before[last] & v, last)
         self.wut.insert(e, planned)
-        return planned
+        return planned.keep | planned.rests_on
 
 
 class KeepsTooLittle(Optimal):
@@ -136,12 +136,12 @@ class KeepsTooLittle(Optimal):
     def _try_at_once(self, e: int, last: int) -> bool:
         return False
 
-    def _reverse(self, e: int, v: int, last: int) -> Planned:
+    def _reverse(self, e: int, v: int, last: int) -> int:
         planned = Planned(self.search.trace, v, 1 << last, last)
         if not planned.begins_with_any(self.sleep[e] or {}):
             planned.keep = 1 << last
             self.wut.insert(e, planned)
-        return planned
+        return planned.keep | planned.rests_on
 
 
 class LosesCount(Optimal):

@@ -7,8 +7,6 @@ takes long, is interrupted by whoever watches it, and ends with `OutOfTime`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 _clock = time.monotonic
 _until: list[float] = []
@@ -18,15 +16,21 @@ class OutOfTime(BaseException):
     """The time is up that was given for a search: no finding, and no error either."""
 
 
-@contextmanager
-def within(seconds: float | None) -> Iterator[None]:
+class within:  # noqa: N801 - said as a function is
     """Let tests run for so long at most meanwhile; None: as long as they want."""
-    before = _until.copy()
-    _until[:] = [] if seconds is None else [_clock() + seconds]
-    try:
-        yield
-    finally:
-        _until[:] = before
+
+    __slots__ = ("_before", "_seconds")
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._before: list[float] = []
+
+    def __enter__(self) -> None:
+        self._before = _until.copy()
+        _until[:] = [] if self._seconds is None else [_clock() + self._seconds]
+
+    def __exit__(self, *_: object) -> None:
+        _until[:] = self._before
 
 
 def is_over() -> bool:

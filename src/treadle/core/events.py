@@ -171,6 +171,7 @@ class Footprint:
         "guarded",
         "joins",
         "looks",
+        "meets",
         "needs",
         "open",
         "overwrites",
@@ -194,8 +195,10 @@ class Footprint:
     Who stores the same is not dependent with it because of that."""
     conflicts: tuple[int, ...]
     """Mask keys whose events are dependent with this one, besides writers that are `unequal`."""
-    conflict_set: frozenset[int]
+    meets: tuple[int, ...]
     """Mask keys of all accesses that meet one of this one's, equal stores included."""
+    conflict_set: frozenset[int]
+    """The same, as a set."""
     takes: tuple[Take, ...]
     brings: frozenset[int]
     """Writer keys of resources of which it may have brought all the units that it left."""
@@ -271,6 +274,7 @@ class Footprint:
             kind = own % _CLASSES
             keys.update(dict.fromkeys(own - kind + other for other in _CONFLICTING[kind]))
             keys.update(dict.fromkeys(links.get(own, ())))
+        self.meets = tuple(keys)
         self.conflict_set = frozenset(keys)
         for writers, _ in self.unequal:
             del keys[writers]

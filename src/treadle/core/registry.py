@@ -37,6 +37,7 @@ mean 'fraction'?)
         self.changes = 0
         """How often something was added or removed: what was worked out before may be outdated."""
         self._values: dict[str, Value | str] = {}
+        self._loaded: dict[str, Value] = {}
         self._summaries: dict[str, str] = {}
 
     def add(self, name: str, value: Value | str, summary: str = "") -> None:
@@ -51,6 +52,7 @@ mean 'fraction'?)
         """Forget a value that was added."""
         self._refuse_unknown(name)
         del self._values[name], self._summaries[name]
+        self._loaded.pop(name, None)
         self.changes += 1
 
     def summary(self, name: str) -> str:
@@ -59,13 +61,20 @@ mean 'fraction'?)
         return self._summaries[name]
 
     def __getitem__(self, name: str) -> Value:
+        try:
+            return self._loaded[name]
+        except (KeyError, TypeError):
+            return self._load(name)
+
+    def _load(self, name: str) -> Value:
+        """Return a value that is asked for for the first time."""
         self._refuse_unknown(name)
         value = self._values[name]
         if isinstance(value, str):
             module, _, attribute = value.partition(":")
-            value = getattr(importlib.import_module(module), attribute)
-            self._values[name] = cast("Value", value)
-        return cast("Value", value)
+            value = cast("Value", getattr(importlib.import_module(module), attribute))
+        self._loaded[name] = value
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

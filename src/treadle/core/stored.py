@@ -30,27 +30,32 @@ class Stores(dict[Any, Codes]):
     for each location save 5 % of a program that only stores.
     """
 
-    __slots__ = ("_location", "_unnamed")
+    __slots__ = ("_location", "unnamed")
 
     def __init__(self, location: int) -> None:
         super().__init__()
         self._location = location
-        self._unnamed = (code(location, Mode.STORE),)
+        self.unnamed = code(location, Mode.STORE)
+        """What a store logs whose value has no name."""
 
     def codes(self, value: Any, vocabulary: Vocabulary) -> Codes:
         """Return the codes of a store, and give the value a name if it can have one."""
         key = _known_by(value)
         if key is None:
-            return self._unnamed
+            return (self.unnamed,)
         codes = self.get(key)
         if codes is None:
-            if len(self) >= _MOST_VALUES:
-                if len(self) < _MOST_KNOWN:
-                    self[key] = self._unnamed
-                return self._unnamed
-            number = vocabulary.location(("stored", self._location, key), "(stored)")
-            codes = self[key] = (*self._unnamed, code(number, Mode.STORED))
+            codes = self._codes_of(key, vocabulary)
+            if len(self) < _MOST_KNOWN:
+                self[key] = codes
         return codes
+
+    def _codes_of(self, key: Hashable, vocabulary: Vocabulary) -> Codes:
+        """Return the codes of a value that is stored for the first time, or always anew."""
+        if len(self) >= _MOST_VALUES:
+            return (self.unnamed,)
+        number = vocabulary.location(("stored", self._location, key), "(stored)")
+        return self.unnamed, code(number, Mode.STORED)
 
 
 def _known_by(value: Any) -> Hashable:

@@ -124,7 +124,7 @@ def _steps_to_probe(trace: Trace, blocked: Blocked, after: list[int]) -> Iterato
         yield _Step(
             e,
             process=trace.processes[index],
-            past=trace.past_of(trace.processes[index], trace.previous[index], footprint),
+            past=trace.past_of(trace.processes[index], trace.previous(index), footprint),
             watched=trace.writers_of(trace.vocabulary.awaited_locations(footprint)),
             tail=after[index] | 1 << index,
             enabling=_enabling(trace, footprint) & (1 << index) - 1,

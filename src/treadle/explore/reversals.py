@@ -85,7 +85,7 @@ def altered_reversals(
     """
     for e, index, footprint in altered:
         process = trace.processes[index]
-        past = trace.past_of(process, trace.previous[index], footprint)
+        past = trace.past_of(process, trace.previous(index), footprint)
         w = everything_after(trace, e) & ~after[e]
         last = trace.push_imagined(process, footprint, past, (1 << e) - 1 | w)
         yield Reversal(e, w, [last], (1 << index) - 1)

@@ -152,7 +152,7 @@ def _can_be_reversed(trace: Trace, race: Race) -> bool:
     failure, others are as good: a thread that looked twice before another one wrote.
     """
     first, second = race
-    led_by = trace.previous[second]
+    led_by = trace.previous(second)
     return led_by < 0 or not trace.before[led_by] >> first & 1
 
 

@@ -6,6 +6,7 @@ more, in detail, for the report.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 import types
@@ -20,7 +21,6 @@ from treadle.core.frames import (
     place_of_frame,
 )
 from treadle.core.records import Access, FrameRecord, StepRecord
-from treadle.core.stored import Stores
 from treadle.core.words import (
     UNKNOWN,
     access_in_words,
@@ -31,7 +31,7 @@ from treadle.core.words import (
     value_in_words,
 )
 from treadle.model.run import ModelRun
-from treadle.model.state import Array
+from treadle.model.state import Array, Elements
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -166,11 +166,13 @@ class DetailedRun(ModelRun):
         self._values[location] = value
         return location
 
-    def bind_array(self, name: str, first: int, values: list[Any], stores: list[Stores]) -> Array:
+    def bind_array(self, name: str, elements: Elements, values: list[Any]) -> Array:
         """Return a shared array, and remember how to look its elements up."""
-        for index in range(len(values)):
-            self._values[first + index] = lambda index=index: values[index]  # type: ignore[misc]
-        return super().bind_array(name, first, values, stores)
+        for location in range(elements.first, elements.first + len(values)):
+            self._values[location] = functools.partial(
+                values.__getitem__, location - elements.first
+            )
+        return super().bind_array(name, elements, values)
 
     def observe(self, process: int, condition: Callable[[], object]) -> tuple[object, Codes]:
         """Evaluate a condition and return what it read, leaving no trace in the log."""

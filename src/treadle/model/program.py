@@ -36,13 +36,20 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.core.listed import Constrained, Untranslated
 from treadle.core.program import FindingError
-from treadle.core.stored import Stores
 from treadle.model.constrained_run import ConstrainedRun
 from treadle.model.constraints import Constraints
 from treadle.model.detail import DetailedRun
 from treadle.model.operations import closed_over, names_in
 from treadle.model.run import TOUCHED_OUTSIDE, ModelRun
-from treadle.model.state import Counter, Handle, State, check_name, is_plain, state_class
+from treadle.model.state import (
+    Counter,
+    Elements,
+    Handle,
+    State,
+    check_name,
+    is_plain,
+    state_class,
+)
 from treadle.model.sync import Lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -148,8 +155,8 @@ class Program(programs.Program):
         locations = [self.vocabulary.location((name, i), f"{name}[{i}]") for i in range(len(value))]
         first = locations[0] if locations else 0
         self.cells.update((first + i, (name, i)) for i in range(len(value)))
-        stores = [Stores(location) for location in locations]
-        return lambda run: run.bind_array(name, first, list(value), stores)
+        elements = Elements(first, len(value))
+        return lambda run: run.bind_array(name, elements, list(value))
 
     @overload
     def process(

@@ -16,12 +16,11 @@ from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.fingerprint import freeze
 from treadle.core.program import CannotStepError, Crash, Ending, Foreseen, Incomparable
 from treadle.core.records import Wait
-from treadle.core.stored import Stores
 from treadle.core.words import UNKNOWN
 from treadle.model.alike import alike, alike_asked, alike_frames
 from treadle.model.operations import Join, Labelled, Operation, Raised, Until
 from treadle.model.processes import Processes
-from treadle.model.state import Array, Dict, Handle
+from treadle.model.state import Array, Dict, Elements, Handle
 
 if TYPE_CHECKING:
     from treadle.model.program import Program
@@ -73,8 +72,10 @@ class ModelRun(Processes):
         for number, function, args, is_primed, steps, _ in processes:
             generator = function(state, *args)
             self._alive[number] = generator.send
-            if is_primed or steps is not None:
+            if steps is not None:
                 self._begin(number, generator, is_primed, steps)
+            elif is_primed:
+                self._prime(number, generator)
 
     def make_log(self) -> list[int]:
         """Return the list that collects the accesses of a step."""
@@ -95,7 +96,7 @@ class ModelRun(Processes):
                 following = self._alive[process](None)
             else:
                 value = operation.perform(process)
-                if isinstance(value, Operation):
+                if value is not None and isinstance(value, Operation):
                     following = self.offer(value)
                 else:
                     following = self._alive[process](value)
@@ -195,12 +196,9 @@ class ModelRun(Processes):
 
     def replay(self, processes: Sequence[int], codes: list[Codes], length: int) -> int:
         """Take `length` recorded steps; return the index of the first that differs, or -1."""
-        step, is_enabled, announced, alive = (
-            self.step, self.is_enabled, self._announced, self._alive,
-        )  # fmt: skip
-        log, has_open, checks = self._log, self._open, bool(self._finals)
-        for index in range(length):
-            process = processes[index]
+        log, announced, alive, has_open = self._log, self._announced, self._alive, self._open
+        checks = bool(self._finals)
+        for index, process, recorded in zip(range(length), processes, codes, strict=False):
             if not (has_open or checks) and process not in announced and process in alive:
                 # The same as `step`, for the case that is nearly always at hand.
                 self.current = process
@@ -218,11 +216,11 @@ class ModelRun(Processes):
                 taken = tuple(log)
                 log.clear()
                 self._steps += 1
-            elif is_enabled(process):
-                taken = step(process)
+            elif self.is_enabled(process):
+                taken = self.step(process)
             else:
                 return index
-            if taken != codes[index]:
+            if taken != recorded:
                 codes[index] = taken
                 return index
         return -1
@@ -397,7 +395,8 @@ class ModelRun(Processes):
             self.current = caller
         if len(self._log) > before:
             raise CannotStepError(number)
-        self._note_yielded(number, announced)
+        if announced is not None or self.offered is not None:
+            self._note_yielded(number, announced)
 
     # What shared objects and operations need
 
@@ -487,9 +486,9 @@ class ModelRun(Processes):
             raise TreadleError("s.until() needs a function: write s.until(lambda: s.x == 1)")
         return self.offer(Until(self, condition))
 
-    def bind_array(self, name: str, first: int, values: list[Any], stores: list[Stores]) -> Array:
+    def bind_array(self, name: str, elements: Elements, values: list[Any]) -> Array:
         """Return a shared array over `values`."""
-        return Array(self, name, first, values, stores)
+        return Array(self, name, elements, values)
 
     def bind_dict(self, name: str, keys: int, values: dict[Hashable, Any]) -> Dict:
         """Return a shared dictionary over `values`."""

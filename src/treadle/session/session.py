@@ -67,14 +67,16 @@ SAMPLES = 1000
 class opened:  # noqa: N801 - said as `open` is
     """Make a program of a test and take control of it; a function may return a program instead.
 
-    Control can be given back for a while. With a stack of contexts instead, an exploration of 10
-    events takes 1.03 times as long.
+    Control can be given back for a while. With contexts around generators instead, an exploration
+    of 10 events takes 1.05 times as long.
     """
+
+    __slots__ = ("_control", "_settings", "_test")
 
     def __init__(self, test: object, settings: Settings) -> None:
         self._test = test
         self._settings = settings
-        self._control: AbstractContextManager[Session] | None = None
+        self._control: AbstractContextManager[object] | None = None
 
     def __enter__(self) -> Session:
         session = self._entered()
@@ -94,20 +96,23 @@ class opened:  # noqa: N801 - said as `open` is
         return self._entered().program
 
     def _entered(self) -> Session:
-        control = _opened(self._test, self._settings)
-        session = control.__enter__()
+        test, settings = self._test, self._settings
+        _refuse_combination(settings.algorithm, ALGORITHMS[settings.algorithm], settings)
+        if isinstance(test, Program):
+            program = settings.given_to(test)
+            control = program.controlled()
+            control.__enter__()
+            session = Session(program, settings, test)
+        else:
+            control = _under_front_end(test, settings)
+            session = control.__enter__()
         self._control = control
         return session
 
 
 @contextmanager
-def _opened(test: object, settings: Settings) -> Iterator[Session]:
-    _refuse_combination(settings.algorithm, ALGORITHMS[settings.algorithm], settings)
-    if isinstance(test, Program):
-        program = settings.given_to(test)
-        with program.controlled():
-            yield Session(program, settings, test)
-        return
+def _under_front_end(test: object, settings: Settings) -> Iterator[Session]:
+    """Let a front end make a program of a test, and take control."""
     front_end = front_end_of(test)
     if not front_end.takes_any_function:
         settings.refuse_others(front_end)
@@ -121,7 +126,7 @@ def _opened(test: object, settings: Settings) -> Iterator[Session]:
     assert callable(test)
     with called_plainly():
         made = test()  # not under control this time
-    with _opened(made, settings) as session:
+    with opened(made, settings) as session:
         yield session
 
 

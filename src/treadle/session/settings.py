@@ -15,6 +15,7 @@ The profile is the one named on the command line, else by the test, else by the 
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import tomllib
@@ -75,6 +76,8 @@ class Settings:
     @classmethod
     def asked_for(cls, values: Mapping[str, object]) -> Settings:
         """Return settings with values for one test, and else nothing but defaults."""
+        if not values:
+            return _nothing_asked(FRONT_ENDS.changes)
         read = _read(values)
         return cls(read, frozenset(read))
 
@@ -137,6 +140,13 @@ class Settings:
             raise TreadleError(
                 f"{name} is for {' or '.join(others)}, and this is {targets}: leave {name} out"
             )
+
+
+@functools.lru_cache(maxsize=1)
+def _nothing_asked(changes: int) -> Settings:
+    """Return nothing but defaults, made anew after each change of the front ends."""
+    del changes
+    return Settings()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ and in what a race adds to it.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from typing import ClassVar
 
 from treadle.core.events import Footprint
 from treadle.core.happens_before import Sleep
@@ -19,6 +20,9 @@ from treadle.explore.strategy import ENDED, EXPLORED, Algorithm
 
 class Backtracking(Algorithm):
     """Depth-first search over backtrack sets, with sleep sets."""
+
+    begins_with_one: ClassVar[bool] = False
+    """Whether `backtrack(E)` starts with one process, and only who sleeps is not to be chosen."""
 
     def prepare(self) -> None:
         """Begin with nothing explored."""
@@ -64,6 +68,20 @@ class Backtracking(Algorithm):
         self.search.result.dependency_checks += len(sleep)
         self._next_sleep = self.search.trace.independent_of(footprint, sleep)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the default schedule decides to the end: nobody sleeps, or will.
+
+        Asked for each step, it does the same: readers(8) takes 1.06 times as long under `source`.
+        """
+        return self.begins_with_one and not self._next_sleep and self._next_backtrack is None
+
+    def left_alone(self, steps: int) -> None:
+        """Take note of steps that the default schedule took where `is_free`."""
+        trace = self.search.trace
+        self.sleep += [{} for _ in range(steps)]
+        self.backtrack_sets += [[process] for process in trace.processes[len(trace) - steps :]]
+
     def analyse(self, run: Run, outcome: int) -> None:
         """Plan nothing: every branch is known from the start."""
 
@@ -88,10 +106,11 @@ class Backtracking(Algorithm):
 
     def explore_one_of(self, e: int, initials: list[int]) -> None:
         """Make sure that `backtrack(pre(E, e))` has the process of one of some events."""
-        processes = [self.search.trace.processes[event] for event in initials]
-        backtrack = self.backtrack_sets[e]
-        if not any(process in backtrack for process in processes):
-            backtrack.append(processes[0])
+        processes, backtrack = self.search.trace.processes, self.backtrack_sets[e]
+        for event in initials:
+            if processes[event] in backtrack:
+                return
+        backtrack.append(processes[initials[0]])
 
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with the sets along the current execution."""

@@ -77,7 +77,7 @@ def _surely_before(
     trace: ConditionalTrace, n: int, must: list[int], groups: list[int], loose: set[int]
 ) -> int:
     """Return what happens before an event for sure, as far as that is known of others."""
-    process, last = trace.processes[n], trace.previous[n]
+    process, last = trace.processes[n], trace.previous(n)
     before = trace.direct[n]
     known = 0
     if last >= 0:

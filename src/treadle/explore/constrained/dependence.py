@@ -189,7 +189,7 @@ class ConditionalTrace(Trace):
 
     def extend(self) -> None:
         """Analyse the events added since the last call, and sort out the races they close."""
-        self._known.clear()
+        self.known.clear()
         self._make_room()
         for index in range(len(self.before), len(self.processes)):
             process, footprint = self.processes[index], self.footprints[index]
@@ -221,7 +221,6 @@ class ConditionalTrace(Trace):
         self.direct.append(direct)
         self.crossings.append([])
         self.before.append(self._closed(base | direct) | bit)
-        self.previous.append(self.latest[process])
         self.latest[process] = index
         self.of_process[process] |= bit
         for key in footprint.own:
@@ -284,7 +283,7 @@ class ConditionalTrace(Trace):
 
     def push_imagined(self, process: int, footprint: Footprint, past: int, within: int) -> int:
         """Add an event that did not happen in this trace, as if after the events of `within`."""
-        self._known.clear()
+        self.known.clear()
         self._make_room()
         index = len(self.before)
         self.processes.append(process)

@@ -150,8 +150,7 @@ class Exploration(Algorithm):
         """
         trace, stopped = self.search.trace, self.dnd.stopped
         self.reversing.begin(run, outcome)
-        may_differ = any(step.guarded for step in trace.footprints)
-        if outcome != BLOCKED or may_differ or run.blocked():
+        if outcome != BLOCKED or run.blocked() or any(step.guarded for step in trace.footprints):
             self.reversing.detect(run)
         if outcome == BLOCKED:  # each forbidden step counts; the search counts one
             self.search.result.blocked += len(stopped) - 1

@@ -15,7 +15,7 @@ class Imagined(Trace):
     def imagine(self, processes: list[int], footprints: list[Footprint]) -> None:
         """Hold a sequence of steps in place of the one before."""
         self.processes, self.footprints = processes, footprints
-        self._known.clear()
+        self.known.clear()
         self.touched = touched = [0] * self.vocabulary.mask_keys
         processes_known = len(self.vocabulary.process_names)
         self.of_process = of_process = [0] * (processes_known + 1)  # the last is for `SOMEBODY`

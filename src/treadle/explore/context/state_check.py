@@ -119,7 +119,7 @@ class Contexts:
         for event, (process, step) in zip(reordering.other, found[0], strict=True):
             other = usual[event][1]
             if other is not step:
-                past = trace.past_of(process, trace.previous[event], other)
+                past = trace.past_of(process, trace.previous(event), other)
                 if trace.depends(other) & ~trace.depends(step) & before & ~past:
                     return None
         return found[0]

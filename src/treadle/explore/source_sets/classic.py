@@ -18,6 +18,7 @@ class Classic(Backtracking):
     """Source-DPOR restricted to initials that happen before the second event of the race."""
 
     divides: ClassVar[bool] = True
+    begins_with_one: ClassVar[bool] = True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""

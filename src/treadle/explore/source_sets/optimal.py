@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from treadle.core.errors import TreadleBug
 from treadle.core.events import Footprint
-from treadle.core.happens_before import Sleep
+from treadle.core.happens_before import Sleep, bits
 from treadle.core.program import Run
 from treadle.core.result import Result
 from treadle.explore.invariants import wrong_lengths
@@ -50,20 +50,24 @@ class Optimal(Algorithm):
         since, self._unsettled = min(self._unsettled, self.search.shared), NEVER
         for race in reversals(self.search, run, since=since, is_handled=self._try_at_once):
             for last in race.lasts:
-                planned = self._reverse(race.e, race.w | 1 << last, last)
-                seen = race.seen & (1 << last) - 1
-                if planned.rests_on_more_than(seen | 1 << last):
+                bit = 1 << last
+                seen = race.seen & bit - 1
+                if self._reverse(race.e, race.w | bit, last) & ~(seen | bit):
                     self._handle_again(seen)
 
-    def _reverse(self, e: int, v: int, last: int) -> Planned:
-        """Explore `v = notdep(e, E).e'` after `E' = pre(E, e)`, unless that was done (line 6)."""
+    def _reverse(self, e: int, v: int, last: int) -> int:
+        """Explore `v = notdep(e, E).e'` after `E' = pre(E, e)`, unless that was done (line 6).
+
+        Return the events without which something else might have been planned.
+        """
         trace, sleep = self.search.trace, self.sleep[e]
         planned = Planned(trace, v, trace.before[last] & v, last)
         if not sleep or not planned.begins_with_any(sleep):
-            self._insert(e, planned)
+            self.wut.insert(e, planned)  # line 7
+            self._validate(e)
         elif self.search.on_left_out is not None:
             self.search.on_left_out(e, trace.processes[last], ASLEEP)
-        return planned
+        return planned.keep | planned.rests_on
 
     def _try_at_once(self, e: int, last: int) -> bool:
         """Reverse a race if it takes no `notdep(e, E)` to do it; tell whether that was so.
@@ -81,13 +85,11 @@ class Optimal(Algorithm):
             return trace.before[last] >> e + 1 == 1 << last - e - 1
         if self.wut.trees[e]:
             return False
-        needed = trace.before[last] >> e + 1 << e + 1
-        self._insert(e, Planned(trace, needed, needed, last))
+        self.wut.begin(e, trace, bits(trace.before[last] >> e + 1 << e + 1))
+        self._validate(e)
         return True
 
-    def _insert(self, e: int, planned: Planned) -> None:
-        """Insert a sequence into `wut(E')` (line 7)."""
-        self.wut.insert(e, planned)
+    def _validate(self, e: int) -> None:
         if self.search.is_validating:
             self.search.validate(self.violations_after(e))
 

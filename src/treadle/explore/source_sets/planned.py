@@ -47,10 +47,6 @@ class Planned:
         """Keep the first of some events, with what happens before it."""
         self.keep |= self.order.before[lowest(obstacles)] & left
 
-    def rests_on_more_than(self, events: int) -> bool:
-        """Tell whether with no more than these events, something else might have been planned."""
-        return bool((self.keep | self.rests_on) & ~events)
-
     def leaf(self) -> list[int]:
         """Return the events that have to be planned behind the steps taken so far, in order."""
         events = self.left & self.keep

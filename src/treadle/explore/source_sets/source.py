@@ -18,6 +18,7 @@ class Source(Backtracking):
     """Add an initial of each reversed race to the backtrack set, unless one is there."""
 
     divides: ClassVar[bool] = True
+    begins_with_one: ClassVar[bool] = True
 
     def analyse(self, run: Run, outcome: int) -> None:
         """Reverse the races that the new part of the execution closes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treadle.core.events import Footprint
-from treadle.core.happens_before import EVERYTHING
+from treadle.core.happens_before import EVERYTHING, Trace
 from treadle.explore.source_sets.planned import Planned
 
 Tree = list["Branch"]
@@ -67,7 +67,7 @@ def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
     that tells so.
     """
     order, left, rests_on = w.order, w.left, w.rests_on
-    before, of_process = order.before, order.of_process
+    before, of_process, known = order.before, order.of_process, order.known
     end: Branch | None = None
     length = 0
     while end is None or length == len(end.processes):
@@ -77,7 +77,10 @@ def _smallest_consistent(tree: Tree, w: Planned) -> tuple[Branch | None, int]:
                 first = of_process[process] & left
                 first &= -first
                 if not first or before[first.bit_length() - 1] & left != first:
-                    obstacles = order.obstacles(process, branch.footprints[taken], left)
+                    obstacles = known.get(branch.footprints[taken])  # as in `Trace.obstacles`
+                    if obstacles is None:
+                        obstacles = order.depends(branch.footprints[taken])
+                    obstacles = obstacles & left or first
                     if obstacles:
                         if not obstacles & w.keep:
                             w.keep_first_of(obstacles, left)
@@ -98,15 +101,18 @@ def _add_leaf(tree: Tree, w: Planned) -> int:
     """Add what is left of `w` as the last branch of a tree, if anything is."""
     events = w.leaf()
     if events:
-        processes, footprints = w.order.processes, w.order.footprints
-        tree.append(
-            Branch(
-                tuple([processes[event] for event in events]),
-                tuple([footprints[event] for event in events]),
-                [],
-            )
-        )
+        tree.append(_leaf(w.order, events))
     return len(events)
+
+
+def _leaf(order: Trace, events: list[int]) -> Branch:
+    """Return events of a trace as a branch with nothing behind it."""
+    processes, footprints = order.processes, order.footprints
+    return Branch(
+        tuple([processes[event] for event in events]),
+        tuple([footprints[event] for event in events]),
+        [],
+    )
 
 
 class WakeupTrees:
@@ -134,6 +140,11 @@ class WakeupTrees:
         else:
             added = insert(tree, w)
         self.grow(added)
+
+    def begin(self, depth: int, order: Trace, events: list[int]) -> None:
+        """Plan a sequence of events where nothing is planned yet."""
+        self.trees[depth] = [_leaf(order, events)]
+        self.grow(len(events))
 
     def tree(self, depth: int) -> Tree:
         """Return the tree of the prefix of a length, to insert something into it."""
