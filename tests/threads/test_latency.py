@@ -446,6 +446,42 @@ def test_a_verdict_on_one_wait() -> None:
     assert result.rests_on == [f"1 wait of 7 s ends last {EXPLORE.format('it')}"]
 
 
+def test_a_verdict_rests_on_timers() -> None:
+    """Their threads wait in no code under test."""
+
+    def debounced() -> None:
+        fired: list[int] = []
+        for seconds in (2, 3, 3):
+            timer = threading.Timer(seconds, fired.append, (seconds,))
+            timer.start()
+            if not fired and seconds == 2:
+                timer.cancel()
+        timer.join()
+
+    result = treadle.explore(debounced)
+    assert result.rests_on == [f"2 waits of 2 s and more end last {EXPLORE.format('them')}"]
+
+
+def test_the_test_of_a_loop_is_one_wait() -> None:
+    """It is compiled twice: before the first round, and after each."""
+
+    def heartbeat() -> None:
+        stop, beats = threading.Event(), list[int]()
+
+        def beat() -> None:
+            while not stop.wait(1):
+                beats.append(1)
+
+        thread = beside(beat)
+        time.sleep(3.5)
+        stop.set()
+        thread.join()
+        assert beats == [1, 1, 1]
+
+    result = treadle.explore(heartbeat)
+    assert result.rests_on == [f"2 waits of 1 s and more end last {EXPLORE.format('them')}"]
+
+
 def test_a_failure_says_that_it_rests_on_time() -> None:
     def expired() -> None:
         told = threading.Event()

@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from types import FrameType
 
 from treadle.core.frames import users_frame
 from treadle.core.records import StepRecord
@@ -16,6 +18,8 @@ LATENCY = 0.5
 BY_LATENCY = "latency"
 SLEEP = "sleep"
 """What sleeping is called in reports."""
+Call = tuple[str, tuple[float | None, ...]]
+"""A file with lines and columns; or a timer, whose thread runs no code under test: its seconds."""
 TIMEOUTS = (BY_LATENCY, "explore", "last", "never")
 
 
@@ -29,8 +33,8 @@ class Patience:
     """Which waits are long: those beyond `latency`, none (`explore`), or all (`last`).
 
     With `never`, time-outs are none; sleeps end as they do by default."""
-    held_back: dict[tuple[str, int], float] = field(default_factory=dict)
-    """Calls, by file and instruction, that had to wait long: the shortest of their seconds."""
+    held_back: dict[Call, float] = field(default_factory=dict)
+    """Calls that had to wait long: the shortest of their seconds."""
 
     @property
     def latency(self) -> float:
@@ -51,9 +55,8 @@ class Patience:
     def note(self, seconds: float) -> None:
         """Take note that the current task has to wait for so long."""
         frame = users_frame(sys._getframe(1))
-        if frame is not None:
-            call = frame.f_code.co_filename, frame.f_code.co_firstlineno << 32 | frame.f_lasti
-            self.held_back[call] = min(seconds, self.held_back.get(call, math.inf))
+        call = ("a timer", (seconds,)) if frame is None else _call(frame)
+        self.held_back[call] = min(seconds, self.held_back.get(call, math.inf))
 
     def in_words(self) -> list[str]:
         """Say what a verdict rests on."""
@@ -67,6 +70,12 @@ class Patience:
         end = "ends last" if count == 1 else "end last"
         them = "it" if count == 1 else "them"
         return [f'{waits} of {shortest} {end} (timeouts="explore" tries {them} too)']
+
+
+def _call(frame: FrameType) -> Call:
+    """Return where a frame is in its source: the test of a loop is compiled twice."""
+    code, at = frame.f_code, frame.f_lasti // 2
+    return code.co_filename, next(islice(code.co_positions(), at, None))
 
 
 def over_in_time(steps: Sequence[StepRecord]) -> list[str]:
