@@ -535,13 +535,10 @@ def test_processes_are_refused(tmp_path: Path, work: str, word: str) -> None:
 @pytest.mark.parametrize(
     "work",
     [
-        "import socket; a, b = socket.socketpair(); a.recv(1)",
-        "r, w = os.pipe(); os.read(r, 1)",
-        "import select; r, w = os.pipe(); select.select([r], [], [])",
         "import ctypes; ctypes.CDLL(None).sleep(3600)",
         "while time.perf_counter: list(map(int, '123'))",
     ],
-    ids=["socket", "pipe", "select", "C", "loop"],
+    ids=["C", "loop"],
 )
 def test_blocking_outside_of_control_is_reported(tmp_path: Path, work: str) -> None:
     found = in_a_process(tmp_path, work)

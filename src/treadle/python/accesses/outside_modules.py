@@ -14,8 +14,7 @@ from treadle.python.runtime.looking import module_of_class
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
 _WHAT = {
-    "sockets": "socket _socket socketserver ssl _ssl http.client http.server urllib.request "
-    "smtplib ftplib imaplib poplib nntplib telnetlib xmlrpc select selectors urllib http",
+    "sockets": "_socket ssl _ssl select",
     "an event loop": "asyncio _asyncio",
     "a database": "_sqlite3 dbm _dbm _gdbm shelve",
     "mapped memory": "mmap",
@@ -29,7 +28,7 @@ _WHAT = {
     "the registry": "winreg",
 }
 _HARMLESS = frozenset(
-    {"urllib.parse", "urllib.error", "http", "http.cookies", "asyncio.coroutines"}
+    {"asyncio.coroutines", "multiprocessing.connection"}  # that is on pipes and sockets
 )
 """Modules with such a name that lead nowhere."""
 _OUTSIDE = {module: what for what, modules in _WHAT.items() for module in modules.split()}
@@ -54,7 +53,8 @@ def look_outside(module: str | None, name: str) -> None:
     elif (module, name) in _FILES:
         escapes.add(NOT_SEEN.format("a file that is opened like this"), f"{module}.{name}")
     elif module is not None and module.partition(".")[0] in _FIRST:
-        why = "" if _is_of_own_loop(module, name) else why_outside(module)
+        is_seen = _is_of_own_loop(module, name) or (module, name) in _ON_PIPES
+        why = "" if is_seen else why_outside(module)
         if why:
             escapes.add(why, f"{module}.{name}")
 
@@ -96,6 +96,7 @@ _SETTINGS = frozenset(
 )  # fmt: skip
 """Functions that change something which belongs to the whole process."""
 _FILES = frozenset({("_io", "FileIO"), ("io", "FileIO"), ("_io", "open_code"), ("io", "open_code")})
+_ON_PIPES = frozenset({("multiprocessing.context", "BaseContext.Pipe")})
 _FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
 
 

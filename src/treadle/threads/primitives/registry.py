@@ -21,6 +21,7 @@ from treadle.threads.primitives import (
     raw_thread,
     thread,
 )
+from treadle.threads.primitives.channels import pipes
 from treadle.threads.primitives.outside import (
     file_objects,
     handles,
@@ -50,12 +51,19 @@ PATCHES: list[Patches] = [
     os_functions.PATCHES,
     file_objects.PATCHES,
     printing.PATCHES,
+    pipes.PATCHES,
 ]
 
 
 def patches() -> list[Patches]:
     """Return what is replaced; some only if it is used, as importing it takes long."""
     found = [*PATCHES, handles.patches()]
+    if "socket" in sys.modules:
+        from treadle.threads.primitives.channels import hosts, selecting, sockets
+
+        found += [sockets.PATCHES, hosts.PATCHES, selecting.PATCHES]
+        if "ssl" in sys.modules:
+            found.append(selecting.of_ssl())
     if "unittest.mock" in sys.modules:
         from treadle.threads.primitives import mocks
 
@@ -64,6 +72,10 @@ def patches() -> list[Patches]:
         from treadle.threads.primitives import event_loops
 
         found.append(event_loops.PATCHES)
+    if "multiprocessing.connection" in sys.modules:
+        from treadle.threads.primitives.channels import connections
+
+        found.append(connections.PATCHES)
     if "multiprocessing.pool" in sys.modules:
         found.append(forbidden.pools())
     if "tempfile" in sys.modules:

@@ -1,4 +1,4 @@
-"""What leads out of sight however deep in a library it is made: sockets, databases, input.
+"""What leads out of sight however deep in a library it is made: databases, input.
 
 Calls by code under test are seen by their module (`treadle.python.accesses.outside_modules`). These
 are replaced besides, since libraries make them for their users. Audit events would tell of them
@@ -51,12 +51,6 @@ def patches() -> Patches:
         connect = _originals.setdefault("sqlite3", database.connect)
         stand_in = _naming(connect, "sqlite3.connect", "a database", _is_private)
         found.references.append((connect, stand_in))
-    network = sys.modules.get("socket")
-    if network is not None:
-        init = _originals.setdefault("socket", network.socket.__init__)
-        found.attributes.append(
-            (network.socket, "__init__", _naming(init, "socket.socket", "sockets"))
-        )
     return found
 
 
