@@ -68,7 +68,8 @@ ENTRIES = tuple(
 )
 CUBES = ("tests/test_cubes.py",)
 WORKERS = tuple(
-    f"tests/workers/test_{topic}.py" for topic in ("budgets", "counts", "hands", "checkpoint")
+    f"tests/workers/test_{topic}.py"
+    for topic in ("budgets", "checkpoint", "samples", "spawned", "counts", "hands")
 )
 CPU_SECONDS = 60
 """What one test may take; without a mutant none takes a fifth of it."""
@@ -558,8 +559,42 @@ MUTANTS = [
            "if a != NONE and not by_interleaving and not _are_ordered(trace, edges, b, a):",
            "if False:", CUBES),
     Mutant("what was explored of a part that is divided counts", "session/workers/task.py",
-           "                answer.lost += begun(counts_of(result))\n",
-           "                answer.counts += counts_of(result)\n", WORKERS),
+           "            answer.lost += begun(counts_of(result))\n",
+           "            answer.counts += counts_of(result)\n", WORKERS),
+    Mutant("orders before a split are no edges for its claim", "explore/cubes/belongs.py",
+           "        firsts.append((number(first.process), first.number))\n", "", CUBES),
+    Mutant("an execution that an order has stopped counts", "explore/cubes/narrowed.py",
+           "return run.is_stuck or not is_own(", "return not is_own(", CUBES),
+    Mutant("steps that are replayed are not counted for orders", "explore/cubes/narrowed.py",
+           "self._taken.get(process, 0) + replayed.count(process)", "0", CUBES),
+    Mutant("who waits is looked at although an order disables him", "explore/cubes/narrowed.py",
+           "[waiting for waiting in self._inner.blocked() if not self.is_held(waiting[0])]",
+           "self._inner.blocked()", CUBES),
+    Mutant("an answer of an earlier beginning is taken", "session/workers/coordinator.py",
+           "if job is None or job.number < self._first:", "if job is None:", WORKERS),
+    Mutant("an answer is taken twice", "session/workers/coordinator.py",
+           "job = self._flying.pop(outcome.number, None)", "job = self._flying.get(outcome.number)",
+           WORKERS),
+    Mutant("the parts of a hand that died are forgotten", "session/workers/coordinator.py",
+           "        self._state.pending.extendleft(reversed(deaths))\n", "", WORKERS),
+    Mutant("parts that nobody answered are forgotten at the end", "session/workers/coordinator.py",
+           "                state.pending.extendleft(reversed(job.parts))\n",
+           "                pass\n", WORKERS),
+    Mutant("a checkpoint has no parts that are under way", "session/workers/coordinator.py",
+           "pending=deque([*flying, *self._state.pending])", "pending=self._state.pending",
+           WORKERS),
+    Mutant("a part that is begun anew counts as unfinished, too", "session/workers/coordinator.py",
+           "        self.unfinished.remove(least)\n",
+           "        del self.unfinished[:]\n        self.unfinished.append(least)\n", WORKERS),
+    Mutant("samples after the first that fails count", "session/workers/coordinator.py",
+           "            if first <= self._first_failure:\n", "            if True:\n", WORKERS),
+    Mutant("half a message is a message", "session/workers/messages.py",
+           "            raise EOFError\n", "            break\n", WORKERS),
+    Mutant("one of the parts of a cube is forgotten", "session/workers/spaces.py",
+           "return self._children if len(self._children) > 1 else [part]",
+           "return self._children[1:] if len(self._children) > 1 else [part]", WORKERS),
+    Mutant("hands may run another program", "session/workers/handshake.py",
+           "        if one != other:\n", "        if False:\n", WORKERS),
 ]  # fmt: skip
 
 

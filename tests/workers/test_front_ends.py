@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -92,6 +93,35 @@ def network() -> Any:
             net.send("h1", dst="any", src=f"client{number}")
 
     return sdn.program(net, Balancer, packets)
+
+
+async def tasks() -> None:
+    box = {"n": 0}
+
+    async def add() -> None:
+        for _ in range(2):
+            seen = box["n"]
+            await treadle.pause()
+            box["n"] = seen + 1
+
+    await asyncio.gather(add(), add())
+    assert box["n"] > 1
+
+
+@pytest.mark.parametrize("order", ["any", "fifo"])
+def test_tasks(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order they have cubes; in order of arrival zones, of which nothing is lost."""
+    monkeypatch.setattr(policy, "_EXECUTIONS", 4)
+    options: dict[str, Any] = {
+        "order": order, "stop_on_failure": False, "split_by": "executions",
+    }  # fmt: skip
+    alone = treadle.explore(tasks, **options)
+    result = treadle.explore(tasks, workers=2, **options)
+    assert (result.executions, result.complete, result.workers) == (alone.executions, True, 2)
+    assert alone.executions > 4
+    assert result.lost == 0 or order == "any"
+    found = {(f.kind, f.process, f.message) for f in result.failures}
+    assert found == {(f.kind, f.process, f.message) for f in alone.failures}
 
 
 @pytest.mark.parametrize("test", [adding, waiting, forgetful, network])

@@ -20,7 +20,15 @@ from typing import Any
 from treadle.core.failure import Failure
 from treadle.explore.progress import Estimate, Listener, Progress
 from treadle.session.workers.hands import Died, Hands
-from treadle.session.workers.parts import Answer, Job, Part, begun, is_simpler, key_of
+from treadle.session.workers.parts import (
+    Answer,
+    Job,
+    Part,
+    Unfinished,
+    begun,
+    is_simpler,
+    key_of,
+)
 from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import Space
 
@@ -30,6 +38,8 @@ _DEATHS = 3
 """Hands that may die of a part before it is divided, and of its parts none."""
 _LAST = 100
 """Executions of a budget that are left to one hand."""
+_FOR_BUDGETS = 2
+"""Pairs on which parts are divided further if each has a limit."""
 _PATIENCE = 0.2
 """Seconds after which the coordinator looks around, whatever happens."""
 _GRACE = 2.0
@@ -49,6 +59,8 @@ class State:
     share: float = 0.0
     """Which share of the space they are likely to be."""
     lost: int = 0
+    unfinished: int = 0
+    """Executions that count although their parts are not finished: a budget has ended all."""
     deepest: int = 0
     failures: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
     knowledge: tuple[str, ...] = ()
@@ -87,6 +99,7 @@ class Coordinator:
         timeout: float | None = None,
         save: Callable[[State], None] | None = None,
         is_interrupted: Callable[[], bool] = lambda: False,
+        keeps_unfinished: bool = False,
     ) -> None:
         self._space = space
         self._hands = hands
@@ -97,13 +110,17 @@ class Coordinator:
         """Seconds from now."""
         self._save = save
         self._is_interrupted = is_interrupted
+        self._keeps_unfinished = keeps_unfinished
+        """Whether somebody else decides about parts that budgets have ended."""
         self._max_executions = space.work.max_executions
         self._flying: dict[int, Job] = {}
         self._numbers = 0
         self._first = 0
         """The number of the first job of this beginning."""
-        self._late = Counter[str]()
-        """What jobs had explored of parts that they did not finish in time."""
+        self.unfinished: list[Unfinished] = []
+        """Parts that wait because their own part of the budget was used up."""
+        self._is_time_up = False
+        """Whether a hand has said so."""
         self._next_tell = 0.0
         self._began = _clock()
         self.jobs = 0
@@ -137,7 +154,7 @@ class Coordinator:
         state = self._state
         if not state.pending:
             state.pending.extend(self._space.more())
-        return bool(state.pending or self._flying)
+        return bool(state.pending or self._flying or self.unfinished)
 
     @property
     def elapsed(self) -> float:
@@ -147,8 +164,7 @@ class Coordinator:
     # Jobs
 
     def _hand_out(self) -> None:
-        state = self._state
-        while state.pending and len(self._flying) < self._hands.count:
+        while len(self._flying) < self._hands.count:
             job = self._next_job()
             if job is None:
                 return
@@ -161,6 +177,10 @@ class Coordinator:
         state, policy = self._state, self._policy
         limit = self._limit()
         if limit is not None and limit <= 0:
+            return None
+        if not state.pending:
+            self._begin_unfinished_anew()
+        if not state.pending:
             return None
         waiting = len(state.pending)
         quantum = policy.quantum(self.elapsed)
@@ -178,11 +198,41 @@ class Coordinator:
             state.knowledge,
             policy.shortened(quantum) if is_scarce else quantum,
             patience=policy.patience if is_scarce else 0.0,
-            wanted=policy.wanted(waiting + len(self._flying)) if is_scarce else 0,
+            wanted=self._wanted(waiting) if is_scarce else 0,
             max_executions=limit,
             timeout=self._time_left(),
-            only_divide=parts[0].deaths == _DEATHS and not parts[0].is_divided,
+            is_to_finish=limit is not None and not is_scarce and self._save is None,
+            only_divide=self._is_to_be_divided(parts[0]),
         )
+
+    def _wanted(self, waiting: int) -> int:
+        """Return on how many pairs to divide; on more, if a budget is to end few parts early."""
+        wanted = self._policy.wanted(waiting + len(self._flying))
+        return wanted if self._max_executions is None else wanted + _FOR_BUDGETS
+
+    def _is_to_be_divided(self, part: Part) -> bool:
+        """Tell whether a part is not to be explored, but its parts.
+
+        Hands have died of it, or a budget was used up in it; or it is the whole space, whose
+        beginning was explored already, and would be lost if a budget ends it.
+        """
+        is_everything = part.share == 1.0 and self._hands.count > 1 and not part.is_whole
+        has_budget = self._max_executions is not None and self._space.loses
+        is_deadly = part.deaths == _DEATHS and not part.is_divided
+        return part.is_too_large or is_deadly or (is_everything and has_budget)
+
+    def _begin_unfinished_anew(self) -> None:
+        """Divide the part of which the least is lost: nothing else is left to do."""
+        if not self.unfinished:
+            return
+        least = min(self.unfinished, key=lambda one: begun(one.counts))
+        self.unfinished.remove(least)
+        self._state.lost += begun(least.counts)
+        self._state.pending.append(replace(least.part, is_too_large=not least.part.is_whole))
+
+    def _used(self) -> int:
+        """Return how much of the budget of executions was used."""
+        return begun(self._state.counts) + sum(begun(one.counts) for one in self.unfinished)
 
     def _limit(self) -> int | None:
         """Return how many executions a job may run; 0 if there is nothing to give.
@@ -192,8 +242,9 @@ class Coordinator:
         if self._max_executions is None:
             return None
         given = sum(job.max_executions or 0 for job in self._flying.values())
-        left = self._max_executions - begun(self._state.counts)
-        if left - given <= 0 or self._state.pending[0].is_whole:
+        left = self._max_executions - self._used()
+        is_whole = bool(self._state.pending) and self._state.pending[0].is_whole
+        if left - given <= 0 or is_whole:
             return max(0, left - given)
         return min(max(left // (2 * self._hands.count), min(left, _LAST)), left - given)
 
@@ -212,6 +263,7 @@ class Coordinator:
         if outcome.learned is not None:
             self._learn(outcome.learned)
             return
+        self._is_time_up = self._is_time_up or outcome.is_late
         self._add(outcome, job)
 
     def _add(self, answer: Answer, job: Job) -> None:
@@ -227,10 +279,24 @@ class Coordinator:
             self._keep(failure)
         self._note(answer)
         state.pending.extendleft(reversed(answer.left))
-        if answer.is_late:
-            self._late += answer.unfinished
-        elif answer.unfinished:
-            self._look_at_budget(answer, job)
+        if self._save is None:
+            self.unfinished += answer.unfinished
+        else:
+            self._leave_for_later(answer)
+
+    def _leave_for_later(self, answer: Answer) -> None:
+        """Let somebody go on with what a budget has ended: in smaller parts, if it was executions.
+
+        What was explored of it is lost, unless the budget ends the search: it is not told then.
+        """
+        state, most = self._state, self._max_executions
+        for one in answer.unfinished:
+            is_whole = one.part.is_whole or answer.is_late
+            state.pending.appendleft(replace(one.part, is_too_large=not is_whole))
+            if most is not None and begun(state.counts) + begun(one.counts) >= most:
+                state.stopped_by = state.stopped_by or f"max_executions = {most}"
+            elif not answer.is_late:
+                state.lost += begun(one.counts)
 
     def _note(self, answer: Answer) -> None:
         """Keep what is said in words about executions elsewhere."""
@@ -247,20 +313,6 @@ class Coordinator:
         if known is None or is_simpler(failure, known):
             self._state.failures[key] = failure
 
-    def _look_at_budget(self, answer: Answer, job: Job) -> None:
-        """End the search if the budget is used up; else what was explored is lost."""
-        state = self._state
-        most = self._max_executions
-        if most is None or job.max_executions is None:
-            return
-        used = begun(state.counts) + begun(answer.unfinished)
-        if used < most:
-            state.lost += begun(answer.unfinished)
-            return
-        if self._save is None:  # else somebody may go on with the part
-            state.counts += answer.unfinished
-        state.stopped_by = state.stopped_by or f"max_executions = {most}"
-
     def _learn(self, learned: tuple[str, ...]) -> None:
         """Begin anew under what all have learned."""
         state = self._state
@@ -269,7 +321,7 @@ class Coordinator:
             union = learned
         state.knowledge = union
         state.begin_anew(self._space.everything())
-        self._late.clear()
+        self.unfinished.clear()
         self._first = self._numbers + 1
 
     def _bury(self, job: Job, how: str) -> None:
@@ -292,30 +344,35 @@ class Coordinator:
         """Tell whether time is up, by the clock here or by that of a hand."""
         if self._timeout is None:
             return False
-        return self.elapsed >= self._timeout or bool(self._late)
+        return self.elapsed >= self._timeout or self._is_time_up
 
     def _end_of_time(self) -> None:
-        """Wait for those at work, whose time is up, too; what they did not finish counts."""
+        """Wait for those at work, whose time is up, too."""
         state = self._state
         until = self.elapsed + _GRACE
         while self._flying and self.elapsed < until:
             for outcome in self._hands.wait(_PATIENCE):
                 self._take(outcome)
-        if self._save is None:  # else somebody may go on with the parts
-            state.counts += self._late
         state.stopped_by = state.stopped_by or f"timeout = {self._space.work.timeout:g} s"
 
     def _take_back(self) -> None:
-        """Let the parts of jobs that nobody answered wait again."""
+        """Let parts that are not finished wait again; what was explored of them counts."""
+        state = self._state
         for job in self._flying.values():
             if job.number >= self._first:
-                self._state.pending.extendleft(reversed(job.parts))
+                state.pending.extendleft(reversed(job.parts))
         self._flying.clear()
+        if self._keeps_unfinished:
+            return
+        for one in self.unfinished:
+            state.pending.appendleft(one.part)
+            state.counts += one.counts
+            state.unfinished += one.counts["executions"]
 
     def _look_around(self) -> None:
         """Tell listeners, and save, what there is."""
         state, most = self._state, self._max_executions
-        if most is not None and not self._flying and begun(state.counts) >= most and state.pending:
+        if most is not None and not self._flying and self._used() >= most and self._is_more():
             state.stopped_by = state.stopped_by or f"max_executions = {most}"
         if self._listener is not None and _clock() >= self._next_tell:
             self._listener(self.progress())
@@ -385,7 +442,6 @@ class SampleCoordinator(Coordinator):
         (part,) = job.parts
         first: int = part.what.start
         self._by_range[first] = answer
-        self._late += answer.unfinished  # only time ends samples in the middle
         if answer.stopped_by and answer.at < self._first_failure:
             self._first_failure, self._reason = answer.at, answer.stopped_by
         self._note(answer)

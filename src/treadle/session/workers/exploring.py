@@ -209,7 +209,7 @@ def _result_of(work: Work, space: Space, state: State, workers: int) -> Result:
     result.stopped_by = state.stopped_by or state.incomplete
     result.complete = work.strategy.covers and state.is_covered
     if not result.complete and 0 < state.share < 1 and not isinstance(space, SampleSpace):
-        result.estimate = result.executions / state.share
+        result.estimate = (result.executions - state.unfinished) / state.share
     program.note_repeated(sorted(state.repeated))
     Accounts(program, Trace(program.vocabulary), result, races=False).conclude()
     result.notes += [note for note in state.notes if note not in result.notes]

@@ -21,7 +21,8 @@ ABOVE = 64
 """Processors that one coordinator can do with alone."""
 QUANTUM = 10.0
 """Seconds that a foreman has at least."""
-_ENDED_BY_IT = ("max_executions = ", "timeout = ")
+_TIME = "timeout = "
+_ENDED_BY_IT = ("max_executions = ", _TIME)
 """Reasons that are about this job only."""
 
 
@@ -55,28 +56,29 @@ class Foreman:
         space.work.program.know(job.knowledge)
         state = State(deque(job.parts), knowledge=job.knowledge)
         hands = ForkedHands(self._tasks, self._count)
+        policy = replace(space.policy, workers=self._count)
+        coordinator = Coordinator(
+            space, hands, policy, state, timeout=job.timeout, keeps_unfinished=True
+        )
         try:
-            Coordinator(
-                space,
-                hands,
-                replace(space.policy, workers=self._count),
-                state,
-                timeout=job.timeout,
-                save=_kept_elsewhere,
-            ).run(max(job.quantum, QUANTUM))
+            coordinator.run(max(job.quantum, QUANTUM))
         finally:
             hands.close()
         if state.knowledge != job.knowledge:
             return Answer(job.number, learned=state.knowledge)
-        return self._answer(job, state, cpu_seconds() - began)
+        answer = self._answer(job, state)
+        answer.unfinished = coordinator.unfinished
+        answer.seconds = cpu_seconds() - began
+        return answer
 
-    def _answer(self, job: Job, state: State, seconds: float) -> Answer:
+    def _answer(self, job: Job, state: State) -> Answer:
         is_its_own = state.stopped_by.startswith(_ENDED_BY_IT)
         return Answer(
             job.number,
             counts=state.counts,
             failures=list(state.failures.values()),
             left=list(state.pending),
+            is_late=state.stopped_by.startswith(_TIME),
             done=state.parts,
             share=state.share,
             lost=state.lost,
@@ -87,10 +89,4 @@ class Foreman:
             escapes=list(state.escapes),
             rests_on=list(state.rests_on),
             repeated=tuple(sorted(state.repeated)),
-            seconds=seconds,
         )
-
-
-def _kept_elsewhere(state: State) -> None:
-    """Leave parts that were not finished to be explored by others: they do not count here."""
-    del state

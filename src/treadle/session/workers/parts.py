@@ -26,6 +26,8 @@ class Part:
     """Which share of the space it is likely to be."""
     deaths: int = 0
     """How many hands have died of it."""
+    is_too_large: bool = False
+    """Whether it is to be divided before it is explored: a budget was used up in it."""
     is_whole: bool = False
     """Whether nothing was found on which it could be divided."""
     is_divided: bool = False
@@ -49,8 +51,19 @@ class Job:
     max_executions: int | None = None
     timeout: float | None = None
     """Seconds of wall time."""
+    is_to_finish: bool = False
+    """Whether parts are explored until the budget ends them, and never given up."""
     only_divide: bool = False
     """Whether the part is not to be explored: hands die of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A part whose exploration was ended by a budget."""
+
+    part: Part
+    counts: Counter[str]
+    """What was explored of it; that counts only if nobody ever explores the part."""
 
 
 @dataclass(slots=True)
@@ -60,8 +73,8 @@ class Answer:
     number: int
     counts: Counter[str] = field(default_factory=Counter)
     """Figures of finished parts."""
-    unfinished: Counter[str] = field(default_factory=Counter)
-    """Figures of a part that a budget ended; they count only if that ends everything."""
+    unfinished: list[Unfinished] = field(default_factory=list)
+    """Parts that a budget ended."""
     is_late: bool = False
     """Whether that budget was time, which is up for all."""
     failures: list[Failure] = field(default_factory=list)

@@ -109,7 +109,7 @@ class CubeSpace(Space):
         return search
 
     def _by_executions(self, search: Search, part: Part, job: Job) -> Callable[[], bool]:
-        limit, is_whole = self.policy.limit(len(part.what)), part.is_whole
+        limit, is_whole = self.policy.limit(len(part.what)), part.is_whole or job.is_to_finish
 
         def gives_up() -> bool:
             nonlocal is_whole
@@ -123,7 +123,8 @@ class CubeSpace(Space):
         return gives_up
 
     def _by_time(self, search: Search, part: Part, job: Job) -> Callable[[], bool]:
-        began, looks, is_whole = cpu_seconds(), Looks(job.quantum, job.patience), part.is_whole
+        began, looks = cpu_seconds(), Looks(job.quantum, job.patience)
+        is_whole = part.is_whole or job.is_to_finish
         next_idle = idle_after()
 
         def gives_up() -> bool:
@@ -149,7 +150,8 @@ class CubeSpace(Space):
         """Look for parts of a part; tell whether there are any."""
         cubes = parts_of(self.work.program, part.what, wanted, self.work.max_steps)
         self._children = [
-            replace(part, what=cube, share=part.share * share) for cube, share in cubes.items()
+            replace(part, what=cube, share=part.share * share, is_too_large=False)
+            for cube, share in cubes.items()
         ]
         return len(cubes) > 1
 
@@ -160,9 +162,11 @@ class CubeSpace(Space):
 
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Divide a cube; if that cannot be done, it is whole. Hands may die of some executions."""
-        if not job.only_divide:
+        if not part.deaths:
             is_divided = self._divide(part, max(2, job.wanted))
-            return self._children if is_divided else [replace(part, is_whole=True)]
+            return (
+                self._children if is_divided else [replace(part, is_whole=True, is_too_large=False)]
+            )
         cubes = coarse_parts_of(self.work.program, part.what, _COARSE, self.work.max_steps)
         share = part.share / len(cubes)
         return [replace(part, what=cube, share=share, is_divided=True) for cube in cubes]
@@ -245,9 +249,9 @@ class SampleSpace(Space):
         return search
 
     def left(self, search: Search, part: Part) -> list[Part]:
-        """Return a range that was not finished: it is taken anew."""
-        del search
-        return [part]
+        """Return the samples of a range that were not taken."""
+        first = part.what.start + begun(counts_of(search.result))
+        return [replace(part, what=range(first, part.what.stop))]
 
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Divide a range into single samples."""

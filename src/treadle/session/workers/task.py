@@ -14,7 +14,7 @@ from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
 from treadle.core.result import Result
 from treadle.explore.search import GIVEN_UP, Search
-from treadle.session.workers.parts import Answer, Job, Part, begun, counts_of
+from treadle.session.workers.parts import Answer, Job, Part, Unfinished, begun, counts_of
 from treadle.session.workers.spaces import Space, cpu_seconds
 
 FIRST_FAILURE = "the first failure"
@@ -98,18 +98,18 @@ class Tasks:
         answer.deepest = max(answer.deepest, result.peak_nodes)
         if search.has_ended:
             self._finish(part, result, answer)
-        elif result.stopped_by == GIVEN_UP:
-            if space.loses:
-                answer.lost += begun(counts_of(result))
-            else:
-                answer.counts += counts_of(result)
-            answer.left += space.left(search, part)
-        elif not result.stopped_by.startswith(_BUDGETS):
+        elif not result.stopped_by.startswith((GIVEN_UP, *_BUDGETS)):
             self._stop(search, answer)
-        else:
-            answer.unfinished = counts_of(result)
+        elif not space.loses:
+            answer.counts += counts_of(result)
+            answer.left += space.left(search, part)
             answer.is_late = result.stopped_by.startswith(_TIME)
-            answer.left += self._after_a_budget(part, job, is_late=answer.is_late)
+        elif result.stopped_by == GIVEN_UP:
+            answer.lost += begun(counts_of(result))
+            answer.left += space.left(search, part)
+        else:
+            answer.is_late = result.stopped_by.startswith(_TIME)
+            answer.unfinished.append(Unfinished(part, counts_of(result)))
 
     def _finish(self, part: Part, result: Result, answer: Answer) -> None:
         answer.counts += counts_of(result)
@@ -123,10 +123,6 @@ class Tasks:
         answer.counts += counts_of(result)
         answer.stopped_by = result.stopped_by or FIRST_FAILURE
         answer.at = getattr(search.algorithm, "number", 0)
-
-    def _after_a_budget(self, part: Part, job: Job, *, is_late: bool) -> list[Part]:
-        """Divide what is too large for one hand's part of the budget; time is up for all."""
-        return [part] if is_late or part.is_whole else self.space.divided(part, job)
 
 
 def _what_is_left_of(job: Job, executions: int, seconds: float) -> Job | None:
