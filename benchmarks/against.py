@@ -38,6 +38,9 @@ BAR = 1.10
 AT_LEAST = 0.06
 """CPU seconds of one measurement, if a row is so short that it is repeated."""
 
+_EXPLORATIONS = 3
+"""How often threads are explored while control is taken, which is no part of these rows."""
+
 Work = Callable[[], int]
 """A row: explores or runs something, and returns how many executions that were."""
 
@@ -130,19 +133,19 @@ def _explored(name: str) -> Work:
 
     def explore() -> int:
         with program.controlled():
-            return int(treadle.explore(program).executions)
+            return sum(treadle.explore(program).executions for _ in range(_EXPLORATIONS))
 
     return explore
 
 
 def _controlled(name: str) -> Work:
     threads_speed = _own("threads_speed")
-    return _runs(threads_speed.prepared(_threads_test(name), name), 50)
+    return _runs(threads_speed.prepared(_threads_test(name), name), 200)
 
 
 def _alone(name: str) -> Work:
     threads_speed = _own("threads_speed")
-    return _runs(threads_speed.prepared(getattr(threads_speed, name), name), 3)
+    return _runs(threads_speed.prepared(getattr(threads_speed, name), name), 5)
 
 
 def _runs(program: Any, times: int) -> Work:

@@ -333,6 +333,9 @@ class Program(ABC):
     edges: Edges = {}  # noqa: RUF012 - nobody changes this one
     """Steps that happen before others whatever they access, if only a part is explored."""
 
+    is_part: ClassVar[bool] = False
+    """Whether only a part of the space is explored, so that executions may belong elsewhere."""
+
     def is_elsewhere(self, run: Run, trace: Trace) -> bool:
         """Tell whether an execution that is over belongs to another part of the space."""
         del run, trace

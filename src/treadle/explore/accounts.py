@@ -5,7 +5,7 @@ from __future__ import annotations
 from treadle.core.events import Codes, mode_of
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
-from treadle.core.program import CannotStepError, Crash, Ending, FindingError, Program, Run
+from treadle.core.program import CannotStepError, Crash, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.core.words import OPERATIONS, access_in_words
@@ -34,7 +34,7 @@ class Accounts:
             result.blocked += 1
         elif outcome == STEPS:
             self._report(Failure.of_budget(self._program, run, self._trace, self.schedule()))
-        elif self._program.is_elsewhere(run, self._trace):
+        elif self._program.is_part and self._program.is_elsewhere(run, self._trace):
             result.elsewhere += 1
             return
         elif (ending := run.ending()).is_cut:
@@ -43,10 +43,12 @@ class Accounts:
         else:
             result.executions += not ending.is_unfinished
             result.cut += ending.is_unfinished
-            self._report_deadlock(ending)
+            if ending.waits and ending.is_deadlock:
+                self._report(Failure.of_deadlock(ending, self.schedule()))
         if self._races:
             self._report_races()
-        self._report_crashes(run.crashes)
+        if run.crashes:
+            self._report_crashes(run.crashes)
 
     def add_part(self, run: Run, replayed: int) -> None:
         """Report what an execution shows that was not run to its end."""
@@ -60,10 +62,6 @@ class Accounts:
             if is_cut or len(crashes) > 1:  # a replay shows the one with which the schedule ends
                 schedule = schedule.upto(crash.step + 1)
             self._report(Failure.of_crash(self._program, crash, schedule))
-
-    def _report_deadlock(self, ending: Ending) -> None:
-        if ending.is_deadlock:
-            self._report(Failure.of_deadlock(ending, self.schedule()))
 
     def _report_races(self) -> None:
         for first, second in data_races(self._trace):

@@ -112,7 +112,8 @@ class Meter:
         self._result = result
         self._trace = trace
         self._listener = listener
-        self._estimator: Estimator | None = None
+        self.estimator: Estimator | None = None
+        """Estimates the size of the tree; told of each branch that the search goes on with."""
         self._next_tell = 0.0
         self._started = 0.0
 
@@ -125,23 +126,18 @@ class Meter:
 
         A sampling algorithm has no tree to tell it from.
         """
-        self._estimator = Estimator(todo)
+        self.estimator = Estimator(todo)
 
     @property
     def seconds(self) -> float:
         """Seconds since the search began."""
         return perf_counter() - self._started
 
-    def branched(self, depth: int) -> None:
-        """Note that the search goes on with another branch at a depth."""
-        if self._estimator is not None:
-            self._estimator.branched(depth)
-
     def estimate(self) -> Estimate | None:
         """Estimate the size of the space, if that can be told."""
-        if self._estimator is None:
+        if self.estimator is None:
             return None
-        return self._estimator.estimate(self._result.executions, len(self._trace))
+        return self.estimator.estimate(self._result.executions, len(self._trace))
 
     def tell_if_due(self) -> None:
         """Tell the listener how far the search is, once per interval."""

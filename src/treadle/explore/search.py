@@ -107,6 +107,8 @@ class Search:
         self.probes = Probes(program, self.result)
         self._accounts = Accounts(program, self.trace, self.result, races=races)
         self._meter = Meter(self.result, self.trace, listener)
+        self._has_listener = listener is not None
+        self._first_look = budget.next_look(0)
         self.algorithm = algorithm(self)
         if algorithm.covers:
             self._meter.estimate_by(self.algorithm.todo)
@@ -141,7 +143,7 @@ class Search:
 
     def _loop(self) -> bool:
         """Return whether the space was covered."""
-        result, algorithm = self.result, self.algorithm
+        result, algorithm, estimator = self.result, self.algorithm, self._meter.estimator
         while True:
             run = self.program.start()
             outcome = self._execute(run)
@@ -178,7 +180,8 @@ class Search:
                 result.stopped_by = over
                 result.estimate = estimate.executions if estimate else None
                 return False
-            self._meter.branched(shared)
+            if estimator is not None:
+                estimator.branched(shared)
             self.trace.truncate(shared)
             if self.is_validating:
                 self.validate(algorithm.violations())
@@ -189,7 +192,9 @@ class Search:
         self._begun += 1
         self.shared = len(trace)
         if algorithm.foretell() and self.choose is stay:
-            look = self.budget.next_look(len(trace))
+            steps, look = len(trace.processes), self._first_look
+            if steps >= look:  # mostly not: a call less
+                look = self.budget.next_look(steps)
             differing = run.execute(trace.processes, trace.codes, look)
             if differing < 0:
                 return self._finish(run, is_over=not run.enabled())
@@ -284,10 +289,11 @@ class Search:
     def _is_over(self) -> str:
         """Tell which budget is used up, if one is, and listeners how far the search is."""
         budget = self.budget
-        self._meter.tell_if_due()
+        if self._has_listener:
+            self._meter.tell_if_due()
         if budget.max_executions is not None and self._begun >= budget.max_executions:
             return f"max_executions = {budget.max_executions}"
-        if self.is_out_of_time():
+        if budget.timeout is not None and self.is_out_of_time():
             return self._timeout()
         if self.gives_up is not None and self.gives_up():
             return GIVEN_UP

@@ -255,13 +255,12 @@ class Exploration(Algorithm):
         If the run stopped there before a planned step, that counts as done, and its siblings come
         next.
         """
-        trace, depth = self.search.trace, self.wut.deepest()
+        trace, depth = self.search.trace, self.wut.leave()
         if depth >= 0:
             explored = self.dnd.stopped
             if depth < len(trace):
                 explored = {trace.processes[depth]: trace.footprints[depth]}
             self._next_done = {**(self.done.sets[depth] or {}), **explored}
-            self.wut.leave(depth)
             del self.done.sets[depth:]
             self.dnd.leave(depth)
             self._reliance.leave(depth)

@@ -8,7 +8,7 @@ inside, and as soon as no order is open any more, its run takes over at its own 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from treadle.core.events import Codes
 from treadle.core.happens_before import Edges, Trace
@@ -133,6 +133,8 @@ class NarrowedRun(Run):
 class Narrowed(Program):
     """A program of which only one cube is explored."""
 
+    is_part: ClassVar[bool] = True
+
     def __init__(self, inner: Program, cube: Cube, *, by_interleaving: bool = False) -> None:
         self.inner = inner
         self.cube = cube
@@ -158,5 +160,6 @@ class Narrowed(Program):
 
 
 _OF_A_CUBE = frozenset(
-    {"inner", "cube", "edges", "start", "is_elsewhere", "_by_interleaving", "__class__", "__dict__"}
-)
+    {"inner", "cube", "edges", "start", "is_part", "is_elsewhere", "_by_interleaving", "__class__",
+     "__dict__"}
+)  # fmt: skip

@@ -64,7 +64,8 @@ class Optimal(Algorithm):
         planned = Planned(trace, v, trace.before[last] & v, last)
         if not sleep or not planned.begins_with_any(sleep):
             self.wut.insert(e, planned)  # line 7
-            self._validate(e)
+            if self.search.is_validating:
+                self.search.validate(self.violations_after(e))
         elif self.search.on_left_out is not None:
             self.search.on_left_out(e, trace.processes[last], ASLEEP)
         return planned.keep | planned.rests_on
@@ -86,12 +87,9 @@ class Optimal(Algorithm):
         if self.wut.trees[e]:
             return False
         self.wut.begin(e, trace, bits(trace.before[last] >> e + 1 << e + 1))
-        self._validate(e)
-        return True
-
-    def _validate(self, e: int) -> None:
         if self.search.is_validating:
             self.search.validate(self.violations_after(e))
+        return True
 
     def _handle_again(self, seen: int) -> None:
         """Handle a race again in later executions: it rests on more than what was `seen` then.
@@ -111,9 +109,8 @@ class Optimal(Algorithm):
         From there on nothing is asleep, and the default schedule decides (line 12).
         """
         trace, sleep, self._next_sleep = self.search.trace, self._next_sleep, None
-        for branch in self.wut.first_leaf():
+        for branch in self.wut.take_first_leaf():
             trace.foretell(branch.processes, branch.footprints)
-            self.wut.pass_on(len(branch.processes) - 1)
             for step in branch.footprints:
                 self.sleep.append(sleep)
                 sleep = trace.independent_of(step, sleep) if sleep else None
@@ -146,12 +143,11 @@ class Optimal(Algorithm):
 
         The process that was explored there falls asleep (line 21).
         """
-        depth = self.wut.deepest()
+        depth = self.wut.leave()
         if depth >= 0:
             trace = self.search.trace
             done = {trace.processes[depth]: trace.footprints[depth]}
             self._next_sleep = {**(self.sleep[depth] or {}), **done}
-            self.wut.leave(depth)
             del self.sleep[depth:]
         return depth
 

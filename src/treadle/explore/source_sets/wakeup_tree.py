@@ -172,6 +172,23 @@ class WakeupTrees:
             yield branch
             tree = branch.children
 
+    def take_first_leaf(self) -> list[Branch]:
+        """Return the branches on the way to the first leaf; all their steps are going to be taken.
+
+        With `first_leaf` and `pass_on`, readers(8) takes 1.01 times as long.
+        """
+        branches, trees = [], self.trees
+        tree, self._next = self._next, None
+        while tree:
+            branch = tree.pop(0)
+            branches.append(branch)
+            steps = len(branch.processes)
+            self.nodes -= steps
+            trees.append(tree)
+            trees += [None] * (steps - 1)
+            tree = branch.children
+        return branches
+
     def pass_on(self, steps: int) -> None:
         """Take note of steps after which nothing is planned."""
         self.trees += [None] * steps
@@ -180,18 +197,16 @@ class WakeupTrees:
         """Return the trees of all prefixes, and the one from which the next execution begins."""
         return [*self.trees, self._next]
 
-    def deepest(self) -> int:
-        """Return the length of the longest prefix with something left to explore, or -1."""
+    def leave(self) -> int:
+        """Leave the current execution as late as possible; return after how many steps, or -1."""
         trees = self.trees
         depth = len(trees) - 1
         while depth >= 0 and not trees[depth]:
             depth -= 1
+        if depth >= 0:
+            self._next = trees[depth]
+            del trees[depth:]
         return depth
-
-    def leave(self, depth: int) -> None:
-        """Leave the current execution after `depth` steps for what waits there."""
-        self._next = self.trees[depth]
-        del self.trees[depth:]
 
     def todo(self, depth: int) -> int:
         """Return how many branches wait at a depth."""

@@ -118,13 +118,13 @@ def guard_item(at: Location, body: list[Item]) -> list[Item]:
     ]
 
 
-def unless_direct(at: Location, otherwise: Label) -> list[Item]:
+def unless_direct(at: Location, shared: Label, unknown: Label) -> list[Item]:
     """Return what jumps if the top is published, or its methods are not all known."""
     return [
         *is_published(at, Instr("COPY", 2, location=at)),
-        Instr(JUMP_IF_TRUE, otherwise, location=at),
+        Instr(JUMP_IF_TRUE, shared, location=at),
         *_is_of(at, 1, DIRECT),
-        Instr(JUMP_IF_FALSE, otherwise, location=at),
+        Instr(JUMP_IF_FALSE, unknown, location=at),
     ]
 
 

@@ -201,12 +201,12 @@ class _Rewriter:
     def _direct_method(self, i: Instr, name: str) -> bool:
         """Load the method of an object that nobody else has as it is; else resolve it at once."""
         at = i.location
-        shared, end = Label(), Label()
+        unknown, shared, end = Label(), Label(), Label()
         loads = hooks.load_class_attr if name in self._scope.class_names else hooks.load_attr
-        load = hook(at, look_at, copies=[1])
-        load += hook(at, loads, copies=[1], consts=[name])
-        self._emit(unless_direct(at, shared))
-        self._out += [i, Instr("JUMP_FORWARD", end, location=at), shared, *load]
+        self._emit(unless_direct(at, shared, unknown))
+        self._out += [i, Instr("JUMP_FORWARD", end, location=at)]
+        self._out += [unknown, *hook(at, look_at, copies=[1])]
+        self._out += [shared, *hook(at, loads, copies=[1], consts=[name])]
         self._out += load_attribute(at, name)
         self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]
         self._origins.follow(i)

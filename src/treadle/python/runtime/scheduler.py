@@ -265,7 +265,7 @@ class Scheduler:
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
         done: Any = task.doing
-        if isinstance(done, Operation):  # an exception ended it while it announced that
+        if done is not None and type(done) is not tuple:  # an exception ended it before that
             done = done.pending(task)
         if self.listeners and type(done) is tuple:
             self._tell(task, done)

@@ -34,7 +34,8 @@ class RunningLoops:
     def begin(self, main: Task) -> None:
         """Forget the loops of the execution before."""
         del main
-        self._stop()
+        if self._loops:
+            self._stop()
 
     def _stop(self) -> None:
         if greenlet.gettrace() == self._switched:

@@ -17,7 +17,7 @@ from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.core.program import CannotStepError
 from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
-from treadle.python.runtime import control
+from treadle.python.runtime import control, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
@@ -306,7 +306,7 @@ def start_thread(me: Task, self: Any, deed: Deed, about: Any, detail: Any = None
         if codes:
             codes = (*codes, OPEN)
     else:
-        control.the_program().hand_out(self, "thread")
+        slots.hand_out(self, "thread")
     if has_own_excepthook():  # it may be called in any thread
         control.publish(threading.excepthook, "excepthook")
     context = context_of(self) if THREADS_HAVE_CONTEXT else None

@@ -72,9 +72,10 @@ class Files:
     def begin(self, main: Task) -> None:
         """Begin an execution."""
         del main
-        if self._now.changed:
+        now = self._now
+        if now.names or now.files or now.changed or now.made_anew or now.told:
             self._changed_before |= self._now.changed
-        self._now = _Execution()
+            self._now = _Execution()
 
     # Names
 
