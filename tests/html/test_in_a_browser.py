@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from browsing import expect
 from looked_at import ACTORS, BANK, LAZY, PROVED, explored, failure
 from treadle.report.html.page import result_in_a_frame
 
@@ -175,10 +176,15 @@ def test_the_selected_step_is_scrolled_into_sight(open_page: Open) -> None:
     page = open_page("long")
     for target in ("1500", "3", "1992"):
         page.locator(".slider").fill(target)
-        box = page.locator(f"#f1-{target} .cell").bounding_box()
-        lanes = page.locator(".lanes").bounding_box()
-        assert lanes["y"] < box["y"] < lanes["y"] + lanes["height"]
-        assert lanes["x"] < box["x"] + box["width"] <= lanes["x"] + lanes["width"] + 1
+        page.wait_for_function(
+            """target => {
+                const cell = document.querySelector(`#f1-${target} .cell`).getBoundingClientRect();
+                const lanes = document.querySelector('.lanes').getBoundingClientRect();
+                return lanes.top < cell.top && cell.top < lanes.bottom
+                    && lanes.left < cell.right && cell.right <= lanes.right + 1;
+            }""",
+            arg=target,
+        )
 
 
 # What is known of a step
@@ -505,14 +511,25 @@ def test_large_trees_begin_folded(open_page: Open) -> None:
 
 
 def test_two_thousand_steps_open_within_a_second(open_page: Open, pages: Path) -> None:
+    """Of processor time, on the machine where this was measured: what else runs does not count."""
     assert (pages / "long.html").stat().st_size < 3_000_000
+    page = open_page("index")
+    metrics = page.context.new_cdp_session(page)
+    metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        found = metrics.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in found if one["name"] == "TaskDuration")
+
     took = []
     for _ in range(3):
-        page = open_page("long")
-        timing = "performance.getEntriesByType('navigation')[0].loadEventEnd"
-        took.append(page.evaluate(timing))
+        page.goto(f"{(pages / 'long').as_uri()}.html")
+        took.append(spent())  # since the page began
         assert page.locator(".steps > li[id]").count() == 1992
-    assert min(took) < 1000
+    before = spent()
+    page.evaluate("() => { let s = 0; for (let i = 0; i < 3e7; i++) s = s * 31 + i | 0; return s }")
+    a_second = 7 * (spent() - before)  # the loop took 0.14 s there, the page 0.23 s
+    assert 0 < min(took) < a_second
     page.locator(".lanes").hover()
     page.mouse.wheel(0, 5000)
     page.wait_for_function("document.querySelector('.lanes').scrollTop > 1000")
@@ -523,12 +540,13 @@ def test_in_a_notebook(open_page: Open, pages: Path) -> None:
     (pages / "notebook.html").write_text(f"<!DOCTYPE html><title>n</title>{frame}", "utf-8")
     page = open_page("notebook")
     inside = page.frame_locator("iframe")
-    assert inside.locator(".position").inner_text() == "4 of 4"
+    expect(inside.locator(".position")).to_have_text("4 of 4")
     inside.get_by_role("button", name="Step back").click()
-    assert inside.locator(".position").inner_text() == "3 of 4"
+    expect(inside.locator(".position")).to_have_text("3 of 4")
 
 
 def test_the_index_leads_to_pages(open_page: Open) -> None:
     page = open_page("index")
     page.get_by_role("link", name="test_peterson.py::test_it").click()
-    assert page.inner_text(".verdict").lower() == "verified"
+    page.wait_for_url("**/proved.html")
+    expect(page.locator(".verdict")).to_have_text("verified", ignore_case=True)

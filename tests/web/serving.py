@@ -28,6 +28,10 @@ for name in "pqrst":
 """A program with more executions than anybody can wait for."""
 
 
+PATIENCE = 300
+"""Seconds that anything may take on a machine that has much else to do."""
+
+
 class Served:
     """A server, and how to ask it."""
 
@@ -45,7 +49,7 @@ class Served:
         body = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(self.address + path, body, headers)
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -65,10 +69,11 @@ class Served:
 
     def wait_for_progress(self, job: str, words: str = "executions") -> None:
         """Wait until a search runs."""
-        with urllib.request.urlopen(f"{self.address}jobs/{job}/news", timeout=30) as news:
+        with urllib.request.urlopen(f"{self.address}jobs/{job}/news", timeout=PATIENCE) as news:
             for line in news:
                 if words.encode() in line:
                     return
+        raise AssertionError(f"it ended and never said {words!r}")
 
     def error_of(self, text: str, **options: str) -> str:
         """Return what is said of a program that cannot be explored."""
@@ -93,5 +98,5 @@ def served(folder: Path, *arguments: str) -> Iterator[Served]:
         yield Served(process.stdout.readline().split()[3], process.pid)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         process.stdout.close()

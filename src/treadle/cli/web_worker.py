@@ -84,6 +84,7 @@ class _Worker:
         result = session.explore(
             listener=self, is_enough=lambda *_: self.is_interrupted, observe=True
         )
+        self.tell("progress", "taking down executions")
         if self.is_interrupted and not result.complete:
             result.stopped_by = "the interruption"
         session.record(*result.failures)

@@ -28,8 +28,8 @@ MOST_AT_ONCE = 4
 """Jobs that run at the same time."""
 MOST_KEPT = 20
 """Jobs whose results are kept."""
-PATIENCE = 4.0
-"""Seconds of silence that a worker is granted when it was asked to end."""
+PATIENCE = 6.0
+"""Seconds that a worker has to say something when it was asked to end."""
 _LONGEST_BEGINNING = 60.0
 """Seconds until a worker has imported what it needs, on a machine that is busy."""
 _LONGEST_END = 30.0
@@ -210,11 +210,15 @@ async def _beginning_of(work: asyncio.Task[None], job: Job) -> None:
 
 
 async def _end_of(work: asyncio.Task[None], job: Job) -> None:
-    """Wait until a job is over that was asked to end, or has been silent for too long."""
+    """Wait until a job is over that was asked to end.
+
+    A worker that says something lives and is about to tell what it found, which takes its time on a
+    machine that is busy; one that says nothing is in an endless loop.
+    """
     asked = time.monotonic()
     while not work.done():
-        now = time.monotonic()
-        if now - max(asked, job.heard) > PATIENCE or now - asked > _LONGEST_END:
+        granted = _LONGEST_END if job.heard > asked else PATIENCE
+        if time.monotonic() - asked > granted:
             return
         await asyncio.wait({work}, timeout=0.1)
 
