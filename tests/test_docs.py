@@ -32,6 +32,7 @@ from treadle.core.registry import Registry
 from treadle.explore.registry import ALGORITHMS
 from treadle.report.registry import REPORTS
 from treadle.session.front_ends import FRONT_ENDS
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -113,7 +114,7 @@ def run_console(block: Block, directory: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return with_typed(done.stdout, typed_in(block.text))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import signal
-import time
 
 import pytest
 
 from cli_models import start
+from waiting import PATIENCE, wait_until
 
 
 @pytest.mark.usefixtures("models")
@@ -48,6 +48,7 @@ def test_a_pipe_that_does_not_know_the_characters(models):
 
 
 LARGE = """
+import pathlib
 import sys
 from treadle.model import Program
 
@@ -58,6 +59,8 @@ def increment(s):
     for _ in range(10):
         yield
         s.x += 1
+    if s.x == 50:
+        pathlib.Path("executed").touch()
 
 
 for _ in range(5):
@@ -71,10 +74,10 @@ def test_an_interrupt_says_how_far_it_came(models, command):
     (models / "large.py").write_text(LARGE)
     process = start(command, "large.py")
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
+    wait_until((models / "executed").exists)
     process.send_signal(signal.SIGINT)
     try:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130

@@ -24,6 +24,7 @@ from schema import SCHEMA, validate
 from treadle import cli
 from treadle.cli.completion import programs_in
 from treadle.session.session import Session
+from waiting import PATIENCE
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -97,7 +98,7 @@ def command(*arguments: str, typed: str = "", **environment: str) -> tuple[int, 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "PYTHONPATH": str(source), "COLUMNS": "80", **environment},
     )

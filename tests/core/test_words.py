@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 import re
 import sys
 import tempfile
 import threading
 import types
+from functools import partial
 from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core import words
 from treadle.core.events import Mode
 from treadle.core.failure import error_in_words, without_addresses
 from treadle.core.records import FrameRecord
@@ -220,3 +224,31 @@ def test_variables_can_be_hidden_and_said_otherwise() -> None:
     frame = frame_with(x=hidden, y=2)
     (record,) = frames_in_words("p", [(frame, 1)], hidden=hidden, say=lambda value: f"~{value}")
     assert record.variables == (("y", "~2"),)
+
+
+# Objects whose `__repr__` takes long
+
+
+class Counting:
+    """Its text is made in many lines of Python."""
+
+    def __repr__(self) -> str:
+        return f"the sum is {sum(number for number in range(10))}"
+
+
+@pytest.mark.parametrize(
+    ("second_each_look", "used_each_look", "text"),
+    [
+        (0.0, 0.0, "the sum is 45"),
+        (0.1, 0.001, "the sum is 45"),  # a busy machine: the processor is somebody else's
+        (0.3, 0.3, "<Counting, its repr takes too long>"),
+        (2.0, 0.001, "<Counting, its repr takes too long>"),  # it waits for something
+    ],
+)
+def test_texts_that_take_long_are_cut_off_by_processor_time(
+    second_each_look: float, used_each_look: float, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_now", partial(next, itertools.count(0, second_each_look)))
+    monkeypatch.setattr(words, "_used", partial(next, itertools.count(0, used_each_look)))
+    monkeypatch.setattr(words, "_slow", WeakSet())
+    assert words.brief(Counting()) == text

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from running_pytest import Run, section_of, token_of, verdict_of, write
+from waiting import PATIENCE
 
 RACY = """
 @pytest.mark.treadle
@@ -217,4 +218,4 @@ def debug(pytester: pytest.Pytester, source: str, commands: str, *args: str) -> 
     """Run pytest with a debugger that gets these commands, and return what is printed."""
     write(pytester, source)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args]
-    return pytester.run(*command, stdin=commands.encode(), timeout=60).stdout.str()
+    return pytester.run(*command, stdin=commands.encode(), timeout=PATIENCE).stdout.str()

@@ -7,13 +7,13 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
 from running_pytest import PREAMBLE, Run, section_of, summary_of, verdict_of, write
+from waiting import PATIENCE, wait_until
 
 TESTS = """
 import subprocess
@@ -114,14 +114,20 @@ def test_with_hypothesis(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_ADDOPTS")
     result = run(
         """
-        from hypothesis import given, settings, strategies
+        from hypothesis import HealthCheck, given, settings, strategies
 
         def lost(count):
             counter = Counter()
             run(*[counter.increment] * count)
             assert counter.value == count
 
-        few = settings(max_examples=4, deadline=None, database=None, derandomize=True)
+        few = settings(
+            max_examples=4,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=[HealthCheck.too_slow],
+        )
 
         @few
         @given(strategies.integers(1, 2))
@@ -255,7 +261,7 @@ def test_two_runs_at_once(pytester: pytest.Pytester) -> None:
         for _ in range(2)
     ]
     for one in runs:
-        out, _ = one.communicate(timeout=60)
+        out, _ = one.communicate(timeout=PATIENCE)
         assert "2 failed, 1 passed, 1 incomplete in" in out
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "racy")
     assert verdict_of(result) == "failed as in an earlier run: assertion"
@@ -322,7 +328,7 @@ def run_on_terminal(directory: Path, *args: str) -> str:
             if not piece:
                 break
             found += piece
-        process.wait(60)
+        process.wait(PATIENCE)
     os.close(ours)
     return found.decode()
 
@@ -356,10 +362,9 @@ def test_never():
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-s"]
     with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, text=True) as process:
         executions = pytester.path / "executions"
-        while not executions.exists() or executions.stat().st_size < 50:
-            time.sleep(0.01)
+        wait_until(lambda: executions.exists() and executions.stat().st_size >= 50)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in out
     assert "module torn down" in out

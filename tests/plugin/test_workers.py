@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from waiting import PATIENCE, processes, wait_until
 
 TESTS = """
     import threading
@@ -294,35 +295,20 @@ LARGE = """
 """
 
 
-def in_group(group: int) -> list[str]:
-    return subprocess.run(
-        ["pgrep", "-g", str(group)], capture_output=True, text=True
-    ).stdout.split()
-
-
-def wait_for_processes(group: int, *, are_there: bool) -> None:
-    """Wait until there are hands, or until nobody is left."""
-    for _ in range(1000):
-        found = in_group(group)
-        if len(found) > 2 if are_there else not found:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"it never came to that: {found}")
-
-
 def test_ctrl_c_ends_pytest_and_its_workers(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(LARGE)
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\nworkers = 2\n')
+    settings = 'split_by = "executions"\nworkers = 2\ntimeout = false\n'
+    pytester.makepyprojecttoml(f"[tool.treadle]\n{settings}")
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
-    wait_for_processes(process.pid, are_there=True)
+    wait_until(lambda: len(processes(group=process.pid)) > 2)  # hands are there
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "KeyboardInterrupt" in output
-    wait_for_processes(process.pid, are_there=False)
+    wait_until(lambda: not processes(group=process.pid))
 
 
 def test_a_debugger_needs_the_process_itself(pytester: pytest.Pytester) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from boxes import Block, Pair
 from treadle.core.listed import Constrained
+from waiting import seconds_here
 
 BOX: dict[str, Any] = {
     "x": (-3, -2, -1, 0, 1, 2, 3), "y": (-1, 0, 1), "b": (False, True), "a": (-1, 0, 2),
@@ -100,7 +101,7 @@ ERRORS = [
 def test_against_python(first: str, second: str) -> None:
     first = first.replace("s.x = s.y = 0", "s.x = 0\n    s.y = 0")
     found, _ = compare(first, second)
-    assert found.seconds < 1
+    assert found.seconds < seconds_here(1)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import treadle
+from waiting import PATIENCE
 
 SRC = Path(treadle.__file__).parents[1]
 
@@ -497,7 +498,7 @@ def in_a_process(tmp_path: Path, work: str) -> list[list[str]]:
         env={"PYTHONPATH": str(SRC)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +11,9 @@ import pytest
 
 import treadle
 from treadle.core import deadline
+from treadle.explore import progress
 from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
+from waiting import PATIENCE
 
 
 class Box:
@@ -103,7 +106,10 @@ def test_without_a_timeout_a_very_long_execution_is_cut() -> None:
     assert result.events == MOST_STEPS
 
 
-def test_what_crashed_before_time_was_up_is_reported() -> None:
+def test_what_crashed_before_time_was_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes by with each look at the clock."""
+    monkeypatch.setattr(progress, "perf_counter", itertools.count().__next__)
+
     def crashes() -> None:
         box = Box()
 
@@ -116,7 +122,7 @@ def test_what_crashed_before_time_was_up_is_reported() -> None:
 
         run(fail, work)
 
-    (failure,) = treadle.explore(crashes, timeout=0.3).failures
+    (failure,) = treadle.explore(crashes, timeout=30).failures
     assert failure.message == "ValueError: early"
 
 
@@ -142,7 +148,7 @@ def test_a_loop_that_only_looks_is_a_livelock() -> None:
 
         run(work)
 
-    (failure,) = treadle.explore(test, timeout=20).failures
+    (failure,) = treadle.explore(test, timeout=PATIENCE).failures
     assert failure.kind == "livelock"
 
 
@@ -181,7 +187,7 @@ def test_polling_by_recursion_that_nobody_ends_is_an_endless_recursion() -> None
 
         run(look)
 
-    (failure,) = treadle.explore(test, timeout=20).failures
+    (failure,) = treadle.explore(test, timeout=PATIENCE).failures
     assert failure.kind == "exception"
     assert failure.message.startswith("RecursionError")
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from waiting import PATIENCE
+
 ENDLESS_SPACE = """
 import treadle
 
@@ -26,10 +28,6 @@ for name in "pqrst":
     program.process(writer, name=name)
 """
 """A program with more executions than anybody can wait for."""
-
-
-PATIENCE = 300
-"""Seconds that anything may take on a machine that has much else to do."""
 
 
 class Served:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -17,7 +16,8 @@ import pytest
 
 from schema import validate
 from treadle.web.form import read_options
-from web.serving import ENDLESS_SPACE, PATIENCE, Served, served
+from waiting import PATIENCE, processes, wait_until
+from web.serving import ENDLESS_SPACE, Served, served
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -237,15 +237,8 @@ def test_programs_end_with_the_server(tmp_path: Path, number: int) -> None:
 
 
 def wait_until_gone(group: int) -> None:
-    """Wait for the end of a group of processes; one of somebody's who waits for it is no more."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    raise AssertionError("there is a process left")
+    """Wait for the end of a group of processes."""
+    wait_until(lambda: not processes(group=group))
 
 
 def test_stopping_gives_what_was_found(server: Served) -> None:

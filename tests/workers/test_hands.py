@@ -29,6 +29,7 @@ from treadle.session.workers.parts import Answer
 from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import space_of
 from treadle.session.workers.task import Tasks
+from waiting import PATIENCE, children, processes, wait_until
 from worker_programs import adding, order_that_kills, order_that_needs_memory
 
 POLICY = Policy(2, by_executions=True)
@@ -42,14 +43,6 @@ def tasks_of(test: Any) -> Iterator[Tasks]:
 
 def work_of(session: Session) -> Any:
     return session.work()
-
-
-def children() -> list[str]:
-    """Return the processes that this one has started and that are still there."""
-    found = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "pid=,comm="], capture_output=True, text=True
-    )
-    return [line for line in found.stdout.splitlines() if not line.endswith(" ps")]
 
 
 class KillingHands(ForkedHands):
@@ -85,6 +78,7 @@ class KillingHands(ForkedHands):
     ids=["threads", "model"],
 )
 def test_hands_that_are_killed(test: Any, executions: int, seed: int) -> None:
+    before = children()
     with tasks_of(test) as tasks:
         state = State(deque(tasks.space.everything()))
         hands = KillingHands(tasks, 2, seed, kills=5)
@@ -95,7 +89,7 @@ def test_hands_that_are_killed(test: Any, executions: int, seed: int) -> None:
         assert not state.stopped_by, state.stopped_by
         assert state.counts["executions"] == executions
         assert hands.deaths > 0
-    assert not children()
+    assert children() == before
 
 
 def test_the_process_itself_explores_parts() -> None:
@@ -114,13 +108,14 @@ def test_the_process_itself_explores_parts() -> None:
     ],
 )
 def test_a_part_that_always_kills_ends_it(test: Callable[[], None], how: str) -> None:
+    before = children()
     result = treadle.explore(test, workers=2, split_by="executions")
     assert not result.complete
     assert not result.failures
     assert result.stopped_by.startswith("a worker died 4 times while it explored one part (main.")
     assert " step " in result.stopped_by
     assert result.stopped_by.endswith(how)
-    assert not children()
+    assert children() == before
 
 
 # Ctrl-C, and the end of the coordinator, in a process of its own
@@ -165,26 +160,13 @@ def in_a_group(arguments: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def group_of(process: subprocess.Popen[str]) -> list[str]:
-    found = subprocess.run(["pgrep", "-g", str(process.pid)], capture_output=True, text=True)
-    return found.stdout.split()
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it never came to that")
-
-
 def test_ctrl_c_and_going_on_afterwards(tmp_path: Path) -> None:
     file, kept = script(tmp_path), tmp_path / "kept.json"
     process = in_a_group(command(file, "--checkpoint", str(kept)))
-    wait_until(lambda: len(group_of(process)) > 2)  # hands are there
-    time.sleep(0.2)
+    wait_until(lambda: len(processes(group=process.pid)) > 2)  # hands are there
+    wait_until(kept.exists)
     os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output + errors
     assert "INCOMPLETE" in output
     assert "Ctrl-C" in output
@@ -221,7 +203,7 @@ def has_written(process: subprocess.Popen[str], kept: Path, before: int) -> bool
 
 
 def is_gone(process: subprocess.Popen[str]) -> bool:
-    return not group_of(process)
+    return not processes(group=process.pid)
 
 
 class FirstThree(ForkedHands):

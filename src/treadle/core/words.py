@@ -78,19 +78,22 @@ class _TooLongError(BaseException):
 _slow: weakref.WeakSet[type] = weakref.WeakSet()
 """Classes whose `__repr__` did not end in time."""
 _PATIENCE = 0.5
-"""Seconds that putting one object into words may take."""
-_now = time.perf_counter
+"""Seconds of processor time that putting one object into words may take."""
+_LONGEST_WAIT = 10.0
+"""Seconds that it may take in all, if it waits for something now and then."""
+_now, _used = time.perf_counter, time.thread_time
 
 
 def _in_time(function: Callable[[Any], str], value: object) -> str:
     """Call a function; end it if its code in Python takes too long, unless a debugger looks on."""
     if sys.gettrace() is not None:
         return function(value)
-    end = _now() + _PATIENCE
+    began, enough = _now(), _used() + _PATIENCE
 
     def look(frame: Any, event: str, arg: Any) -> Any:
         del frame, event, arg
-        if _now() > end:
+        took = _now() - began
+        if took > _LONGEST_WAIT or (took > _PATIENCE and _used() > enough):
             raise _TooLongError
         return look
 

@@ -26,10 +26,11 @@ from treadle.smt.terms import (
 )
 from treadle.smt.values import TAGS
 
-TIMEOUT = 3000
-"""Milliseconds that one question may take; then there is no answer."""
 EFFORT = 2_000_000
-"""The same in the solver's own steps, so that answers do not depend on how busy a machine is."""
+"""Steps of the solver for one question; then there is no answer."""
+TIMEOUT = 30_000
+"""The same in milliseconds, for what takes no steps: so answers do not depend on how busy a
+machine is."""
 
 
 class Encoder:

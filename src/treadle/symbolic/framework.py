@@ -114,7 +114,7 @@ class Framework:
         """Look for a deadlock of a cycle in a context; or for any, on the way to it."""
         guide, machine = self.guide(at), self.machine
         start = state_of(machine, context)
-        search = Search(machine, guide.allows, time.monotonic() + self.limits.seconds)
+        search = Search(machine, guide.allows, time.process_time() + self.limits.seconds)
         found: Path | None = None
         for path in search.paths(start):
             is_met = guide.is_met_by(path)

@@ -25,7 +25,7 @@ class Limits:
     instructions: int = 10_000
     """Instructions of a macro-step."""
     seconds: float = 5.0
-    """For a context."""
+    """Of processor time, for a context."""
     nulls: bool = False
     """Whether a reference that may be None is also tried as None where it is sent to."""
 

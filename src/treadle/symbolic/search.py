@@ -136,7 +136,7 @@ class Search:
     def _is_over(self, state: State) -> bool:
         """Tell whether a limit ends the path here."""
         limits = self.machine.limits
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.deadline:
             self.limits.add(f"{limits.seconds:g} s")
             return True
         if len(state.table) >= limits.steps and any(state.alive()):

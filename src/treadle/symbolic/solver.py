@@ -14,8 +14,10 @@ from typing import Any
 from treadle.core.errors import TreadleError
 from treadle.symbolic.values import Term
 
-_MILLISECONDS = 2000
-"""How long one question may take; without an answer a path is taken to be possible."""
+_EFFORT = 50_000_000
+"""Steps of the solver for one question, about two seconds; without an answer a path is possible."""
+_MILLISECONDS = 30_000
+"""The same in time, for what takes no steps: answers must not depend on how busy a machine is."""
 
 
 @functools.cache
@@ -36,6 +38,7 @@ class Solver:
         self._z3 = z3()
         self._solver = self._z3.Solver()
         self._solver.set("timeout", _MILLISECONDS)
+        self._solver.set("rlimit", _EFFORT)
         self._answers: dict[frozenset[Term], bool] = {}
         self._models: dict[frozenset[Term], Mapping[str, int | bool] | None] = {}
         self.gave_up = False

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Protocol
 
 from treadle.core.errors import TreadleError
@@ -18,6 +17,7 @@ from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Crash, Program, Restart, Run
 from treadle.core.schedule import Schedule
 from treadle.explore.data_races import data_races
+from treadle.findings.shrink.effort import Effort
 
 
 class Guide(Protocol):
@@ -77,13 +77,14 @@ class Trials:
         self._knowledge = failure.schedule.knowledge
         self._attempts = attempts
         self._limit = limit
-        self._ends = perf_counter() + seconds
+        self._seconds = seconds
+        self._effort = Effort()
         self._wanted: Hashable = None
 
     @property
     def is_over(self) -> bool:
         """Whether no more trials may be made; time only matters if they take very long."""
-        return self.replays >= self._attempts or perf_counter() >= self._ends
+        return self.replays >= self._attempts or self._effort.seconds() >= self._seconds
 
     def first(self) -> Shown | None:
         """Run the failing schedule itself, to know what to look for."""
