@@ -152,23 +152,7 @@ class Search:
             if outcome == DIFFERS or (not result.events and not self._repeats(run)):
                 run.close()
                 return False
-            if self.on_end is not None:
-                self.on_end(run, outcome)
-            algorithm.analyse(run, outcome)
-            if self.is_validating:
-                self.validate(algorithm.violations())
-            self._accounts.add(run, outcome, self.shared)
-            if self.on_counted is not None:
-                self.on_counted(outcome)
-            found = self.is_enough is not None and self.is_enough(run, self._accounts.schedule)
-            run.close()
-            if found:
-                result.stopped_by = FOUND
-                return False
-            if outcome == STEPS:
-                result.stopped_by = f"max_steps = {self.budget.max_steps}"
-            if result.failures and self._stop_on_failure:
-                result.stopped_by = result.stopped_by or "the first failure"
+            if self._has_found_enough(run, outcome):
                 return False
             over = self._is_over()
             # Estimate now: the path is that of an execution explored to its end.
@@ -185,6 +169,29 @@ class Search:
             self.trace.truncate(shared)
             if self.is_validating:
                 self.validate(algorithm.violations())
+
+    def _has_found_enough(self, run: Run, outcome: int) -> bool:
+        """Analyse, count and end an execution; tell whether what it shows ends the search."""
+        result, algorithm = self.result, self.algorithm
+        if self.on_end is not None:
+            self.on_end(run, outcome)
+        algorithm.analyse(run, outcome)
+        if self.is_validating:
+            self.validate(algorithm.violations())
+        self._accounts.add(run, outcome, self.shared)
+        if self.on_counted is not None:
+            self.on_counted(outcome)
+        found = self.is_enough is not None and self.is_enough(run, self._accounts.schedule)
+        run.close()
+        if found:
+            result.stopped_by = FOUND
+            return True
+        if outcome == STEPS:
+            result.stopped_by = f"max_steps = {self.budget.max_steps}"
+        if result.failures and self._stop_on_failure:
+            result.stopped_by = result.stopped_by or "the first failure"
+            return True
+        return False
 
     def _execute(self, run: Run) -> int:
         """Run one execution to its end; return its outcome."""
