@@ -9,7 +9,8 @@ median stands the ratio of the least times, which a loaded machine disturbs less
 With `--instructions` valgrind counts what the processor executes instead, for one row each: slow,
 but the same in every run (`--only` chooses the rows).
 
-The exit status is 1 if a row's ratio is beyond the bar.
+The exit status is 1 if a row's ratio is beyond the bar. A row whose number of executions is not
+the same any more is no measure of speed: both numbers are shown instead of a verdict.
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ def side_by_side(other: Path, names: list[str], rounds: int, processes: int) -> 
                     measured = {each: each.measure(name) for each in order}
                     pairs[name].append((measured[theirs][0], measured[ours][0]))
                     if measured[theirs][1] != measured[ours][1]:
-                        notes[name] = f", executions {measured[theirs][1]}, {measured[ours][1]}"
+                        notes[name] = f"not the same: {measured[theirs][1]}, {measured[ours][1]}"
     for name, times in pairs.items():
         least = min(this for _, this in times) / min(that for that, _ in times)
         ratio = median(this / that for that, this in times)
@@ -255,7 +256,7 @@ def side_by_side(other: Path, names: list[str], rounds: int, processes: int) -> 
             median(this for _, this in times),
             ratio,
             least,
-            _verdict(min(ratio, least)) + notes.get(name, ""),
+            notes.get(name, "") or _verdict(min(ratio, least)),
         )
 
 

@@ -93,7 +93,7 @@ class DoneSets:
 def depends_on_any(step: Footprint, steps: Sequence[Footprint], first: int, position: int) -> bool:
     """Tell whether a step at a position depends on one of those from `first` on before it."""
     conflicts = step.conflict_set
-    return any(
-        not conflicts.isdisjoint(other.own) and step.conflicts_with(other)
-        for other in steps[first:position]
-    )
+    for other in steps[first:position]:
+        if not conflicts.isdisjoint(other.own) and step.conflicts_with(other):
+            return True
+    return False

@@ -90,14 +90,17 @@ class Exploration(Algorithm):
     def _follow(self, run: Run) -> int:
         done, self._next_done = self._next_done, None
         for branch in self.wut.first_leaf():
+            if not self.forbids:  # nobody is asked then: 3 % of wakeup_stress(2) under `observers`
+                self.dnd.pass_on(len(branch.processes))
             for position, process in enumerate(branch.processes):
                 if position:
                     self.wut.pass_on(1)
                 self.done.sets.append(done)
-                self.dnd.enter()
                 done = None
-                if self.dnd.stops(process):
-                    return AS_PLANNED
+                if self.forbids:
+                    self.dnd.enter()
+                    if self.dnd.stops(process):
+                        return AS_PLANNED
                 if not self._take(run, process, branch.footprints[position]):
                     return len(self.search.trace) - 1
         return AS_PLANNED
@@ -107,7 +110,8 @@ class Exploration(Algorithm):
         if not run.is_enabled(process):
             raise CannotStepError(process)
         footprint = self.search.trace.append(process, run.step(process))
-        self.dnd.executed(process, footprint)
+        if self.forbids:
+            self.dnd.executed(process, footprint)
         # One of the planned steps is the end of a reversed race: it reads other values.
         return footprint is planned or footprint.own == planned.own
 
@@ -232,7 +236,8 @@ class Exploration(Algorithm):
             for way, left in relied_on(self.wut.trees[e] or [], self.order, mask):
                 self._reliance.add(e, way, plan.part(left >> e - start))
         self.wut.insert(e, planned)
-        self._validate(e)
+        if self.search.is_validating:
+            self._validate(e)
 
     def _keep_what_wakes(self, planned: PlannedInPart, start: int, e: int) -> None:
         """Keep what makes each process that is done no weak initial, unless it was taken before."""
@@ -283,11 +288,11 @@ class Exploration(Algorithm):
     def forbid(self, e: int, sequence: Steps) -> None:
         """Add a sequence to `dnd(pre(E, e))` (line 32)."""
         self.dnd.forbid(e, sequence)
-        self._validate(e)
+        if self.search.is_validating:
+            self._validate(e)
 
     def _validate(self, e: int) -> None:
-        if self.search.is_validating:
-            self.search.validate(self._violations_after(e))
+        self.search.validate(self._violations_after(e))
 
     def _violations_after(self, depth: int) -> Iterator[str]:
         """Yield what is wrong with what is kept for one prefix."""

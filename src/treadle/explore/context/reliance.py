@@ -42,10 +42,8 @@ def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[Way, int]]:
     each comes what is left of `v` before that step, which may be nothing.
     """
     way: list[int] = []
-    while tree:
-        branch = next((branch for branch in tree if _begins(branch, order, v)), None)
-        if branch is None:
-            return
+    branch = _consistent(tree, order, v)
+    while branch is not None:
         for process, step in zip(branch.processes, branch.footprints, strict=True):
             left = order.left_of(v, process, step)
             if left is None:
@@ -54,12 +52,15 @@ def relied_on(tree: Tree, order: Imagined, v: int) -> Iterator[tuple[Way, int]]:
             if left == v or order.written_before(process, v):
                 yield tuple(way), v
             v = left
-        tree = branch.children
+        branch = _consistent(branch.children, order, v)
 
 
-def _begins(branch: Branch, order: Trace, v: int) -> bool:
-    """Tell whether the first step of a branch is consistent with `v`."""
-    return order.left_of(v, branch.processes[0], branch.footprints[0]) is not None
+def _consistent(tree: Tree, order: Trace, v: int) -> Branch | None:
+    """Return the first branch of a tree whose first step is consistent with `v`."""
+    for branch in tree:
+        if order.left_of(v, branch.processes[0], branch.footprints[0]) is not None:
+            return branch
+    return None
 
 
 @dataclass(frozen=True, slots=True)
