@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,52 @@ def test_what_is_refused_is_an_error_of_use(target: str, command_line: CommandLi
     status, _, errors = command_line("run", target, "--workers", "0")
     assert status == 2
     assert "workers must be a whole number above 0, or 'auto', not 0" in errors
+
+
+DEADLY = """
+import os, threading
+
+def test_it():
+    box = {"n": 0}
+
+    def add():
+        box["n"] += 1
+        box["n"] += 1
+
+    def look():
+        if box["n"] == 0:
+            os.kill(os.getpid(), 9)
+
+    threads = [threading.Thread(target=body) for body in (add, add, look)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "status"),
+    [
+        (("-c", "from treadle.cli import main; main()", "run"), "--workers", 3),
+        (("-m", "pytest", "-p", "no:cacheprovider"), "--treadle-workers", 0),
+    ],
+    ids=["treadle", "pytest"],
+)
+def test_a_test_that_kills_its_process(
+    command: tuple[str, ...], option: str, status: int, tmp_path: Path
+) -> None:
+    """A copy goes ahead, so that the process that explores is not killed in its beginning."""
+    mark = "import pytest\n\n@pytest.mark.treadle\n" if "pytest" in command else ""
+    (tmp_path / "test_it.py").write_text(DEADLY.replace("def test_it", f"{mark}def test_it"))
+    found = subprocess.run(
+        [sys.executable, *command, "test_it.py", option, "2"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == status, found.stdout + found.stderr
+    output = " ".join(found.stdout.split())
+    assert "a worker died 4 times while it explored one part (main." in output
+    assert "killed by signal 9; out of memory?" in output
 
 
 def test_a_projects_workers_are_for_what_can_be_divided(

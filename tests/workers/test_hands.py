@@ -23,7 +23,7 @@ from treadle.papers import jacm17
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 from treadle.session.workers.coordinator import Coordinator, State
-from treadle.session.workers.forked import ForkedHands
+from treadle.session.workers.forked import ForkedHands, Scout
 from treadle.session.workers.hands import Alone, Died
 from treadle.session.workers.parts import Answer
 from treadle.session.workers.policy import Policy
@@ -116,6 +116,24 @@ def test_a_part_that_always_kills_ends_it(test: Callable[[], None], how: str) ->
     assert " step " in result.stopped_by
     assert result.stopped_by.endswith(how)
     assert children() == before
+
+
+def test_a_copy_that_goes_ahead() -> None:
+    """It says what it found; nothing, if it dies, runs out of memory, or somebody interrupts."""
+    with opened(adding(2, 2), Settings()) as session:
+
+        def found_by(explore: Callable[[], object], *, is_interrupted: bool = False) -> object:
+            return Scout(None, session.program, explore).found(lambda: is_interrupted)
+
+        def out_of_memory() -> None:
+            raise MemoryError
+
+        assert found_by(lambda: ["this"]) == ["this"]
+        assert found_by(lambda: os.kill(os.getpid(), signal.SIGKILL)) is None
+        assert found_by(out_of_memory) is None
+        assert found_by(signal.pause, is_interrupted=True) is None
+        assert session.explore().executions == 34
+    assert not children()
 
 
 # Ctrl-C, and the end of the coordinator, in a process of its own

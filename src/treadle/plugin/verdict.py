@@ -13,6 +13,9 @@ from treadle.report.text import except_for
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
 
+_BUDGETS = ("max_executions = ", "max_steps = ", "timeout = ")
+"""Reasons that say less than how far the search was."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -103,7 +106,8 @@ class Verdict:
         return f"incomplete after {runs}, {self._left()}"
 
     def _left(self) -> str:
-        if self.estimate is None or self.estimate <= self.executions:
+        is_by_budget = self.stopped_by.startswith(_BUDGETS)
+        if not is_by_budget or self.estimate is None or self.estimate <= self.executions:
             return f"stopped by {self.stopped_by}"
         return (
             f"about {self.estimate:,.0f} in all or more, "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,15 +47,21 @@ from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
 from treadle.session.workers.checkpoint import Checkpoint, identity_of, resumed
 from treadle.session.workers.engines import on_engine, threads
-from treadle.session.workers.exploring import Beginning, Quiet, Wish, explore_in_parts
-from treadle.session.workers.forked import ForkedHands, can_fork
+from treadle.session.workers.exploring import (
+    Beginning,
+    Quiet,
+    Wish,
+    explore_in_parts,
+    interrupts_noted,
+)
+from treadle.session.workers.forked import ForkedHands, Scout, can_fork
 from treadle.session.workers.hands import Hands
 from treadle.session.workers.handshake import facts_of
 from treadle.session.workers.naming import HasNoName, Name, digest_of, name_of
 from treadle.session.workers.place import is_hand
 from treadle.session.workers.spaces import can_divide
 from treadle.session.workers.spawned import HandRefused, Hello
-from treadle.session.workers.task import Tasks
+from treadle.session.workers.task import Tasks, as_data
 from treadle.session.workers.wanted import how_many, refusal, what_was_asked
 from treadle.session.workers.work import Work
 
@@ -292,7 +299,8 @@ class Session:
     ) -> Result:
         """Explore for half a second here; if more is left, let others explore parts of it."""
         began = clock()
-        if wish.checkpoint is None and wish.resumed is None:
+        is_new = wish.checkpoint is None and wish.resumed is None
+        if is_new and self._is_worth_a_try(strategy, name, wish):
             quiet = None if listener is None else Quiet(listener)
             beginning = Beginning(wish.policy)
             result = self._explore_here(strategy, name, quiet, observe=observe, beginning=beginning)
@@ -309,16 +317,51 @@ class Session:
             result.notes.append("the tree of executions is kept by one worker only")
         return result
 
+    def _is_worth_a_try(self, strategy: type[Algorithm], name: str, wish: Wish) -> bool:
+        """Tell whether to explore the beginning in this process.
+
+        A test may kill the process that it is run in. So if somebody asks for a number of workers,
+        a copy goes ahead: this process follows if the copy has survived and come to an end.
+        """
+        if self.settings.workers == "auto" or wish.workers == 1 or not self._can_be_copied():
+            return True
+        with interrupts_noted() as is_interrupted:
+            scout = Scout(self.test, self.program, lambda: self._ahead(strategy, name, wish))
+            found = scout.found(is_interrupted)
+        if is_interrupted():
+            signal.raise_signal(signal.SIGINT)
+        if found is None:
+            return False
+        is_over, knowledge = found
+        if not is_over:
+            self.program.know(knowledge)
+        return bool(is_over)
+
+    def _ahead(
+        self, strategy: type[Algorithm], name: str, wish: Wish
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Explore the beginning; tell whether it came to an end, and what was learned."""
+        try:
+            beginning = Beginning(wish.policy)
+            result = self._explore_here(strategy, name, None, observe=False, beginning=beginning)
+        except Exception:
+            return True, ()  # whoever follows will see it
+        for failure in result.failures:
+            as_data(failure)  # one who ran out of memory has not survived
+        return result.stopped_by != GIVEN_UP, self.program.knowledge()
+
     def _needs_name(self, wish: Wish) -> bool:
         """Tell whether hands have to import the test; copies of the process need not."""
         settings = self.settings
         if settings.on is not None or settings.spawn:
             return True
-        if wish.workers == 1:
-            return False
+        return wish.workers > 1 and not self._can_be_copied()
+
+    def _can_be_copied(self) -> bool:
+        """Tell whether copies of this process could explore."""
         self.program.rest()
         try:
-            return not can_fork()
+            return can_fork()
         finally:
             self.program.go_on()
 

@@ -118,7 +118,7 @@ def explore_in_parts(
     space = space_of(work, policy)
     state = wish.resumed or State(deque(space.everything()), knowledge=work.program.knowledge())
     tasks = Tasks(space)
-    with outside(), _interrupts_noted() as is_interrupted:
+    with outside(), interrupts_noted() as is_interrupted:
         space.is_over = is_interrupted
         hands = Alone(tasks) if start is None else start(tasks)
         try:
@@ -173,7 +173,7 @@ def _coordinated(
 
 
 @contextmanager
-def _interrupts_noted() -> Iterator[Callable[[], bool]]:
+def interrupts_noted() -> Iterator[Callable[[], bool]]:
     """Take note of Ctrl-C instead of raising: what is counted so far is the result."""
     seen: list[int] = []
 

@@ -19,10 +19,12 @@ import threading
 import time
 import warnings
 from collections import deque
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any
 
+from treadle.core.program import Program
 from treadle.session.workers import place
 from treadle.session.workers.hands import Died, Hands
 from treadle.session.workers.messages import receive, send
@@ -31,6 +33,11 @@ from treadle.session.workers.task import OutOfMemory, Tasks
 
 _SET_DEATH_SIGNAL = 1
 _BUSY, _IDLE = b"\0", b"\1"
+_PATIENCE = 0.2
+"""Seconds after which it is asked whether somebody interrupts a scout."""
+
+Serve = Callable[[int, int, int], None]
+"""What a copy does: given its parent, and where it reads from and writes to."""
 
 # Taken before any program is under control: some of these are replaced then.
 # Where they are missing nobody forks.
@@ -63,6 +70,96 @@ class _Hand:
     answers: int
     job: Job | None = None
 
+    def end(self) -> str:
+        """End it; say how it had ended."""
+        _close(self.requests)
+        _close(self.answers)
+        with suppress(ProcessLookupError):
+            if not _has_ended(self.pid):
+                _kill(self.pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            assert _waitpid is not None
+            _, status = _waitpid(self.pid, 0)
+            return _in_words(os.waitstatus_to_exitcode(status))
+        return "it was taken away"
+
+
+@contextmanager
+def _at_rest(program: Program) -> Iterator[None]:
+    """Prepare for copies of this process: nothing to be printed twice, no threads."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    program.rest()
+    try:
+        can_fork()  # wait for threads that are about to end
+        yield
+    finally:
+        program.go_on()
+
+
+def _copied(test: object, program: Program, serve: Serve, others: Sequence[int]) -> _Hand:
+    """Copy this process; the copy serves, and closes what leads to others."""
+    here_requests, requests = _pipe()
+    answers, here_answers = _pipe()
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # there are no other threads
+        assert _fork is not None
+        pid = _fork()
+    if pid == 0:
+        try:
+            for descriptor in (*others, requests, answers):
+                _close(descriptor)
+            _begin_as_copy(test, program, parent)
+            with suppress(EOFError, OSError):
+                serve(parent, here_requests, here_answers)
+            _exit(0)
+        except (OutOfMemory, MemoryError):
+            _exit(OutOfMemory.status)
+        finally:
+            _exit(1)
+    _close(here_requests)
+    _close(here_answers)
+    return _Hand(pid, requests, answers)
+
+
+def _begin_as_copy(test: object, program: Program, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent()
+    if _getppid() != parent:
+        _exit(1)
+    nowhere = _open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        _dup2(nowhere, descriptor)
+    _settrace(None)  # what measures coverage is not asked in copies
+    place.become_hand(test)
+    program.go_on()
+
+
+class Scout:
+    """A copy of this process that goes ahead, in case that it does not survive."""
+
+    def __init__(self, test: object, program: Program, explore: Callable[[], object]) -> None:
+        def serve(parent: int, requests: int, answers: int) -> None:
+            del parent, requests
+            send(answers, explore())
+
+        with _at_rest(program):
+            self._hand = _copied(test, program, serve, [])
+
+    def found(self, is_interrupted: Callable[[], bool]) -> Any:
+        """Return what it has found; None if it died of that, or if somebody interrupts it."""
+        try:
+            while not is_interrupted():
+                if _select([self._hand.answers], [], [], _PATIENCE)[0]:
+                    return receive(self._hand.answers)
+        except (EOFError, OSError):
+            return None
+        finally:
+            self._hand.end()
+        return None
+
 
 class ForkedHands(Hands):
     """Copies of this process."""
@@ -84,62 +181,20 @@ class ForkedHands(Hands):
     def _fill(self) -> None:
         """Start as many hands as are missing."""
         missing = self.count - len(self._hands)
-        if not missing:
-            return
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):
-                stream.flush()
-        self._program.rest()
-        try:
-            can_fork()  # wait for threads that are about to end
-            for _ in range(missing):
-                self._start()
-        finally:
-            self._program.go_on()
+        if missing:
+            with _at_rest(self._program):
+                for _ in range(missing):
+                    self._start()
 
     def _start(self) -> None:
-        here_requests, requests = _pipe()
-        answers, here_answers = _pipe()
-        parent = os.getpid()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # there are no other threads
-            assert _fork is not None
-            pid = _fork()
-        if pid == 0:
-            try:
-                others = [fd for hand in self._hands for fd in (hand.requests, hand.answers)]
-                for descriptor in (*others, requests, answers):
-                    _close(descriptor)
-                self._serve(parent, here_requests, here_answers)
-            finally:
-                _exit(1)
-        _close(here_requests)
-        _close(here_answers)
-        self._hands.append(_Hand(pid, requests, answers))
+        others = [fd for hand in self._hands for fd in (hand.requests, hand.answers)]
+        self._hands.append(_copied(self._tasks.test, self._program, self._serve, others))
 
-    # In the copy
-
-    def _serve(self, parent: int, requests: int, answers: int) -> NoReturn:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        die_with_parent()
-        if _getppid() != parent:
-            _exit(1)
-        nowhere = _open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            _dup2(nowhere, descriptor)
-        _settrace(None)  # what measures coverage is not asked in copies
-        place.become_hand(self._tasks.test)
-        self._program.go_on()
+    def _serve(self, parent: int, requests: int, answers: int) -> None:
+        """Do jobs, in the copy."""
         self._tasks.space.is_over = lambda: _getppid() != parent
-        with suppress(EOFError, OSError):
-            while True:
-                job = receive(requests)
-                try:
-                    answer = self._tasks.done(job)
-                except (OutOfMemory, MemoryError):
-                    _exit(OutOfMemory.status)
-                send(answers, answer)
-        _exit(0)
+        while True:
+            send(answers, self._tasks.done(receive(requests)))
 
     # In the process that coordinates
 
@@ -176,21 +231,8 @@ class ForkedHands(Hands):
     def _bury(self, hand: _Hand) -> list[Answer | Died]:
         """Let go of a hand that has died, or soon will have."""
         self._hands.remove(hand)
-        how = self._end(hand)
+        how = hand.end()
         return [] if hand.job is None else [Died(hand.job.number, how)]
-
-    def _end(self, hand: _Hand) -> str:
-        """End a hand; say how it had ended."""
-        _close(hand.requests)
-        _close(hand.answers)
-        with suppress(ProcessLookupError):
-            if not _has_ended(hand.pid):
-                _kill(hand.pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            assert _waitpid is not None
-            _, status = _waitpid(hand.pid, 0)
-            return _in_words(os.waitstatus_to_exitcode(status))
-        return "it was taken away"
 
     def tell_idle(self, is_idle: bool) -> None:
         """Let hands know whether one of them has nothing to do."""
@@ -200,7 +242,7 @@ class ForkedHands(Hands):
         """End all hands, at once."""
         hands, self._hands = self._hands, []
         for hand in hands:
-            self._end(hand)
+            hand.end()
 
 
 def _has_ended(pid: int) -> bool:

@@ -94,7 +94,7 @@ class Tasks:
         search.repeats_first = not self._is_repeated
         result = search.explore_part()
         self._is_repeated = True
-        answer.failures += map(_as_data, result.failures)
+        answer.failures += map(as_data, result.failures)
         answer.deepest = max(answer.deepest, result.peak_nodes)
         if search.has_ended:
             self._finish(part, result, answer)
@@ -137,7 +137,7 @@ def _what_is_left_of(job: Job, executions: int, seconds: float) -> Job | None:
     return replace(job, max_executions=most, timeout=timeout)
 
 
-def _as_data(failure: Failure) -> Failure:
+def as_data(failure: Failure) -> Failure:
     """Return what can be sent of a failure: exceptions, and what they refer to, stay here."""
     if isinstance(failure.exception, MemoryError):
         raise OutOfMemory
