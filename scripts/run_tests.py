@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import os
 import re
 import sys
@@ -28,6 +29,7 @@ import pytest
 
 CONFTEST = Path(__file__).resolve().parent.parent / "tests" / "conftest.py"
 NO_TESTS = 5  # what pytest ends with if all tests of a file were left out
+LONGEST = 900.0  # seconds after which a file is taken to hang: it ends, and says where it was
 
 
 @dataclass
@@ -91,11 +93,16 @@ def start(path: Path, options: list[str]) -> tuple[int, Session]:
     child = os.fork()
     if child:
         return child, session
+    faulthandler.dump_traceback_later(_longest(), exit=True, file=session.output)
     os.dup2(session.output.fileno(), 1)
     os.dup2(session.output.fileno(), 2)
     # Before 3.13 a forked main thread still has the identity of its parent's.
     threading.main_thread()._set_native_id()  # type: ignore[attr-defined]
     raise SystemExit(pytest.main([str(path), "-p", "no:cacheprovider", *options]))
+
+
+def _longest() -> float:
+    return float(os.environ.get("TREADLE_LONGEST_FILE", LONGEST))
 
 
 def run(files: list[Path], options: list[str], processes: int) -> Tally:

@@ -56,6 +56,19 @@ def test_what_runs_no_test_at_all_is_a_failure(tmp_path: Path) -> None:
     assert (done.stdout.splitlines()[-1], done.returncode) == ("no tests", 1)
 
 
+def test_a_file_that_hangs_ends_and_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREADLE_LONGEST_FILE", "3")
+    (tmp_path / "test_hangs.py").write_text(
+        "import threading\ndef test_it():\n    threading.Event().wait()\n"
+    )
+    done = script("run_tests.py", str(tmp_path))
+    assert done.returncode == 1
+    assert "test_hangs.py: FAILED with status 1" in done.stdout
+    assert 'test_hangs.py", line 3 in test_it' in done.stdout
+
+
 def test_what_each_stage_took(tmp_path: Path) -> None:
     kept = str(tmp_path / "times")
     busy = "import time\nwhile time.process_time() < 0.3: pass"
