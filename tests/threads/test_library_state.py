@@ -527,7 +527,7 @@ def test_a_clock_of_ones_own_is_noted() -> None:
     result = treadle.explore(stamps)
     assert result.ok
     (note,) = result.notes
-    assert note.startswith("threads look at the clock (time.")
+    assert note.startswith("threads look at the clock (time.monotonic() at ")
     assert 'clock="shared" explores the others' in note
 
 

@@ -298,9 +298,11 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
         _of_weak(f"{module}.{inner.__qualname__}", function)
     look_outside(module, inner.__qualname__)
     owner = getattr(function, "__self__", None)
-    if is_silent(module) and not (module == "contextlib" and id(owner) in published):
-        wrapped = getattr(inner, "__wrapped__", None)
-        if not issubclass(type(wrapped), FunctionType):
+    wrapped = getattr(inner, "__wrapped__", None)
+    decorates = issubclass(type(wrapped), FunctionType)
+    is_kept = module == "contextlib" and id(owner) in published  # a stack of exits, say
+    if is_silent(module) and (decorates or not is_kept):
+        if not decorates:
             return function
         found = resolve(wrapped)  # a decorator calls what it was given
         return function if found is wrapped else functools.partial(_call_unobserved, function)

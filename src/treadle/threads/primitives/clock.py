@@ -95,12 +95,12 @@ def sleep(seconds: Any, /) -> None:
     control.pass_time(me, duration)
 
 
-def _ticked(me: Task) -> float:
-    """Return what a task's clock shows, and let it tick."""
+def _ticked(me: Task, name: str) -> float:
+    """Return what a task's clock shows, and let it tick: a function of this name looks at it."""
     if control.the_program().has_shared_clock:
         _share()
     else:
-        _note_readers(me)
+        _note_readers(me, name)
     now = clocks.now(me)
     readings, shown = me.scratch.get("clock", (0, now))
     readings = readings + 1 if shown == now else 1
@@ -132,7 +132,7 @@ def _share() -> None:
     control.announce((code(shared.location(_CLOCK, _CLOCK), Mode.WRITE),))
 
 
-def _note_readers(me: Task) -> None:
+def _note_readers(me: Task, name: str) -> None:
     """Say what is not seen if several tasks look at the clock, each at its own.
 
     The times of log records are not meant: nobody compares them.
@@ -144,7 +144,7 @@ def _note_readers(me: Task) -> None:
     if len(readers) > 1:
         notes.remark(
             "clock",
-            "time.time",
+            name,
             "threads look at the clock ({}), each at one of its own: time stamps of threads that "
             'do not synchronise come in one order only; clock="shared" explores the others',
         )
@@ -153,9 +153,11 @@ def _note_readers(me: Task) -> None:
 def _clock(original: Callable[[], float], base: float) -> Callable[[], float]:
     """Return the virtual version of a function that returns seconds."""
 
+    name = f"time.{original.__name__}"
+
     def read() -> float:
         me = control.current()
-        return original() if me is None else base + _ticked(me)
+        return original() if me is None else base + _ticked(me, name)
 
     read.__name__ = original.__name__
     return read
@@ -164,9 +166,11 @@ def _clock(original: Callable[[], float], base: float) -> Callable[[], float]:
 def _clock_ns(original: Callable[[], int], base: float) -> Callable[[], int]:
     """Return the virtual version of a function that returns nanoseconds."""
 
+    name = f"time.{original.__name__}"
+
     def read() -> int:
         me = control.current()
-        return original() if me is None else int(base) * 10**9 + round(_ticked(me) * 1e9)
+        return original() if me is None else int(base) * 10**9 + round(_ticked(me, name) * 1e9)
 
     read.__name__ = original.__name__
     return read
@@ -191,7 +195,7 @@ def clock_gettime(clock: int, /) -> float:
     me = control.current()
     if me is None or clock not in _BASES:
         return float(_clock_gettime(clock))
-    return _BASES[clock] + _ticked(me)
+    return _BASES[clock] + _ticked(me, "time.clock_gettime")
 
 
 def clock_gettime_ns(clock: int, /) -> int:
@@ -199,17 +203,19 @@ def clock_gettime_ns(clock: int, /) -> int:
     me = control.current()
     if me is None or clock not in _BASES:
         return int(_clock_gettime_ns(clock))
-    return int(_BASES[clock]) * 10**9 + round(_ticked(me) * 1e9)
+    return int(_BASES[clock]) * 10**9 + round(_ticked(me, "time.clock_gettime_ns") * 1e9)
 
 
 def _of_now(original: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
     """Return the virtual version of a function whose argument is the time now by default."""
 
+    name = f"time.{original.__name__}"
+
     def convert(*args: Any) -> Any:
         me = control.current()
         if me is None or (len(args) > position and args[position] is not None):
             return original(*args)
-        now: Any = EPOCH + _ticked(me)
+        now: Any = EPOCH + _ticked(me, name)
         if original is _asctime or original is _strftime:
             now = _localtime(now)
         return original(*args[:position], now)
@@ -254,7 +260,7 @@ def _now(cls: Any, tz: datetime.tzinfo | None = None) -> Any:
     me = control.current()
     if me is None:
         return _datetime_now.__get__(None, cls)(tz)
-    return cls.fromtimestamp(EPOCH + _ticked(me), tz)
+    return cls.fromtimestamp(EPOCH + _ticked(me, "datetime.now"), tz)
 
 
 def _utcnow(cls: Any) -> Any:

@@ -21,7 +21,8 @@ def _init(self: Any, handle: int, readable: bool = True, writable: bool = True) 
     """`multiprocessing.connection.Connection.__init__`."""
     _original_init(self, handle, readable, writable)
     if is_descriptor(handle):
-        self.__class__ = _left_alone(type(self))
+        kind: Any = type(self)
+        self.__class__ = _left_alone(kind)
 
 
 @functools.cache
