@@ -12,17 +12,18 @@ methods are loaded as plain attributes.
 The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
 out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
 exception tables and stack sizes are kept right by the `bytecode` package. What differs from
-one Python to the next is in `opcodes`, and `decode` hides most of it.
+one Python to the next is in `opcodes`, and `decode` hides most of it. Hooks of operators are in
+`operator_hooks`.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bytecode import BinaryOp, Compare, Instr, Label
+from bytecode import BinaryOp, Instr, Label
 
 from treadle.python.accesses import calls, described, iterate, known_functions, managers, streams
 from treadle.python.accesses import instruction_hooks as hooks
@@ -40,12 +41,8 @@ from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
     before_reading,
-    contains,
-    effect,
     guard,
     guard_cell,
-    guard_item,
-    guard_objects,
     guard_two,
     hook,
     instead,
@@ -55,11 +52,7 @@ from treadle.python.instrument.emit import (
 )
 from treadle.python.instrument.instructions import (
     FRESH,
-    METHODS,
     OPPOSITE,
-    RESULTS,
-    SCALARS,
-    UNARY,
 )
 from treadle.python.instrument.loops import BACK, ends_of_rounds
 from treadle.python.instrument.names import ATTRIBUTE_STORES, NAMING, VARIABLE_STORES, before_name
@@ -79,6 +72,7 @@ from treadle.python.instrument.opcodes import (
     null_for_call,
 )
 from treadle.python.instrument.operands import operands_of
+from treadle.python.instrument.operator_hooks import OperatorHooks
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 
@@ -88,7 +82,7 @@ def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
     return _Rewriter(code, scope).rewrite()
 
 
-class _Rewriter:
+class _Rewriter(OperatorHooks):
     """Rewrites one code object."""
 
     def __init__(self, code: types.CodeType, scope: Scope) -> None:
@@ -97,9 +91,10 @@ class _Rewriter:
         own = frozenset() if scope.assigns_cells else variables.fixed_variables(code, self._source)
         inherited = scope.fixed.intersection(code.co_freevars)
         imported = scope.imported | variables.imported_variables(self._source)
-        self._scope = replace(scope, fixed=own | inherited, imported=imported)
-        self._origins = Origins(imported, scope.specials, variables.given_variables(code))
-        self._out: list[Item] = []
+        super().__init__(
+            replace(scope, fixed=own | inherited, imported=imported),
+            Origins(imported, scope.specials, variables.given_variables(code)),
+        )
         self._ends_of_rounds = ends_of_rounds(self._source)
         self._seen_labels: set[int] = set()
         self._direct = direct_calls(self._source, self._scope)
@@ -168,14 +163,6 @@ class _Rewriter:
         if depths:
             self._emit(hook(i.location, hooks.look_at_classes, copies=depths))
 
-    def _plain(self, i: Any) -> None:
-        self._out.append(i)
-        self._origins.follow(i)
-
-    def _emit(self, items: Iterable[Item]) -> None:
-        """Emit instructions that leave the stack as it is."""
-        self._out += items
-
     # Attributes
 
     def _attribute(self, i: Any) -> bool:
@@ -239,6 +226,9 @@ class _Rewriter:
 
     # Items
 
+    def _binary(self, i: Any) -> bool:
+        return self._item(i) if BinaryOp(i.arg).name == "SUBSCR" else self._operator(i)
+
     def _item(self, i: Any) -> bool:
         if self._origins.top(2).name not in FRESH:
             self._emit(guard(i.location, 2, hook(i.location, hooks.load_item, copies=[2, 1])))
@@ -294,7 +284,7 @@ class _Rewriter:
         self._emit(before_name(i, self._scope, is_given=self._origins.is_given(1)))
         return False
 
-    # Containers
+    # Iteration, and conditions
 
     def _iterate(self, i: Any) -> bool:
         if self._origins.top(1).name not in FRESH:
@@ -313,29 +303,6 @@ class _Rewriter:
         self._emit(guard(i.location, 1, replaced(i.location, iterate.go_on)))
         return True
 
-    def _read_top(self, i: Any) -> bool:
-        if self._origins.top(1).name not in FRESH:
-            call = hook(i.location, hooks.read_whole, copies=[1])
-            self._emit(guard(i.location, 1, call))
-        return False
-
-    def _read_size(self, i: Any) -> bool:
-        self._emit(guard(i.location, 1, hook(i.location, hooks.read_size, copies=[1])))
-        return False
-
-    def _truth(self, i: Any) -> bool:
-        top = self._origins.top(1)
-        if top.name not in FRESH and not top.is_constant:
-            self._emit(guard(i.location, 1, hook(i.location, hooks.read_truth, copies=[1])))
-        return False
-
-    def _unary(self, i: Any) -> bool:
-        method = UNARY.get(i.arg.name if i.name == "CALL_INTRINSIC_1" else i.name)
-        if method is not None:
-            call = hook(i.location, hooks.read_one, copies=[1], consts=[method])
-            self._emit(guard(i.location, 1, call))
-        return False
-
     def _conditional_jump(self, i: Any) -> bool:
         condition = i.name.partition("IF_")[2]
         if not condition.endswith("NONE"):
@@ -351,100 +318,6 @@ class _Rewriter:
         self._out.append(leave)
         self._origins.forget()
         return True
-
-    def _contains(self, i: Any) -> bool:
-        item, container = self._origins.top(2), self._origins.top(1)
-        if container.is_constant:
-            return False
-        if self._scope.item_by_item:
-            self._out += contains(i.location, is_negated=bool(i.arg))
-            self._origins.follow(i)
-            return True
-        call = hook(i.location, hooks.contains, copies=[2, 1])
-        if item.name not in SCALARS:
-            self._emit(guard_item(i.location, call))
-        elif container.name not in FRESH:
-            self._emit(guard(i.location, 1, call))
-        return False
-
-    def _compare(self, i: Any) -> bool:
-        plain, is_cast, _ = Compare(i.arg).name.partition("_CAST")
-        method = f"__{plain.lower()}__"
-        if not self._has_plain_constant(i, method):
-            self._look_into_both(i, method)
-        if not is_cast or not RESULTS["COMPARE_OP"] & self._scope.specials:
-            return False
-        self._plain(Instr("COMPARE_OP", Compare[plain], location=i.location))
-        to_bool = Instr("TO_BOOL", location=i.location)  # which may be anybody's code, too
-        self._truth(to_bool)
-        self._plain(to_bool)
-        return True
-
-    def _has_plain_constant(self, i: Any, method: str) -> bool:
-        """Emit the hook of an operator one of whose operands is a number or a string, if one is.
-
-        No container is looked into then; but what is published may run code of a library.
-        """
-        plain = [depth for depth in (1, 2) if self._origins.top(depth).is_plain]
-        if len(plain) == 1 and self._scope.meets_foreign_operators:
-            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
-            self._emit(guard(i.location, 3 - plain[0], call))
-        return bool(plain)
-
-    def _look_into_both(self, i: Any, method: str) -> None:
-        """Emit the hook of an operator that looks into its operands, if those may be containers."""
-        depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in SCALARS]
-        call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
-        self._emit(guard_objects(i.location, depths, call) if depths else [])
-
-    def _two_operands(self, i: Any, call: list[Item]) -> None:
-        """Emit a hook that is called if one of two operands is published."""
-        left, right = self._origins.top(2), self._origins.top(1)
-        if right.is_constant or right.name in FRESH:
-            self._emit(guard(i.location, 2, call))
-        elif left.is_constant or left.name in FRESH:
-            self._emit(guard(i.location, 1, call))
-        else:
-            self._emit(guard_two(i.location, call))
-
-    def _operator(self, i: Any) -> bool:
-        operator = BinaryOp(i.arg).name
-        if operator == "SUBSCR":
-            return self._item(i)
-        is_in_place = operator.startswith("INPLACE_")
-        method = METHODS[operator.removeprefix("INPLACE_")]
-        name = f"__i{method}__" if is_in_place else f"__{method}__"
-        has_number = any(self._origins.top(depth).is_number for depth in (1, 2))
-        if has_number and method != "mul" and not self._scope.meets_foreign_operators:
-            return False  # arithmetic, nearly always: a check would cost too much
-        if name == "__mod__":
-            self._look_into_both(i, name)
-            return False
-        if is_in_place:
-            call = instead(i.location, 1, streams.update_in_place, [2, 1], [name])
-        else:
-            call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[name])
-        self._two_operands(i, call)
-        return False
-
-    def _format(self, i: Any) -> bool:
-        has_spec = i.name == "FORMAT_WITH_SPEC" or (i.name == "FORMAT_VALUE" and i.arg & 4)
-        self._put_into_words(i, 2 if has_spec else 1)
-        return False
-
-    def _put_into_words(self, i: Any, depth: int) -> None:
-        if self._origins.top(depth).name not in SCALARS:
-            call = hook(i.location, hooks.read_deep, copies=[depth])
-            self._emit(guard_objects(i.location, [depth], call))
-
-    def _match_keys(self, i: Any) -> bool:
-        self._emit(guard(i.location, 2, hook(i.location, hooks.match_keys, copies=[2, 1])))
-        return False
-
-    def _match_class(self, i: Any) -> bool:
-        call = hook(i.location, hooks.match_class, copies=[3, 2, 1], consts=[i.arg])
-        self._emit(guard(i.location, 3, call))
-        return False
 
     # Calls, and where they begin and end
 
@@ -541,10 +414,6 @@ class _Rewriter:
             self._emit(hook(i.location, hooks.point))
         return False
 
-    def _effect(self, i: Any) -> None:
-        """Say that something changed, shared or not: a loop that does that is no idle one."""
-        self._emit(effect(i.location))
-
 
 _DICTIONARIES = {**known_functions.DICTIONARIES, **described.DICTIONARIES}
 """Attributes that are dictionaries with the name of their owner."""
@@ -577,7 +446,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "GET_LEN": _Rewriter._read_size,
     "CONTAINS_OP": _Rewriter._contains,
     "COMPARE_OP": _Rewriter._compare,
-    "BINARY_OP": _Rewriter._operator,
+    "BINARY_OP": _Rewriter._binary,
     "UNARY_NOT": _Rewriter._truth,
     "UNARY_NEGATIVE": _Rewriter._unary,
     "UNARY_INVERT": _Rewriter._unary,

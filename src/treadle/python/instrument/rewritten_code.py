@@ -43,11 +43,13 @@ from treadle.python.instrument import (
     decode,
     direct_calls,
     emit,
+    emitting,
     instructions,
     loops,
     names,
     opcodes,
     operands,
+    operator_hooks,
     stack_origins,
     variables,
 )
@@ -86,7 +88,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 
 _REWRITER = (
     rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
-    stack_origins, container_methods, variables, operands, names,
+    stack_origins, container_methods, variables, operands, names, emitting, operator_hooks,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 
