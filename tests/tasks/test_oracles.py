@@ -13,13 +13,19 @@ FEWER = {
     ("fifo", "completed"): 4, ("fifo", "fails"): 2,
     ("any", "first"): 4, ("any", "completed"): 4, ("any", "shield"): 20, ("any", "fails"): 2,
 }  # fmt: skip
-"""Where the prototype told more classes apart; the final states are the same.
+"""Where the design's prototype told more classes apart; the final states are the same.
 
 A callback of `gather`, `wait` or `wait_for` that finds its future done only reads it, and so does
-the task that was woken: by the table of accesses the two commute. Told apart, `fails` has 4 classes
-in fifo and `timeout` 6. `wait_for` of 3.12 has no callbacks of its own.
-Brute force over all schedules gives the numbers here, but for `shield` in
-any, which nobody has enumerated (`test_against_brute_force`).
+the task that was woken: by the design's table of accesses the two commute, and brute force over all
+schedules gives the numbers here (but for `shield` in any, which nobody has enumerated). No table of
+accesses gives the prototype's numbers:
+- `completed` ends in [0, 1] or [1, 0] and `fails` with 0 or 1. Both are the same with 0 and 1
+  exchanged, which maps each class to one with the other final state: so their number is even, and
+  the prototype's is 5 (its note says that it depended on the order of a set of coroutines).
+- If a callback that finds its future done wrote it, `timeout` in fifo had 6 as there, and `fails`
+  4, but `first` 6 instead of 4 and `shield` 7 instead of 5; in any `shield` had 36 instead of 34.
+  If looking at a result wrote it, they had 7, 4, 6, 8 and 40.
+`wait_for` of 3.12 has no callbacks of its own.
 """
 
 
