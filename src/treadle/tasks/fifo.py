@@ -30,13 +30,14 @@ from treadle.tasks.zones import START, Constraint, Zone, before, polled_after, p
 
 
 class Entry(NamedTuple):
-    """A constraint of a zone; a hard one names the arrival that it is about."""
+    """A constraint of a zone; a hard one names the arrival that it is about, and what precedes."""
 
     constraint: Constraint
     hard: int = -1
+    other: int = -1
 
 
-Named = tuple[tuple[str, str, str, int, bool], ...]
+Named = tuple[tuple[str, str, str, str, int, bool], ...]
 """A zone by names of processes, which mean the same elsewhere: constraints, and what is hard."""
 
 
@@ -65,8 +66,9 @@ class Fifo(Algorithm):
                         number(a) + 1 if a else START, number(b) + 1 if b else START, most, is_order
                     ),
                     number(hard) if hard else -1,
+                    number(other) if other else -1,
                 )
-                for a, b, hard, most, is_order in part
+                for a, b, hard, other, most, is_order in part
             ]
             for part in parts
         ]
@@ -77,8 +79,8 @@ class Fifo(Algorithm):
         names = ["", *self.search.program.vocabulary.process_names]
         return [
             tuple(
-                (names[a], names[b], names[hard + 1], most, is_order)
-                for (a, b, most, is_order), hard in entries
+                (names[a], names[b], names[hard + 1], names[other + 1], most, is_order)
+                for (a, b, most, is_order), hard, other in entries
             )
             for entries in (*self._todo, self._entries)
         ]
@@ -136,7 +138,7 @@ class Fifo(Algorithm):
         found = polled_after(position(other), arrival.process + 1)
         if found is not None:
             self._zone.add(found)
-            self._entries.append(Entry(found, arrival.process))
+            self._entries.append(Entry(found, arrival.process, other.process))
 
     def _rest_on(self, *steps: Step) -> None:
         """Add who was last in the countdowns that decided where steps stand."""
@@ -160,7 +162,7 @@ class Fifo(Algorithm):
         opposite = before(position(y), position(x))
         if constraint is None or opposite is None:
             return
-        kept = [entry for entry in self._entries if not self._is_stale(entry, x)]
+        kept = [entry for entry in self._entries if not self._is_stale(entry, x, y)]
         is_new = self._zone.admits(opposite)
         if not is_new and len(kept) < len(self._entries):
             is_new = Zone(entry.constraint for entry in kept).admits(opposite)
@@ -169,11 +171,15 @@ class Fifo(Algorithm):
         self._zone.add(constraint)
         self._entries.append(Entry(constraint))
 
-    def _is_stale(self, entry: Entry, x: Step) -> bool:
-        """Tell whether a hard constraint may be another one when `x` comes later."""
+    def _is_stale(self, entry: Entry, x: Step, y: Step) -> bool:
+        """Tell whether a hard constraint may be another one when `x` comes after `y`.
+
+        What armed `y` itself stays: only this order makes `y` happen after `x`.
+        """
         if entry.hard < 0:
             return False
-        index = self._index.get(entry.hard)
+        event = entry.other if entry.hard == y.process else entry.hard
+        index = self._index.get(event)
         if index is None:
             return True
         return bool(self.search.trace.before[index] >> self._index[x.process] & 1)
