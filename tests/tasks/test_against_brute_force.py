@@ -1,15 +1,10 @@
-"""Random programs: the classes and final states of the search are those of the brute force.
-
-Only who was last in a countdown makes the search by zones run a class more than once, and only if
-something later rests on it.
-"""
+"""Random programs: the classes and final states of the search are those of the brute force."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from typing import Any
-from unittest import mock
 
 import pytest
 from drawn_programs import CALLING, CANCELLING, PLAIN, TIMED, WAITING, drawn, made
@@ -20,7 +15,6 @@ from hypothesis import strategies as st
 from oracles import RAW, programs
 
 import treadle
-from treadle.tasks.fifo import Fifo
 
 EXAMPLES = int(os.environ.get("TREADLE_TASK_EXAMPLES", "30"))
 deterministic = settings(
@@ -78,16 +72,43 @@ def test_fifo(program: Any) -> None:
         _, classes, states = every_schedule(test, MOST)
     except TooMany:
         assume(False)
-    with mock.patch.object(Fifo, "_settle", autospec=True, side_effect=Fifo._settle) as settled:
-        result, seen = explored(test, "fifo")
+    result, seen = explored(test, "fifo")
     assert result.complete
     assert seen == states
-    assert len(classes) <= result.executions
-    assert settled.called or len(classes) == result.executions
+    assert result.executions == len(classes)
+
+
+@pytest.mark.parametrize("setters", [2, 3, 4])
+def test_who_is_first_makes_one_class_each(setters: int) -> None:
+    result, _ = explored(made(([[("gap",), ("set",)]] * setters, "gather"), "fifo"), "fifo")
+    assert (result.executions, result.blocked) == (setters, 0)
+
+
+@pytest.mark.parametrize("ends", [2, 3, 4])
+def test_who_is_last_makes_no_class(ends: int) -> None:
+    async def test() -> str:
+        log: list[str] = []
+
+        async def later() -> None:
+            await treadle.pause()
+            log.append("later")
+
+        other = asyncio.create_task(later())
+        await asyncio.gather(*[treadle.pause() for _ in range(ends)])
+        log.append("gathered")
+        await other
+        return log[0]
+
+    result, seen = explored(test, "fifo")
+    assert (result.executions, seen) == (2, {"'later'", "'gathered'"})
 
 
 @deterministic
-@given(st.one_of(drawn(PLAIN, 2, 2), drawn(CANCELLING, 2, 2), drawn(CALLING, 2, 2)))
+@given(
+    st.one_of(
+        drawn(PLAIN, 2, 2), drawn(CANCELLING, 2, 2), drawn(CALLING, 2, 2), drawn(TIMED, 2, 2)
+    ),
+)
 def test_any(program: Any) -> None:
     test = made(program, "any")
     try:
@@ -127,16 +148,3 @@ def test_names_of_tasks_are_data(order: str) -> None:
 
     result, seen = explored(test, order)
     assert (result.executions, seen) == (2, {"'before'", "'after'"})
-
-
-@deterministic
-@given(drawn(TIMED, 2, 2))
-def test_any_with_time(program: Any) -> None:
-    test = made(program, "any")
-    try:
-        _, _, states = every_schedule(test, MOST, "any")
-    except TooMany:
-        assume(False)
-    result, seen = explored(test, "any")
-    assert result.complete
-    assert (seen, result.blocked) == (states, 0)

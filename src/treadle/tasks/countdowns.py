@@ -16,6 +16,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.tasks.moments import Moment, latest
+from treadle.tasks.positions import Position, latest_positions
 from treadle.tasks.steps import Step
 
 _WRITES = (Mode.WRITE, Mode.STORE)
@@ -28,7 +29,6 @@ class Countdown(ABC):
         self._kept = kept
         """Keeps alive what this is known by."""
         self.counted: list[Step] = []
-        self.last: Step | None = None
 
     @property
     @abstractmethod
@@ -42,6 +42,12 @@ class Countdown(ABC):
     def joins(self) -> Codes:
         """Return the accesses of what comes after all of the callbacks."""
         return tuple(sorted(code(step.process, Mode.JOIN) for step in self.counted))
+
+    def positions(self, place: int) -> tuple[Position, ...]:
+        """Return when something runs that the last one schedules, whoever that is."""
+        return latest_positions(
+            one.next_turn(place) for step in self.counted for one in step.positions
+        )
 
     def moment(self) -> Moment:
         """Return when the last one has counted, whoever that is."""

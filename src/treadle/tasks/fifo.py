@@ -8,6 +8,9 @@ cannot be (something arrives after it was armed, time passes in order). Points t
 mean the same class. So for each constraint the part of the zone that does not satisfy it is put
 into `todo`, and the rest of the list is about what is left of the zone. If the point itself
 violates a hard constraint, the run is forgotten, and the part that satisfies it is tried instead.
+
+What a countdown wakes runs after the last of several callbacks, and who was last makes no class: so
+a constraint may have alternatives, and what waits is a *region*, a union of zones (`positions`).
 """
 
 from __future__ import annotations
@@ -19,26 +22,27 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import Footprint
 from treadle.core.program import Run
 from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
-from treadle.tasks.countdowns import Countdown
+from treadle.tasks.classes import Classes, Label
 from treadle.tasks.points import fewest_early_arrivals
 from treadle.tasks.polls import Polls
+from treadle.tasks.positions import Clause, Constraint, before, polled_after
 from treadle.tasks.run import TaskRun
 from treadle.tasks.sampling import PctArrivals, RandomArrivals
 from treadle.tasks.spinning import woke
 from treadle.tasks.steps import Step
-from treadle.tasks.zones import START, Constraint, Zone, before, polled_after, position
+from treadle.tasks.zones import Region
 
 
 class Entry(NamedTuple):
-    """A constraint of a zone; a hard one names the arrival that it is about, and what precedes."""
+    """A clause of a region; a hard one names the arrival that it is about, and what precedes."""
 
-    constraint: Constraint
+    clause: Clause
     hard: int = -1
     other: int = -1
 
 
-Named = tuple[tuple[str, str, str, str, int, bool], ...]
-"""A zone by names of processes, which mean the same elsewhere: constraints, and what is hard."""
+Named = tuple[tuple[tuple[tuple[str, str, int, bool], ...], str, str], ...]
+"""A region by names of processes, which mean the same elsewhere: clauses, and what is hard."""
 
 
 class Fifo(Algorithm):
@@ -52,23 +56,29 @@ class Fifo(Algorithm):
     def prepare(self) -> None:
         """Begin with everything."""
         self._todo: list[list[Entry]] = [[]]
+        self._classes = Classes()
         self._take()
 
     # Zones are independent of each other: others may explore some
 
     def begin_with(self, parts: Sequence[Named]) -> None:
         """Explore only these zones."""
-        number = self.search.program.vocabulary.process
+        process = self.search.program.vocabulary.process
+
+        def number(name: str) -> int:
+            return process(name) if name else -1
+
         self._todo = [
             [
                 Entry(
-                    Constraint(
-                        number(a) + 1 if a else START, number(b) + 1 if b else START, most, is_order
+                    tuple(
+                        Constraint(number(a) + 1, number(b) + 1, most, is_order)
+                        for a, b, most, is_order in clause
                     ),
-                    number(hard) if hard else -1,
-                    number(other) if other else -1,
+                    number(hard),
+                    number(other),
                 )
-                for a, b, hard, other, most, is_order in part
+                for clause, hard, other in part
             ]
             for part in parts
         ]
@@ -79,19 +89,26 @@ class Fifo(Algorithm):
         names = ["", *self.search.program.vocabulary.process_names]
         return [
             tuple(
-                (names[a], names[b], names[hard + 1], names[other + 1], most, is_order)
-                for (a, b, most, is_order), hard, other in entries
+                (
+                    tuple((names[a], names[b], most, is_order) for a, b, most, is_order in clause),
+                    names[hard + 1],
+                    names[other + 1],
+                )
+                for clause, hard, other in entries
             )
             for entries in (*self._todo, self._entries)
         ]
 
-    def _take(self) -> None:
-        """Take the next zone, and a point of it."""
-        self._entries = self._todo.pop()
-        self._zone = Zone(entry.constraint for entry in self._entries)
-        self.polls = Polls(self._zone.point())
-        self._decided: set[int] = set()
-        """Countdowns of whom it is said by now who was last."""
+    def _take(self) -> bool:
+        """Take the next zone, and a point of it that no class so far has; tell whether one is."""
+        while self._todo:
+            self._entries = self._todo.pop()
+            self._region = Region(entry.clause for entry in self._entries)
+            elsewhere = self._classes.outside(self._region)
+            if elsewhere is not None:
+                self.polls = Polls(elsewhere.point())
+                return True
+        return False
 
     def decide(self, run: Run, last: int) -> int:
         """Run what the loop runs at this point."""
@@ -118,6 +135,8 @@ class Fifo(Algorithm):
         races: dict[int, list[int]] = {}
         for race in trace.races:
             races.setdefault(race.second, []).append(race.first)
+        self._own: list[Label] = []
+        """The constraints of this run alone, in whichever zone it is."""
         self._index = {step.process: index for index, step in enumerate(taken)}
         for index, step in enumerate(taken):
             if step.is_arrival:
@@ -129,47 +148,34 @@ class Fifo(Algorithm):
         if outcome == BLOCKED:
             for other, step in self.polls.violated:
                 self._add_hard(other, step)
-            if not self._zone.is_empty:
+            if not self._region.is_empty:
                 self._todo.append(self._entries)
+        else:
+            self._classes.add(self._own)
 
     def _add_hard(self, other: Step, arrival: Step) -> None:
         """Add that an arrival comes after something has run, or has arrived."""
-        self._rest_on(other)
-        found = polled_after(position(other), arrival.process + 1)
-        if found is not None:
-            self._zone.add(found)
-            self._entries.append(Entry(found, arrival.process, other.process))
-
-    def _rest_on(self, *steps: Step) -> None:
-        """Add who was last in the countdowns that decided where steps stand."""
-        for step in steps:
-            for countdown in step.rests:
-                if id(countdown) not in self._decided:
-                    self._decided.add(id(countdown))
-                    self._settle(countdown)
-
-    def _settle(self, countdown: Countdown) -> None:
-        last = countdown.last
-        assert last is not None
-        for other in countdown.counted:
-            if other is not last:
-                self._order(other, last)
+        for clause in polled_after(other.positions, arrival.process + 1):
+            self._region.add(clause)
+            self._own.append((clause, True))
+            self._entries.append(Entry(clause, arrival.process, other.process))
 
     def _order(self, x: Step, y: Step) -> None:
         """Add that a step runs before another; the opposite is to be tried."""
-        self._rest_on(x, y)
-        constraint = before(position(x), position(y))
-        opposite = before(position(y), position(x))
-        if constraint is None or opposite is None:
+        clauses = before(x.positions, y.positions)
+        if not clauses:
             return
+        self._own += [(clause, False) for clause in clauses]
+        opposite = before(y.positions, x.positions)
         kept = [entry for entry in self._entries if not self._is_stale(entry, x, y)]
-        is_new = self._zone.admits(opposite)
+        is_new = self._region.admits(opposite)
         if not is_new and len(kept) < len(self._entries):
-            is_new = Zone(entry.constraint for entry in kept).admits(opposite)
+            is_new = Region(entry.clause for entry in kept).admits(opposite)
         if is_new:
-            self._todo.append([*kept, Entry(opposite)])
-        self._zone.add(constraint)
-        self._entries.append(Entry(constraint))
+            self._todo.append([*kept, *map(Entry, opposite)])
+        for clause in clauses:
+            self._region.add(clause)
+            self._entries.append(Entry(clause))
 
     def _is_stale(self, entry: Entry, x: Step, y: Step) -> bool:
         """Tell whether a hard constraint may be another one when `x` comes after `y`.
@@ -188,10 +194,7 @@ class Fifo(Algorithm):
 
     def backtrack(self) -> int:
         """Go to another zone, from the beginning."""
-        if not self._todo:
-            return EXPLORED
-        self._take()
-        return 0
+        return 0 if self._take() else EXPLORED
 
     def todo(self, depth: int) -> int:
         """Return how many zones wait; all of them begin anew."""

@@ -31,6 +31,7 @@ from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.network.calls import Networked
+from treadle.tasks.positions import Position
 from treadle.tasks.recording import TaskRecorder, place_of_caller
 from treadle.tasks.refusals import Refusing
 from treadle.tasks.rounds import Rounds
@@ -168,8 +169,8 @@ class Loop(Networked, Refusing):
         if me.is_arrival and me.spin:
             step.spin, step.waits = me.spin, me.waits
         if not step.is_arrival:
-            step.anchor, step.hops, step.rests = me.anchor, me.hops + 1, me.rests
-            step.place = (*me.place, len(self.spawned))
+            place = len(self.spawned)
+            step.positions = tuple([one.next_turn(place) for one in me.positions])
         if self._woken is not None:
             self._woken.append(step)
         self.spawned.append(step)
@@ -218,6 +219,7 @@ class Loop(Networked, Refusing):
     def arm(self, step: Step) -> None:
         """Let a step come from outside."""
         step.is_arrival = True
+        step.positions = (Position(step.process + 1, 0, ()),)
         self.touch(self.end.read)
         if self.recorder is not None:
             step.armed_at = place_of_caller()
@@ -472,18 +474,13 @@ class Loop(Networked, Refusing):
             self.touch(outer.where.add)
         elif countdown.has_ended():
             self.touch(outer.where.add)
-            countdown.last = step
             for new in woken:
                 new.joins = countdown.joins()
-                new.rests = (*new.rests, *self._rests(countdown))
+                new.positions = countdown.positions(new.positions[0].place[-1])
                 new.moment = latest([new.moment, countdown.moment()])
         else:
             self.touch(outer.where.write)
             step.countdown = None
-
-    def _rests(self, countdown: Countdown) -> list[Countdown]:
-        """Return the countdowns on whose order the place of the last callback rests."""
-        return [countdown] if len(countdown.counted) > 1 else []
 
 
 def _is_timeout(callback: Any) -> bool:

@@ -8,9 +8,9 @@ allow, no loop with a FIFO queue can do it.
 from __future__ import annotations
 
 from treadle.core.happens_before import Trace
+from treadle.tasks.positions import before, polled_after
 from treadle.tasks.run import TaskRun
-from treadle.tasks.steps import Step
-from treadle.tasks.zones import Zone, before, polled_after, position
+from treadle.tasks.zones import Region
 
 _MOST_STEPS = 1000
 """Steps that are taken to see what would have come after the failing one."""
@@ -29,25 +29,13 @@ def is_possible_in_fifo(run: TaskRun, trace: Trace) -> bool:
         trace.append(process, run.step(process))
     trace.extend()
     taken = run.loop.taken
-    zone = Zone()
     races = [*trace.races, *trace.undecided]  # all steps are open: what they do depends on values
-    pairs = [(taken[race.first], taken[race.second]) for race in races if race.first < length]
-    for step in taken[:length]:
-        for countdown in step.rests:
-            last = countdown.last
-            pairs += [(other, last) for other in countdown.counted if other is not last]
+    clauses = []
+    for race in races:
+        if race.first < length:
+            clauses += before(taken[race.first].positions, taken[race.second].positions)
     for index, step in enumerate(taken[:length]):
         if step.is_arrival:
             for other in run.ahead_of(step, index):
-                found = polled_after(position(other), step.process + 1)
-                if found is not None and not zone.add(found):
-                    return False
-    return all(_can_precede(zone, first, second) for first, second in pairs)
-
-
-def _can_precede(zone: Zone, first: Step, second: Step) -> bool:
-    """Add that a step runs before another; tell whether that can be."""
-    constraint = before(position(first), position(second))
-    if constraint is not None:
-        return zone.add(constraint)
-    return (first.hops, first.place) < (second.hops, second.place)
+                clauses += polled_after(other.positions, step.process + 1)
+    return not Region(clauses).is_empty

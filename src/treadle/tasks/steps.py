@@ -22,6 +22,7 @@ from treadle.core.events import Codes, Mode, Vocabulary, code
 from treadle.python.runtime.task import Path
 from treadle.python.runtime.task import Task as Actor
 from treadle.tasks.moments import Moment
+from treadle.tasks.positions import START, Position
 
 
 class Owner:
@@ -46,9 +47,9 @@ class Step:
     """A handle as a process of the exploration, which takes one step."""
 
     __slots__ = (
-        "anchor", "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "hops",
-        "is_arrival", "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner",
-        "place", "process", "rests", "spin", "waits",
+        "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "is_arrival",
+        "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner", "positions",
+        "process", "spin", "waits",
     )  # fmt: skip
 
     def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
@@ -80,13 +81,8 @@ class Step:
         self.countdown: Any = None
         """The countdown that it is part of (`countdowns`)."""
         self.armed_by: Step | None = None
-        self.anchor: Step = self
-        """The arrival that it comes from, and how many turns of the loop after that it runs."""
-        self.hops = 0
-        self.place: tuple[int, ...] = ()
-        """Where it stands among those with the same anchor and as many hops."""
-        self.rests: tuple[Any, ...] = ()
-        """Countdowns that decided on its anchor."""
+        self.positions: tuple[Position, ...] = (Position(START, 0, ()),)
+        """When it runs: at the latest of these; there are several if a countdown woke it."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -121,7 +117,7 @@ class CallHandle(asyncio.Handle):
 
     def cancel(self) -> None:
         """Cancel it; it stays a process that does nothing, so that the race is seen."""
-        self._loop.touch(self.where.write)  # type: ignore[attr-defined]
+        self._loop.touch(_cancellation_of(self))  # type: ignore[attr-defined]
         super().cancel()
 
 
@@ -135,5 +131,10 @@ class Timer(asyncio.TimerHandle):
 
     def cancel(self) -> None:
         """Cancel it; it is due at once then, and does nothing."""
-        self._loop.touch(self.where.write)  # type: ignore[attr-defined]
+        self._loop.touch(_cancellation_of(self))  # type: ignore[attr-defined]
         asyncio.Handle.cancel(self)
+
+
+def _cancellation_of(handle: CallHandle | Timer) -> int:
+    """Return the access of who cancels a handle: if somebody has done so, it changes nothing."""
+    return handle.where.read if handle.cancelled() else handle.where.write

@@ -1,58 +1,17 @@
 """Zones: sets of constraints on when things arrive at the polls of a loop.
 
-An arrival a has two unknowns: the poll `t(a)` at which it comes, and its place among those of the
-same poll; `a < b` compares both. A step is `(a, k)`: k turns of the loop after arrival a. It runs
-in iteration `t(a) + k`, behind all steps of this iteration that have more hops. So "(a, k) runs
-before (b, m)" is one constraint, and so is its negation. A zone is a difference-bound matrix over
-`t`, kept closed, and a strict order of arrivals.
+A zone is a difference-bound matrix over the polls `t(a)` of arrivals, kept closed, and a strict
+order of those that come at the same poll. A region is a union of zones: a clause with alternatives
+(`positions`) divides each zone into those that satisfy one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
 
-if TYPE_CHECKING:
-    from treadle.tasks.steps import Step
+from treadle.tasks.positions import START, Clause, Constraint
 
-START = 0
-"""Stands for the beginning of the execution: `t(START) = 0`."""
 _FAR = 1 << 40
-
-
-class Constraint(NamedTuple):
-    """`t(a) - t(b) <= most`; if it is an order, also `a < b` where they come at the same poll."""
-
-    a: int
-    b: int
-    most: int
-    is_order: bool = False
-
-
-Position = tuple[int, int]
-"""An arrival, and how many turns of the loop after it a step runs."""
-
-
-def position(step: Step) -> Position:
-    """Return when a step runs, from the arrival that it comes from."""
-    anchor = step.anchor
-    return (anchor.process + 1 if anchor.is_arrival else START), step.hops
-
-
-def before(x: Position, y: Position) -> Constraint | None:
-    """Return when one step runs before another; None if they come from the same arrival."""
-    (a, k), (b, m) = x, y
-    if a == b:
-        return None
-    if k == m:
-        return Constraint(a, b, 0, True)
-    return Constraint(a, b, m - k - 1 if k < m else m - k)
-
-
-def polled_after(x: Position, arrival: int) -> Constraint | None:
-    """Return when an arrival comes at a poll after a step has run."""
-    a, k = x
-    return None if a == arrival else Constraint(a, arrival, -k - 1)
 
 
 class Zone:
@@ -67,6 +26,14 @@ class Zone:
         for constraint in constraints:
             self.add(constraint)
 
+    def copy(self) -> Zone:
+        """Return another one with the same constraints."""
+        other = Zone()
+        other._most = {name: dict(row) for name, row in self._most.items()}
+        other._behind = {name: set(behind) for name, behind in self._behind.items()}
+        other.is_empty = self.is_empty
+        return other
+
     def _enter(self, arrival: int) -> None:
         if arrival in self._most:
             return
@@ -79,13 +46,16 @@ class Zone:
     def admits(self, constraint: Constraint) -> bool:
         """Tell whether some point of the zone satisfies a constraint."""
         a, b, most, is_order = constraint
-        if self.is_empty:
+        if self.is_empty or (is_order and a in self._behind.get(b, ())):
             return False
-        self._enter(a)
-        self._enter(b)
-        if is_order and a in self._behind.get(b, ()):
-            return False
-        return self._most[b][a] + most >= 0
+        rows = self._most
+        if a in rows:
+            return b not in rows or rows[b][a] + most >= 0
+        return b not in rows or rows[b][START] - 1 + most >= 0  # nothing arrives before poll 1
+
+    def implies(self, constraint: Constraint) -> bool:
+        """Tell whether all points of the zone satisfy a constraint."""
+        return not self.admits(constraint.negation)
 
     def add(self, constraint: Constraint) -> bool:
         """Add a constraint; tell whether any point is left."""
@@ -93,6 +63,8 @@ class Zone:
             self.is_empty = True
             return False
         a, b, most, is_order = constraint
+        self._enter(a)
+        self._enter(b)
         self._bound(a, b, most)
         if is_order:
             behind = {b, *self._behind.get(b, ())}
@@ -122,3 +94,67 @@ class Zone:
             ahead = sum(name in behind for behind in self._behind.values())
             found[name] = polls[name], ahead
         return found
+
+
+class Region:
+    """A union of zones: all that satisfies some clauses."""
+
+    def __init__(self, clauses: Iterable[Clause] = ()) -> None:
+        self._zones = [Zone()]
+        for clause in clauses:
+            self.add(clause)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no point is left."""
+        return not self._zones
+
+    def add(self, clause: Clause) -> None:
+        """Leave out what does not satisfy a clause."""
+        if len(clause) == 1:
+            self._zones = [zone for zone in self._zones if zone.add(clause[0])]
+        else:
+            self._zones = [part for zone in self._zones for part in _parts(zone, clause)]
+
+    def within(self, clause: Clause) -> Region:
+        """Return the part that satisfies a clause."""
+        return _union(part for zone in self._zones for part in _parts(zone, clause))
+
+    def without(self, clause: Clause) -> Region:
+        """Return the part that does not satisfy a clause."""
+        found = self
+        for one in clause:
+            found = found.within((one.negation,))
+        return found
+
+    def admits(self, clauses: Sequence[Clause]) -> bool:
+        """Tell whether some point satisfies some more clauses."""
+        if len(clauses) == 1:
+            return any(zone.admits(one) for zone in self._zones for one in clauses[0])
+        found = self
+        for clause in clauses:
+            found = found.within(clause)
+        return not found.is_empty
+
+    def point(self) -> dict[int, tuple[int, int]]:
+        """Return the earliest poll of each arrival that is named, and its place there."""
+        return self._zones[0].point()
+
+
+def _union(zones: Iterable[Zone]) -> Region:
+    found = Region()
+    found._zones = list(zones)
+    return found
+
+
+def _parts(zone: Zone, clause: Clause) -> list[Zone]:
+    """Return the parts of a zone that satisfy one of some alternatives."""
+    if any(map(zone.implies, clause)):
+        return [zone]
+    parts = []
+    for one in clause:
+        if zone.admits(one):
+            part = zone.copy()
+            part.add(one)
+            parts.append(part)
+    return parts

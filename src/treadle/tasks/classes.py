@@ -1,0 +1,69 @@
+"""Classes that were run, each as the region of points that mean it; the next point is elsewhere.
+
+The zones that a search divides may cut a class in two: when a pair is turned round, an earlier
+constraint about something that only happened because of it is kept, and means nothing any more. So
+each class that was run is remembered by the constraints of its own run alone, and a point is taken
+from the part of a zone that lies in none of them. If there is no such part, nothing is run.
+
+Hard constraints tell whether a class has a point in a zone at all. What is cut off are points that
+order something otherwise: of these, other hard constraints may hold.
+
+Runs with a beginning in common have their first constraints in common: they are kept as a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from treadle.tasks.positions import Clause
+from treadle.tasks.zones import Region
+
+Label = tuple[Clause, bool]
+"""A clause, and whether it is hard."""
+Node = dict[Label, "Node"]
+_END: Label = ((), False)
+"""Stands where the constraints of a class end."""
+_MOST_PARTS = 1000
+"""Parts of a zone that are looked at: beyond that a class may be run twice."""
+
+
+class Classes:
+    """The classes that were run so far."""
+
+    def __init__(self) -> None:
+        self._tree: Node = {}
+
+    def add(self, labels: Sequence[Label]) -> None:
+        """Take note of a class."""
+        node = self._tree
+        for label in (*labels, _END):
+            node = node.setdefault(label, {})
+
+    def outside(self, region: Region) -> Region | None:
+        """Return a part of a region that lies in no class; None if there is none."""
+        todo = [region]
+        for _ in range(_MOST_PARTS):
+            if not todo:
+                return None
+            part = todo.pop()
+            met = self._met_by(part)
+            if met is None:
+                return part
+            for clause in met:
+                todo.append(part.without(clause))
+                part = part.within(clause)
+            todo = [one for one in todo if not one.is_empty]
+        return region
+
+    def _met_by(self, region: Region) -> list[Clause] | None:
+        """Return how a class that has a point in a region orders things."""
+        todo: list[tuple[Node, Region, list[Clause]]] = [(self._tree, region, [])]
+        while todo:
+            node, part, path = todo.pop()
+            if _END in node:
+                return path
+            for (clause, is_hard), child in node.items():
+                inside = part.within(clause)
+                if not inside.is_empty:
+                    todo.append((child, inside, path if is_hard else [*path, clause]))
+        return None

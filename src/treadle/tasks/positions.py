@@ -1,0 +1,83 @@
+"""Positions: when the steps of a FIFO loop run, by arithmetic.
+
+An arrival a has two unknowns: the poll `t(a)` at which it comes, and its place among those of the
+same poll; `a < b` compares both. A step is `(a, k)`: k turns of the loop after arrival a. It runs
+in iteration `t(a) + k`, behind all steps of this iteration that have more hops. So "(a, k) runs
+before (b, m)" is one constraint, and so is its negation.
+
+What a countdown wakes (`countdowns`) runs a turn after the last of its callbacks, whichever that
+is: it has several positions, and runs at the latest of them. "The latest of X is before the latest
+of Y" is: each of X is before some one of Y. That is a list of clauses, each of which gives
+alternatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+START = 0
+"""Stands for the beginning of the execution: `t(START) = 0`."""
+
+
+class Position(NamedTuple):
+    """An arrival, how many turns after it a step runs, and its place among those of that turn."""
+
+    arrival: int
+    hops: int
+    place: tuple[int, ...]
+
+    def next_turn(self, place: int) -> Position:
+        """Return when something runs that a step has scheduled, as the first, second, ..."""
+        return Position(self.arrival, self.hops + 1, (*self.place, place))
+
+
+class Constraint(NamedTuple):
+    """`t(a) - t(b) <= most`; if it is an order, also `a < b` where they come at the same poll."""
+
+    a: int
+    b: int
+    most: int
+    is_order: bool = False
+
+    @property
+    def negation(self) -> Constraint:
+        """What holds if this does not."""
+        if self.is_order:
+            return Constraint(self.b, self.a, 0, True)
+        return Constraint(self.b, self.a, -self.most - 1)
+
+
+Clause = tuple[Constraint, ...]
+"""Alternatives, at least one of which holds."""
+
+
+def latest_positions(found: Iterable[Position]) -> tuple[Position, ...]:
+    """Leave out positions that are never the latest: of each arrival one is left."""
+    kept: dict[int, Position] = {}
+    for one in found:
+        known = kept.get(one.arrival)
+        if known is None or known < one:
+            kept[one.arrival] = one
+    return tuple(kept.values())
+
+
+def before(first: tuple[Position, ...], second: tuple[Position, ...]) -> list[Clause]:
+    """Return when one step runs before another; nothing if it always does."""
+    clauses = []
+    for x in first:
+        if not any(x.arrival == y.arrival and x < y for y in second):
+            clauses.append(tuple(_before(x, y) for y in second if x.arrival != y.arrival))
+    return clauses
+
+
+def _before(x: Position, y: Position) -> Constraint:
+    (a, k, _), (b, m, _) = x, y
+    if k == m:
+        return Constraint(a, b, 0, True)
+    return Constraint(a, b, m - k - 1 if k < m else m - k)
+
+
+def polled_after(first: tuple[Position, ...], arrival: int) -> list[Clause]:
+    """Return when an arrival comes at a poll after a step has run."""
+    return [(Constraint(a, arrival, -k - 1),) for a, k, _ in first if a != arrival]
