@@ -8,12 +8,13 @@ from the part of a zone that lies in none of them. If there is no such part, not
 Hard constraints tell whether a class has a point in a zone at all. What is cut off are points that
 order something otherwise: of these, other hard constraints may hold.
 
-Runs with a beginning in common have their first constraints in common: they are kept as a tree.
+They are kept as a tree by the pairs that they order, so that those are soon left aside that order
+some pair otherwise than all of a zone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from treadle.tasks.positions import Clause
 from treadle.tasks.zones import Region
@@ -33,10 +34,10 @@ class Classes:
     def __init__(self) -> None:
         self._tree: Node = {}
 
-    def add(self, labels: Sequence[Label]) -> None:
+    def add(self, labels: Iterable[Label]) -> None:
         """Take note of a class."""
         node = self._tree
-        for label in (*labels, _END):
+        for label in (*sorted(set(labels), key=_place), _END):
             node = node.setdefault(label, {})
 
     def outside(self, region: Region) -> Region | None:
@@ -67,3 +68,9 @@ class Classes:
                 if not inside.is_empty:
                     todo.append((child, inside, path if is_hard else [*path, clause]))
         return None
+
+
+def _place(label: Label) -> tuple[bool, int, int, Label]:
+    """Return where a constraint stands in the tree: pairs that are ordered first, oldest first."""
+    (a, b, *_), *_ = label[0]
+    return label[1], max(a, b), min(a, b), label
