@@ -353,7 +353,7 @@ MUTANTS = [
            STORED),
     Mutant("what a slice is assigned is not published", "python/accesses/streams.py",
            "        value = emptied(table, value)\n", "", STORED),
-    Mutant("what unknown C code stores is not published", "python/accesses/uninstrumented.py",
+    Mutant("what unknown C code stores is not published", "python/accesses/reach.py",
            '            self._miss(found, f"{table.label}[...]")\n', "", STORED),
     Mutant("what a factory makes is not published", "python/accesses/defaults.py",
            "    table.hand_out(value, slots.hand_out, key)\n    codes = () if is_in_c", "    codes = () if is_in_c",

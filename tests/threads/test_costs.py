@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import sys
 import threading
 import types
@@ -184,3 +185,19 @@ def test_what_is_known_about_classes_is_forgotten_with_new_namespaces() -> None:
     instrumented.about_classes["something"] = 1
     instrumented.update([])
     assert not instrumented.about_classes
+
+
+def test_what_a_call_is_taken_to_touch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treadle.python.accesses import reach
+
+    def test() -> None:
+        items = [[number] for number in range(60)]
+        thread = threading.Thread(target=lambda: random.choice(items))
+        thread.start()
+        thread.join()
+        items.append([0])
+
+    assert treadle.explore(test).escapes == []
+    monkeypatch.setattr(reach, "_MOST_OBJECTS", 50)
+    (said,) = treadle.explore(test).escapes
+    assert "only 10,000 objects are looked at" in said

@@ -535,3 +535,27 @@ def test_recursion_on_shared_objects() -> None:
 
     failures = treadle.explore(test, max_executions=5).failures
     assert failures[0].message.startswith("RecursionError")
+
+
+def test_an_interrupt_of_an_endless_loop_over_private_data() -> None:
+    """Most of its time goes into Treadle's own functions, where an exception must not come."""
+
+    class Box:
+        value = 0
+
+    def test() -> None:
+        def count() -> None:
+            box = Box()
+            while True:
+                box.value += 1
+                if box.value == 1000:
+                    kill_from_inside()
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        thread.join()
+
+    before = state_of_the_process()
+    with pytest.raises(KeyboardInterrupt):
+        treadle.explore(test)
+    check_unchanged(before)

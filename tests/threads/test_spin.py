@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -467,3 +469,61 @@ def test_a_loop_with_a_condition_variable_ends() -> None:
 
     result = treadle.explore(test, races=True)
     assert (result.ok, result.blocked) == (True, 0)
+
+
+# Loops that call what nobody sees
+
+
+def begin_in_a_loop(path: str) -> None:
+    mine = sqlite3.connect(path, timeout=0, isolation_level=None)
+    while True:
+        try:
+            mine.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            continue
+        break
+    mine.close()
+
+
+@pytest.mark.parametrize("seconds", [1.0, 0.1])
+def test_a_loop_over_a_database_that_somebody_lets_go_late_is_no_livelock(
+    tmp_path: Path, seconds: float
+) -> None:
+    path = str(tmp_path / "x.db")
+
+    def test() -> None:
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        thread = threading.Thread(target=begin_in_a_loop, args=(path,))
+        thread.start()
+        thread.join(seconds)
+        holder.execute("COMMIT")
+        thread.join()
+        holder.close()
+
+    result = treadle.explore(test)
+    assert (result.failures, result.complete) == ([], True)
+
+
+def test_nothing_is_proved_about_a_loop_over_a_database_that_does_not_end(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.db")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def test() -> None:
+        thread = threading.Thread(target=begin_in_a_loop, args=(path,))
+        thread.start()
+        thread.join()
+
+    result = treadle.explore(test, timeout=0.5)
+    holder.close()
+    assert (result.failures, result.stopped_by) == ([], "timeout = 0.5 s")
+
+
+def test_a_test_that_is_out_of_time_in_its_first_step_is_incomplete() -> None:
+    def test() -> None:
+        while True:
+            list(map(int, "123"))
+
+    result = treadle.explore(test, timeout=0.5)
+    assert (result.failures, result.stopped_by) == ([], "timeout = 0.5 s")

@@ -98,6 +98,8 @@ class Search:
         self.learn = learn
         self.refined = refined
         self._begun = 0
+        self.spent = 0.0
+        """Seconds that went into searches which began anew since."""
         self.samples = samples
         """Which samples are taken, by number, if only some are."""
         self._stop_on_failure = stop_on_failure
@@ -314,7 +316,7 @@ class Search:
     def is_out_of_time(self) -> bool:
         """Tell whether the budget of time is used up; for work that takes long between runs."""
         timeout = self.budget.timeout
-        return timeout is not None and self._meter.seconds >= timeout
+        return timeout is not None and self._meter.seconds + self.spent >= timeout
 
     # What algorithms ask for
 

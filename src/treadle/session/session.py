@@ -126,9 +126,12 @@ def _under_front_end(test: object, settings: Settings) -> Iterator[Session]:
     with ExitStack() as stack:
         with deadline.within(settings.timeout):
             program = stack.enter_context(front_end.opened(test, settings.values_for(front_end)))
+            is_late = deadline.is_over()
         if not made_by_a_function(program.returned):
             settings.refuse_others(front_end)  # now that nothing else is meant
-            yield Session(program, settings, test)
+            session = Session(program, settings, test)
+            session.is_late = is_late
+            yield session
             return
     assert callable(test)
     with called_plainly():
@@ -179,6 +182,8 @@ class Session:
         self.settings = settings
         self.test = test
         """What is explored, as it was given."""
+        self.is_late = False
+        """Whether trying the test out has taken all the time that there was."""
         self.name: Name | None = None
         """What others can find the test by, if somebody knows it."""
         self.control: opened
@@ -235,14 +240,16 @@ class Session:
         beginning: Beginning | None = None,
     ) -> Result:
         """Explore in this process; a beginning may be given up."""
+        begun = clock()
         while True:
             try:
                 search = self._search(strategy, name, listener)
+                search.spent = clock() - begun
                 search.is_enough = is_enough
                 if beginning is not None:
                     beginning.watch(search)
                 observer = Observer(search) if observe else None
-                with deadline.within(search.budget.timeout):
+                with deadline.within(0.0 if self.is_late else search.budget.timeout):
                     result = search.explore()
             except Restart:
                 continue

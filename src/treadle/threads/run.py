@@ -194,7 +194,11 @@ class ThreadRun(Run):
         if not self.scheduler.alive:
             self._kept = _Standing([], [], self.ending(), {})
             return
-        enabled = self.enabled()
+        alive = self.scheduler.alive.values()
+        interrupted = [
+            task.number for task in alive if not isinstance(task.doing, tuple | Operation)
+        ]
+        enabled = self.enabled() or interrupted
         self._kept = _Standing(
             enabled,
             self.blocked(),

@@ -62,14 +62,15 @@ from treadle.python.accesses.known_functions import (
 from treadle.python.accesses.outside_modules import (
     look_outside,
     meet_extension,
+    note_hidden,
     pass_extension,
     why_outside,
 )
+from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
     PLAIN,
-    Reach,
     behind,
     is_foreign,
     is_immutable,
@@ -180,6 +181,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return functools.partial(known_functions.add_note, owner) if is_note else function
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
+    note_hidden(module_of_class(kind))
     return stand_ins.HELD.get(id(function)) or functools.partial(_on_state, function, owner)
 
 
@@ -210,7 +212,9 @@ def _of_private(function: Any, kind: type) -> Any:
         return function
     if id(function) in stand_ins.HELD:
         return stand_ins.HELD[id(function)]
-    is_of_library = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
+    module = module_of_class(kind)
+    note_hidden(module)
+    is_of_library = module.partition(".")[0] not in sys.stdlib_module_names
     if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
@@ -232,6 +236,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     if id(function) in stand_ins.HELD:
         return stand_ins.HELD[id(function)]
     look_outside(module.__name__, function.__name__)
+    note_hidden(module.__name__)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -297,6 +302,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if module in _WEAK_MODULES:
         _of_weak(f"{module}.{inner.__qualname__}", function)
     look_outside(module, inner.__qualname__)
+    if module is not None:
+        note_hidden(module)
     owner = getattr(function, "__self__", None)
     wrapped = getattr(inner, "__wrapped__", None)
     decorates = issubclass(type(wrapped), FunctionType)
@@ -318,6 +325,7 @@ def _of_instance(function: Any) -> Any:
     found = behind(type(function), "__call__") if published else PLAIN
     if found is OWN or not found.is_foreign:
         return function
+    note_hidden(module_of_class(type(function)))
     return functools.partial(_call_instance, found.name, function)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.uninstrumented import Reach
+from treadle.python.accesses.reach import Reach
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.published import published

@@ -30,11 +30,11 @@ from treadle.python.accesses.access_deeds import (
     WHOLE,
 )
 from treadle.python.accesses.outside_modules import meet_extension
+from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import (
     IN_STATE,
     OWN,
     Behind,
-    Reach,
     behind,
     behind_attribute,
     calls_back,

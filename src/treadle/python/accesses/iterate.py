@@ -16,7 +16,8 @@ from typing import Any
 
 from treadle.python.accesses import callbacks, generators
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses.uninstrumented import OWN, Behind, Reach, behind, state_of
+from treadle.python.accesses.reach import Reach
+from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class

@@ -21,7 +21,8 @@ from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, library_state, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
-from treadle.python.accesses.uninstrumented import PLAIN, Reach
+from treadle.python.accesses.reach import Reach
+from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.spin import effects

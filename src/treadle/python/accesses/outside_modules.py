@@ -11,6 +11,7 @@ from treadle.python.accesses.uninstrumented import modules_under_test
 from treadle.python.runtime import notes
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.spin import unseen
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
 _WHAT = {
@@ -44,6 +45,22 @@ def why_outside(module: str) -> str:
             return NOT_SEEN.format(_OUTSIDE[module])
         module = module.rpartition(".")[0]
     return ""
+
+
+@functools.cache
+def hides_what_it_does(module: str) -> bool:
+    """Tell whether what a module's code does may depend on what nobody sees.
+
+    It leads outside, or is of a library that is not of Python and not looked into.
+    """
+    package = module.partition(".")[0]
+    return package in _HIDING or package not in _KNOWN or bool(why_outside(module))
+
+
+def note_hidden(module: str) -> None:
+    """Take note that code of a module is called."""
+    if hides_what_it_does(module):
+        unseen[0] = True
 
 
 def look_outside(module: str | None, name: str) -> None:
@@ -100,6 +117,7 @@ _ON_PIPES = frozenset({("multiprocessing.context", "BaseContext.Pipe")})
 _FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
 
 
+_HIDING = frozenset({"sqlite3"})
 _KNOWN = sys.stdlib_module_names | {"greenlet", "builtins", "treadle"}
 
 

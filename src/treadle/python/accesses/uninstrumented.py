@@ -14,23 +14,21 @@ import typing
 import weakref
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, MappingView
+from collections.abc import Callable, MappingView
 from dataclasses import dataclass
 from typing import Any
 
-from treadle.core.events import OPEN, Codes, Mode
+from treadle.core.events import Mode
 from treadle.python.accesses import callbacks
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class
-from treadle.python.sharing import children
-from treadle.python.sharing.containers import ContainerTable, whole_read, whole_write
 from treadle.python.sharing.identities import is_for_good, stable_hash
 from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS, SHOWING, content, shown_by
+from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.restoring import UNDONE
-from treadle.python.sharing.tables import ObjectTable, Table
+from treadle.python.sharing.tables import Table
 
 modules_under_test: set[str] = set()
 """Names of the modules whose classes are code under test."""
@@ -70,10 +68,6 @@ _PLAIN = frozenset(
     }
 )  # fmt: skip
 """Classes whose own methods are known, or have nothing to hide."""
-_INERT = (
-    type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
-    types.ModuleType, types.CodeType, types.FrameType,
-)  # fmt: skip
 _INSTEAD = {
     "__bool__": ("__bool__", "__len__"),
     "__contains__": ("__contains__", "__iter__", "__getitem__"),
@@ -93,8 +87,6 @@ _CORE = ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "__
 """What the classes of `collections.abc` are built on."""
 _COMPARING = ("__hash__", "__eq__", "__ne__", "__lt__", "__gt__", "__le__", "__ge__", "__index__")
 """What C code calls to look for something, or to put things in order."""
-_ON_ELEMENTS = ("__eq__", "__lt__", "__format__", "__bool__", "__add__", "__iter__")
-"""What functions do with the elements of what they are given."""
 _MAKING = frozenset(
     {"__init__", "__new__", "__init_subclass__", "__class_getitem__", "__subclasshook__",
      "__dict__", "__weakref__", "__module__", "__doc__", "__slots__", "__annotations__",
@@ -233,6 +225,12 @@ def has_foreign_operators(kind: type) -> bool:
     return is_foreign(kind) and any(behind(kind, method).is_foreign for method in _OPERATORS)
 
 
+def special_methods(kind: type) -> tuple[str, ...]:
+    """Return the special methods that a class has."""
+    found: tuple[str, ...] = _remembered((kind, None), _special_methods, kind)
+    return found
+
+
 def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
     known = instrumented.about_classes
     found = known.get(key)
@@ -354,6 +352,9 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
     return Behind(True, found.name, is_weak) if found.name else PLAIN
 
 
+_HEAP_TYPE = 1 << 9
+
+
 def _shows_state(owner: type, descriptor: Any) -> bool:
     """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
     is_in_c = not owner.__flags__ & _HEAP_TYPE or module_of_class(owner) not in modules_under_test
@@ -365,195 +366,6 @@ def _shows_state(owner: type, descriptor: Any) -> bool:
         and "__slots__" not in vars(owner)
         and descriptor.__name__ not in ("__dict__", "__weakref__")
     )
-
-
-# What it touches
-
-
-class Reach:
-    """Collects what an operation may touch that is not looked into."""
-
-    def __init__(self, published: dict[int, Table]) -> None:
-        self._published = published
-        self._codes: dict[int, None] = {}
-        self._is_open = False
-        self._seen: set[int] = set()
-        self.missing: list[tuple[Any, str]] = []
-        """What hangs on a published object and is not published: it was put there unseen."""
-        self.notes: list[str] = []
-        """Names of foreign functions that are called."""
-
-    @property
-    def codes(self) -> Codes:
-        """What is touched, in a fixed order, what the operation is about first."""
-        if not self._codes:
-            return ()
-        first, *others = self._codes
-        return (first, *sorted(others), *([OPEN] if self._is_open else []))
-
-    def _add(self, codes: Iterable[int]) -> None:
-        self._codes.update(dict.fromkeys(codes))
-
-    def touch(self, codes: Codes) -> None:
-        """Add accesses that are known."""
-        self._add(codes)
-
-    def write(self, roots: Iterable[Any], others: Iterable[Any] = (), name: str = "") -> None:
-        """Add that everything which hangs on some objects is written.
-
-        Of the others only containers and objects of foreign classes are. `name` is an attribute
-        that may be made.
-        """
-        self._is_open = True
-        todo = [*((value, True) for value in roots), *((value, False) for value in others)]
-        while todo:
-            value, is_root = todo.pop(0)
-            if type(value) in ATOMS or id(value) in self._seen or issubclass(type(value), _INERT):
-                continue
-            self._seen.add(id(value))
-            parts = self._write_one(value, is_root, name)
-            if not ATOMS.issuperset(map(type, parts)):  # of numbers and strings there are many
-                todo += [(part, False) for part in parts if type(part) not in ATOMS]
-
-    def _write_one(self, value: Any, is_root: bool, name: str) -> Iterable[Any]:
-        """Add what is written of one object; return what hangs on it."""
-        kind = type(value)
-        table = self._published.get(id(value))
-        if table is None:
-            return value if kind in (tuple, frozenset) else ()
-        foreign = is_foreign(kind)
-        if isinstance(table, ContainerTable):
-            self._add(table.whole_write())
-            found = content(value)
-            self._miss(found, f"{table.label}[...]")
-            return [*found, *self._write_attributes(value, table, "")] if foreign else found
-        if type(table) is not ObjectTable:
-            self._add(whole_write(table, ()) if is_root else ())
-            return ()
-        if not is_root and not foreign:
-            return ()
-        if foreign:
-            self._add((state_of(table),))
-        return self._write_attributes(value, table, name if is_root else "")
-
-    def _write_attributes(self, value: Any, table: Any, name: str) -> list[Any]:
-        if issubclass(type(value), types.GeneratorType):
-            frame = value.gi_frame
-            is_own = frame is None or id(frame.f_globals) in instrumented
-            return [] if is_own else self._hidden(value, table)
-        if not type(value).__flags__ & _HEAP_TYPE:
-            self._add(whole_write(table, ()))
-            return self._hidden(value, table)
-        held = {label[1:]: part for part, label in children.children_of_instance(value, "")}
-        held = {key: part for key, part in held.items() if not issubclass(type(part), type)}
-        for key, part in held.items():
-            self._miss([part], f"{table.label}.{key}")
-        self._add(whole_write(table, ()))
-        for key in dict.fromkeys([*held, *([name] if name else [])]):
-            self._add(table.stored(key))
-        hidden = children.hidden_parts(value)
-        self._miss(hidden, table.label)
-        return [*held.values(), *hidden]
-
-    def _hidden(self, value: Any, table: Table) -> list[Any]:
-        """Return what an object in C holds."""
-        found = children.parts_in_c(value)
-        self._miss(found, table.label)
-        return found
-
-    def _miss(self, parts: Iterable[Any], label: str) -> None:
-        """Take note of what hangs on something published, if it is not published itself."""
-        for part in parts:
-            kind = type(part)
-            if kind in (tuple, frozenset):
-                self._miss(part, label)
-            elif (
-                kind not in ATOMS
-                and id(part) not in self._published
-                and not issubclass(kind, weakref.ref)  # it depends on chance what those lead to
-                and (not issubclass(kind, _INERT) or _is_under_test(part))
-            ):
-                self.missing.append((part, label))
-
-    def read(
-        self,
-        roots: tuple[Any, ...],
-        methods: tuple[str, ...] | None,
-        deeply: bool = False,
-        *,
-        through: bool = False,
-    ) -> None:
-        """Add that some objects are read, with the containers in them.
-
-        `methods` are the special methods that are called, None stands for any; `deeply` also reads
-        the attributes of all objects that are met, and those of objects that are not published if
-        it looks `through` them: the words of such an object are code under test.
-        """
-        todo: list[tuple[Any, tuple[str, ...] | None, bool]]
-        todo = [(value, methods, False) for value in reversed(roots)]
-        while todo:
-            value, called, may_change = todo.pop()
-            kind = type(value)
-            if kind in ATOMS or id(value) in self._seen:
-                continue
-            table = self._published.get(id(value))
-            if table is not None and self._runs_foreign(kind, table, called):
-                self.write([value])
-                continue
-            self._seen.add(id(value))
-            if isinstance(table, ContainerTable):
-                self._add(table.whole_read())
-                self._is_open = self._is_open or may_change
-                may_change = True
-            elif (type(table) is ObjectTable or table is None) and (
-                issubclass(kind, SHOWING)
-                or (deeply and (through or table is not None) and not issubclass(kind, _INERT))
-            ):
-                self._add(whole_read(table) if table is not None else ())
-                todo += [(part, _ON_ELEMENTS, True) for part in shown_by(value)]
-                self._is_open = True
-            todo += [(part, _ON_ELEMENTS, may_change) for part in content(value)]
-
-    def read_truths(self, root: Any) -> None:
-        """Add that a container is gone through, and the truth of its elements asked for."""
-        table = self._published.get(id(root))
-        if table is not None and self._runs_foreign(type(root), table, ("__iter__",)):
-            self.write([root])
-            return
-        if isinstance(table, ContainerTable):
-            self._add(table.whole_read())
-        for part in content(root):
-            found = self._published.get(id(part))
-            if found is None:
-                continue
-            if self._runs_foreign(type(part), found, ("__bool__",)):
-                self.write([part])
-            elif isinstance(found, ContainerTable):
-                self._add(found.size())
-                self._is_open = self._is_open or table is not None
-
-    def _runs_foreign(self, kind: type, table: Table, methods: tuple[str, ...] | None) -> bool:
-        if not is_foreign(kind):
-            return False
-        if methods is None:
-            methods = _remembered((kind, None), _special_methods, kind)
-        for method in methods:
-            found = behind(kind, method)
-            if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
-                self.notes += [found.name] if found.name else []
-                return True
-        return False
-
-
-_HEAP_TYPE = 1 << 9
-
-
-def _is_under_test(value: Any) -> bool:
-    """Tell whether a class, function or method is of code under test."""
-    if issubclass(type(value), type):
-        return module_of_class(value) in modules_under_test
-    function = getattr(value, "__func__", value)
-    return type(function) is types.FunctionType and id(function.__globals__) in instrumented
 
 
 _STATE = "position"

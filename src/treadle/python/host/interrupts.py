@@ -2,7 +2,8 @@
 
 An interrupt of the test, or of the exploration's own thinking, is an exception like any other. In
 between, where Treadle makes the test step, patches modules or puts them back, an exception would
-leave half of that undone. There an interrupt is only remembered: the next execution does not begin.
+leave half of that undone. There an interrupt is only remembered: the next execution does not begin,
+and a test that takes no step meanwhile is out of time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from treadle.core import deadline
 from treadle.core.frames import is_of_the_user, room_of
 
 _STEPPING = frozenset({"actors", "python", "tasks", "threads", "plugin"})
@@ -45,6 +47,7 @@ class Interrupts:
             self._pending = 0
             raise
         finally:
+            deadline.hurry(wanted=False)
             signal.signal(signal.SIGINT, before)
             self.raise_pending()
 
@@ -59,6 +62,7 @@ class Interrupts:
         self._pending += 1
         if self._pending >= _ATTEMPTS or not _is_stepping(frame):
             raise KeyboardInterrupt
+        deadline.hurry()
 
 
 def _is_stepping(frame: FrameType | None) -> bool:

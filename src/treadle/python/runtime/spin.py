@@ -21,12 +21,15 @@ from treadle.core.records import WaitKind
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.operation import Operation
-from treadle.python.runtime.scheduler import Abort, Scheduler
+from treadle.python.runtime.scheduler import Abort, Scheduler, is_ready
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import TIME, times
 
 effects: list[bool] = [False]
 """Whether code under test has changed anything, shared or not, since this was last set to False."""
+
+unseen: list[bool] = [False]
+"""Whether code under test has called what may depend on things that nobody sees, since then."""
 
 _IDLE = 1000
 """Iterations without any visible access after which a loop is taken to be endless."""
@@ -43,19 +46,28 @@ _WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mo
 
 
 class Spin(Operation):
-    """Wait until somebody else writes one of the locations that the loop read."""
+    """Wait until somebody else writes one of the locations that the loop read.
 
-    __slots__ = ("_from", "_locations", "_trail")
+    If what the loop does may depend on what nobody sees, too, it goes on when nobody else can, and
+    nothing is said about whether it ends.
+    """
+
+    __slots__ = ("_from", "_locations", "_may_end", "_trail")
 
     kind = WaitKind.CHANGE
     spins = True
 
-    def __init__(self, trail: Trail, locations: list[int], start: int) -> None:
+    def __init__(self, trail: Trail, locations: list[int], start: int, may_end: bool) -> None:
         self._trail = trail
         self._locations = locations
         self._from = start
+        self._may_end = may_end
 
     def ready(self, task: Task) -> bool:
+        """Tell whether there was such a write since the iteration began, or nobody goes on."""
+        return self.was_written(task) or (self._may_end and _is_alone(task))
+
+    def was_written(self, task: Task) -> bool:
         """Tell whether there was such a write since the iteration began."""
         locations = self._locations
         return any(
@@ -78,6 +90,22 @@ class Spin(Operation):
         return f"a change of {read}, which its loop reads again and again"
 
 
+_asked: list[Task] = []
+"""Who asks whether nobody else can go on; meanwhile, others who would do so only then cannot."""
+
+
+def _is_alone(me: Task) -> bool:
+    """Tell whether nobody else can go on, not even by time."""
+    if _asked:
+        return False
+    _asked.append(me)
+    try:
+        alive = control.the_program().scheduler.alive.values()
+        return not any(is_ready(task) for task in alive if task is not me)
+    finally:
+        _asked.clear()
+
+
 class Trail:
     """The steps since the first loop of an execution, and who changed something in them.
 
@@ -87,6 +115,8 @@ class Trail:
     def __init__(self) -> None:
         self.steps: list[tuple[Task, Codes]] = []
         self._changing: set[int] = set()
+        self._in_the_dark: dict[int, tuple[int, int]] = {}
+        """How often, and when last, each task called what may depend on things nobody sees."""
         self._idle_since: dict[int, int] = {}
         """For each task in a loop, the length of the trail when it last changed something."""
         self._visited: dict[int, int] = {}
@@ -95,9 +125,15 @@ class Trail:
     def add(self, task: Task, codes: Codes) -> None:
         """Take note of a step that a task has just ended."""
         self.steps.append((task, codes))
+        self._notice(task)
+
+    def _notice(self, task: Task) -> None:
         if effects[0]:
             effects[0] = False
             self._changing.add(task.number)
+        if unseen[0]:
+            unseen[0] = False
+            self._in_the_dark[task.number] = self.unseen_calls(task) + 1, len(self.steps)
 
     def visited(self, task: Task, *, is_idle: bool) -> None:
         """Take note of a backward jump, and of whether the iteration left all as it was."""
@@ -128,6 +164,8 @@ class Trail:
             number for number, codes in blocked if not given.isdisjoint(map(location_of, codes))
         }
         late = {task.number for task in times().waiting()}
+        if any(self._in_the_dark.get(number, (0, 0))[1] > since for number in moved):
+            return False
         return moved.issuperset({*ready, *could, *late}) and all(
             self._idle_since.get(number, now) <= since
             and self._visited[number] > now - _ROUND
@@ -138,6 +176,10 @@ class Trail:
     def was_idle(self, task: Task, at: int) -> bool:
         """Tell whether a task's loops left all as it was from before the trail was so long."""
         return self._idle_since.get(task.number, at) < at
+
+    def unseen_calls(self, task: Task) -> int:
+        """Return how often a task called what may depend on things that nobody sees."""
+        return self._in_the_dark.get(task.number, (0, 0))[0]
 
     def looks_at(self, lock: int, task: Task) -> bool:
         """Tell whether somebody but this task has looked whether a lock is taken."""
@@ -150,9 +192,7 @@ class Trail:
 
     def has_changed_something(self, task: Task) -> bool:
         """Tell whether a task changed anything since this was last asked."""
-        if effects[0]:
-            effects[0] = False
-            self._changing.add(task.number)
+        self._notice(task)
         if task.number in self._changing:
             self._changing.remove(task.number)
             return True
@@ -167,6 +207,8 @@ class _Visit:
     values: dict[str, Any]
     at: int
     """Length of the trail."""
+    unseen: int
+    """How often the task had called what may depend on things that nobody sees."""
     idle: int = 0
     """Iterations in a row that did nothing that anybody could see."""
 
@@ -189,12 +231,12 @@ def visit(site: object) -> None:
     if trail is None:
         trail = scheduler.scratch[Trail] = Trail()
         scheduler.listen(trail)
-        effects[0] = False
+        effects[0] = unseen[0] = False
     frame = callers_frame()
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
-    me.scratch[site] = now = _Visit(frame, values, len(trail.steps))
+    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), trail.unseen_calls(me))
     if last is None or last.frame is not frame or changed or not same_values(last.values, values):
         trail.visited(me, is_idle=False)
         return
@@ -208,9 +250,10 @@ def visit(site: object) -> None:
         now.idle = last.idle + 1
         if now.idle < _IDLE:
             return
-    operation = Spin(trail, locations, last.at + 1)
+    operation = Spin(trail, locations, last.at + 1, now.unseen > last.unseen)
     control.announce(operation)
-    me.doing = operation.pending(me)
+    joins = () if operation.was_written(me) else times().joins(me)
+    me.doing = (*joins, *operation.pending(me))
     now.at = len(trail.steps)
 
 

@@ -76,9 +76,12 @@ class Times:
             self._program.announce(_Passing(self), PASS, self)
             self._is_late = self._are_all_daemons()
             self.now = task.now = min(self.deadlines())
-            others = sorted(self._scheduler.begun_numbers() - {task.number})
-            joins = [code(number, Mode.JOIN) for number in others]
-            task.doing = (*joins, code(self._location, Mode.WRITE))
+            task.doing = (*self.joins(task), code(self._location, Mode.WRITE))
+
+    def joins(self, me: Task) -> Codes:
+        """Return what says that a step comes after all that everybody else did."""
+        others = sorted(self._scheduler.begun_numbers() - {me.number})
+        return tuple(code(number, Mode.JOIN) for number in others)
 
     def deadlines(self) -> Iterator[float]:
         """Return when waits end that wait for nothing but time."""
