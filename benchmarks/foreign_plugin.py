@@ -3,18 +3,22 @@
 With `FOREIGN_LOOK=FILE` tests run as they are, and one JSON object a test is written: how many
 threads it started, and what it used that Treadle does not explore (processes, sockets,
 coroutines). With `FOREIGN_PACKAGE=NAME` every test is explored, that package instrumented, and
-nothing of the test is changed.
+nothing of the test is changed. Seconds are those of the processor, so that a busy machine says the
+same as an idle one.
 """
 
 from __future__ import annotations
 
-import asyncio
+import asyncio.base_events
 import inspect
 import json
+import multiprocessing.process
 import os
+import resource
 import socket
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +30,10 @@ import pytest
 LOOK = os.environ.get("FOREIGN_LOOK")
 PACKAGE = os.environ.get("FOREIGN_PACKAGE")
 SECONDS = float(os.environ.get("FOREIGN_SECONDS", "30"))
+CPU = int(os.environ.get("FOREIGN_CPU", "60"))
 MARKS_OF_OTHERS = ("asyncio", "anyio", "trio", "tornado")
+
+resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
 
 
 def _counted(seen: Counter[str], what: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,10 +49,11 @@ def _counted(seen: Counter[str], what: str, function: Callable[..., Any]) -> Cal
 WATCHED = (
     (threading.Thread, "start", "threads"),
     (subprocess.Popen, "__init__", "processes"),
+    (multiprocessing.process.BaseProcess, "start", "processes"),
     (os, "fork", "processes"),
     (socket.socket, "connect", "sockets"),
     (socket.socket, "bind", "sockets"),
-    (asyncio, "new_event_loop", "coroutines"),
+    (asyncio.base_events.BaseEventLoop, "__init__", "coroutines"),
 )
 
 
@@ -73,6 +81,16 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             patch.stop()
     with Path(LOOK).open("a") as file:
         print(json.dumps({"test": item.nodeid, "passed": passed, **seen}), file=file)
+
+
+def pytest_sessionstart() -> None:
+    """Let Treadle's limits of time be of processor time."""
+    if PACKAGE:
+        from treadle.core import deadline
+        from treadle.explore import progress
+
+        for module, clock in ((progress, "perf_counter"), (deadline, "_clock")):
+            setattr(module, clock, time.process_time)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
