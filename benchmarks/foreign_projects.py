@@ -17,6 +17,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WALL = 1200
 """Seconds that a process may take by the clock, whatever other processes want of the machine."""
+OPTIONS = (
+    "-p", "foreign_plugin", "-p", "no:cacheprovider", "-q", "-o", "addopts=",
+    "-W", "ignore::pytest.PytestUnknownMarkWarning",
+)  # fmt: skip
+"""What is added to a command line may name plugins that are not there, or declare marks."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,11 @@ class Project:
     """What its tests import besides."""
 
 
+LIMITS = (
+    "pytest-asyncio", "pytest-lazy-fixtures", "hiro", "pymemcache", "pymongo", "redis", "valkey",
+    "etcd3", "coredis", "motor",
+)  # fmt: skip
+
 PROJECTS = (
     Project("apscheduler==3.11.3", "apscheduler", needs=("pytz", "anyio")),
     Project("asgiref==3.13.0", "asgiref", needs=("pytest-asyncio",)),
@@ -40,7 +50,7 @@ PROJECTS = (
     Project("fasteners==0.20", "fasteners", needs=("diskcache", "more-itertools")),
     Project("injector==0.24.0", "injector", "injector_test.py"),
     Project("kazoo==2.11.0", "kazoo", "kazoo/tests", ("objgraph", "gevent", "eventlet")),
-    Project("limits==5.8.0", "limits", needs=("pytest-asyncio", "pytest-lazy-fixtures", "hiro")),
+    Project("limits==5.8.0", "limits", needs=LIMITS),
     Project("more-itertools==11.2.1", "more_itertools"),
     Project("persist-queue==1.1.0", "persistqueue", "persistqueue/tests", ("msgpack", "cbor2")),
     Project("prometheus-client==0.26.0", "prometheus_client", needs=("asgiref",)),
@@ -105,8 +115,7 @@ class Prepared:
             **os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONHASHSEED": "0",
             "FOREIGN_CPU": str(seconds), **settings,
         }  # fmt: skip
-        options = ["-p", "foreign_plugin", "-p", "no:cacheprovider", "-q", "-o", "addopts="]
-        command = [str(self.python), "-m", "pytest", *options, *arguments]
+        command = [str(self.python), "-m", "pytest", *OPTIONS, *arguments]
         with tempfile.TemporaryFile() as output:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             process = subprocess.Popen(

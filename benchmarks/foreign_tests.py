@@ -73,7 +73,13 @@ def tests_with_threads(prepared: Prepared) -> list[dict[str, Any]]:
     return [test for test in found if test.get("threads") and test["passed"]]
 
 
-def explored(prepared: Prepared, test: dict[str, Any], commit: str) -> Line:
+def commit() -> str:
+    """Return the state of Treadle that is asked."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, cwd=HERE, capture_output=True, text=True).stdout.strip()
+
+
+def explored(prepared: Prepared, test: dict[str, Any]) -> Line:
     """Explore one test."""
     name = test["test"]
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +92,7 @@ def explored(prepared: Prepared, test: dict[str, Any], commit: str) -> Line:
     found = of_result(written[0]) if written else without_result(ended)
     uses = ", ".join(what for what in OUT_OF_REACH if test.get(what)) or None
     cpu = round(ended.cpu, 1)
-    return Line("tests of others", prepared.project.package, name, *found, uses, cpu, commit)
+    return Line("tests of others", prepared.project.package, name, *found, uses, cpu, commit())
 
 
 def of_result(result: dict[str, Any]) -> tuple[str, int | None, str | None]:
@@ -173,15 +179,13 @@ def wanted(projects: list[Project], options: argparse.Namespace) -> Iterator[tup
 
 def go_on(results: Results, projects: list[Project], options: argparse.Namespace) -> None:
     """Explore what is to be explored, until the time is up."""
-    describe = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(describe, cwd=HERE, capture_output=True, text=True).stdout.strip()
     ends = time.monotonic() + 60 * options.minutes
     for prepared, test in wanted(projects, options):
         if options.resume and (prepared.project.package, test["test"]) in results.lines:
             continue
         if time.monotonic() > ends:
             return
-        line = explored(prepared, test, commit)
+        line = explored(prepared, test)
         results.add(line)
         print(
             f"{line.project}: {line.test}: {line.verdict} ({line.cpu} s)",
