@@ -224,6 +224,42 @@ def test_a_failure_of_the_first_executions_only_is_nondeterminism(bad: int) -> N
     )
 
 
+def test_a_failure_of_all_but_the_first_execution_is_nondeterminism() -> None:
+    """Whatever threads do: the test cannot be run twice."""
+    runs: list[int] = []
+
+    def test() -> None:
+        runs.append(len(runs))
+        run(lambda: None)
+        assert len(runs) == 1, "there already"
+
+    (failure,) = treadle.explore(test).failures
+    assert (failure.kind, failure.message) == (
+        "nondeterminism",
+        "the first execution passed, and fails when it is run once more under the same schedule "
+        "(AssertionError: there already): state outlives an execution; make it anew at the "
+        "beginning of the test",
+    )
+
+
+def test_a_failure_of_another_schedule_than_the_first_is_a_finding() -> None:
+    """The trial execution runs a thread at once; what counts is run once more as it was."""
+
+    def test() -> None:
+        job = Job()
+
+        def work() -> None:
+            assert not job.stopped
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        job.stopped = True
+        thread.join()
+
+    (failure,) = treadle.explore(test).failures
+    assert (failure.kind, failure.process) == ("assertion", "main.1")
+
+
 class Job:
     stopped = False
     ran = False

@@ -455,6 +455,10 @@ class Program(ABC):
         """Return what the first execution of all did and none has done since: `changed x`."""
         return ""
 
+    def fails_again(self) -> str:
+        """Run the first execution of all once more; return how it fails now if it did not then."""
+        return ""
+
     # Copies of this process that explore parts of its space
 
     def repeated(self) -> tuple[str, ...]:

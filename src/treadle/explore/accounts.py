@@ -145,6 +145,21 @@ class Accounts:
             f"it anew at the beginning of the test"
         )
         self._result.complete = False
+        self._state_outlives(message)
+
+    def passed_before(self) -> bool:
+        """Report if the first execution of all passed, and fails now under the same schedule."""
+        failed = self._program.fails_again()
+        if failed:
+            left = "; ".join(self._program.not_undone())
+            self._state_outlives(
+                f"the first execution passed, and fails when it is run once more under the same "
+                f"schedule ({failed}): state outlives an execution; make it anew at the beginning "
+                f"of the test" + (f"; executions change and do not undo: {left}" if left else "")
+            )
+        return bool(failed)
+
+    def _state_outlives(self, message: str) -> None:
         self._result.stopped_by = "nondeterminism"
         self._report(
             Failure(

@@ -281,10 +281,15 @@ class Search:
         return f"timeout = {self.budget.timeout:g} s"
 
     def _repeats(self, first: Run) -> bool:
-        """Run the first execution once more: a program that differs now is not deterministic."""
+        """Run the first execution once more: a program that differs now is not deterministic.
+
+        If it fails, what was run to learn what matters is repeated as well.
+        """
         trace = self.trace
         if not self.repeats_first:
             return True
+        if first.crashes and self._accounts.passed_before():
+            return False
         state = first.fingerprint()
         run = self.program.start()
         differing = run.replay(trace.processes, trace.codes, len(trace))

@@ -119,6 +119,8 @@ class ThreadProgram(Program):
     front_end = "threads"
     _failed = ""
     """The exception that a trial execution ended with."""
+    _ended_well: bool | None = None
+    """Whether the first trial execution did."""
     controls: ClassVar[frozenset[str]] = frozenset()
     """Packages that are explored and, for other front ends, out of sight."""
     scheduler_kind: type[Scheduler] = Scheduler
@@ -132,6 +134,24 @@ class ThreadProgram(Program):
         left = self._not_repeated - self.shared.written
         changed = ", ".join(sorted({_in_words(feature) for feature in left}))
         return changed and f"changed {changed}"
+
+    def fails_again(self) -> str:
+        """Run the first trial execution once more, knowing no more than it did."""
+        if not self._ended_well:
+            return ""
+        known = frozenset(self.shared.features)
+        self.shared.know(frozenset())
+        run = self.start()
+        run.finish(-1, MAX_STEPS, [], [])
+        failed = self._how_it_failed(run)
+        self.drop_run()
+        self.shared.know(known)
+        return failed
+
+    def _how_it_failed(self, run: ThreadRun) -> str:
+        if self.is_cut or not run.crashes:
+            return ""
+        return exception_in_words(run.crashes[0].exception)
 
     def repeated(self) -> tuple[str, ...]:
         """Return what executions here did that the first ones of all had done."""
@@ -287,8 +307,10 @@ class ThreadProgram(Program):
                     self.drop_run()
                     break
                 returned = self.returned
-                if run.crashes and not self.is_cut:
-                    self._failed = exception_in_words(run.crashes[0].exception)
+                failed = self._how_it_failed(run)
+                self._failed = failed or self._failed
+                if self._ended_well is None:
+                    self._ended_well = not (failed or self.is_cut)
                 try:
                     run.close()
                 except Restart:
