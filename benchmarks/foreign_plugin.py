@@ -33,7 +33,7 @@ SECONDS = float(os.environ.get("FOREIGN_SECONDS", "30"))
 CPU = int(os.environ.get("FOREIGN_CPU", "60"))
 MARKS_OF_OTHERS = ("asyncio", "anyio", "trio", "tornado")
 
-resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
+resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU + 5))
 
 
 def _counted(seen: Counter[str], what: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,8 +88,10 @@ def pytest_sessionstart() -> None:
     if PACKAGE:
         from treadle.core import deadline
         from treadle.explore import progress
+        from treadle.session import session
 
-        for module, clock in ((progress, "perf_counter"), (deadline, "_clock")):
+        clocks = ((progress, "perf_counter"), (deadline, "_clock"), (session, "clock"))
+        for module, clock in clocks:
             setattr(module, clock, time.process_time)
 
 

@@ -37,6 +37,8 @@ SECONDS = 30
 PATIENCE = 2 * SECONDS
 """After so many seconds of processor time a test is past its timeout: importing, instrumenting and
 reporting take time of their own."""
+MOST_SETS = 2
+"""Of a test with parameters so many sets are taken: one test has 256 of them."""
 OUT_OF_REACH = ("processes", "sockets", "coroutines")
 HARD = ("past its timeout", "crash of Treadle")
 
@@ -70,7 +72,19 @@ def tests_with_threads(prepared: Prepared) -> list[dict[str, Any]]:
         )  # fmt: skip
         unfinished.rename(seen)
     found = [json.loads(line) for line in seen.read_text().splitlines()]
-    return [test for test in found if test.get("threads") and test["passed"]]
+    return fewer([test for test in found if test.get("threads") and test["passed"]])
+
+
+def fewer(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what would only repeat a test with other parameters."""
+    times: Counter[str] = Counter()
+    chosen = []
+    for test in tests:
+        function = test["test"].partition("[")[0]
+        times[function] += 1
+        if times[function] <= MOST_SETS:
+            chosen.append(test)
+    return chosen
 
 
 def commit() -> str:
@@ -90,9 +104,13 @@ def explored(prepared: Prepared, test: dict[str, Any]) -> Line:
         )  # fmt: skip
         written = [json.loads(file.read_text()) for file in Path(folder).glob("*.json")]
     found = of_result(written[0]) if written else without_result(ended)
-    uses = ", ".join(what for what in OUT_OF_REACH if test.get(what)) or None
-    cpu = round(ended.cpu, 1)
-    return Line("tests of others", prepared.project.package, name, *found, uses, cpu, commit())
+    cpu, package = round(ended.cpu, 1), prepared.project.package
+    return Line("tests of others", package, name, *found, uses(test), cpu, commit())
+
+
+def uses(test: dict[str, Any]) -> str | None:
+    """Return what a test uses that is out of reach."""
+    return ", ".join(what for what in OUT_OF_REACH if test.get(what)) or None
 
 
 def of_result(result: dict[str, Any]) -> tuple[str, int | None, str | None]:
@@ -168,13 +186,16 @@ class Results:
 
 
 def wanted(projects: list[Project], options: argparse.Namespace) -> Iterator[tuple[Prepared, Any]]:
-    """Return the tests that are to be explored, projects with few of them first."""
+    """Return the tests that are to be explored: in reach first, projects with few before others."""
     prepared = [Prepared(project, options.into) for project in projects]
     pairs = [(project, tests_with_threads(project)) for project in prepared]
-    for project, tests in sorted(pairs, key=lambda pair: len(pair[1])):
-        for test in tests:
-            if options.test is None or options.test in test["test"]:
-                yield project, test
+    pairs.sort(key=lambda pair: len(pair[1]))
+    for in_reach in (True, False):
+        for project, tests in pairs:
+            for test in tests:
+                is_wanted = options.test is None or options.test in test["test"]
+                if is_wanted and in_reach is not bool(uses(test)):
+                    yield project, test
 
 
 def go_on(results: Results, projects: list[Project], options: argparse.Namespace) -> None:

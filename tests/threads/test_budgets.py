@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import queue
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ import treadle
 from treadle.core import deadline
 from treadle.explore import progress
 from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
+from treadle.explore.probing import Probes
 from waiting import PATIENCE
 
 
@@ -124,6 +127,37 @@ def test_what_crashed_before_time_was_up_is_reported(monkeypatch: pytest.MonkeyP
 
     (failure,) = treadle.explore(crashes, timeout=30).failures
     assert failure.message == "ValueError: early"
+
+
+def taking_turns() -> None:
+    """Only other runs can tell what an attempt would have found."""
+    units: queue.Queue[int] = queue.Queue()
+
+    def work() -> None:
+        for _ in range(3):
+            try:
+                units.get_nowait()
+            except queue.Empty:
+                units.put(1)
+
+    run(work, work)
+    raise AssertionError("found in the first execution")
+
+
+def test_timeout_holds_while_an_execution_is_analysed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No run is made after the time is up, and what was found before counts."""
+    made = Probes.probe
+    asked: list[int] = []
+
+    def probe(*given: Any) -> Any:
+        asked.append(1)
+        with deadline.within(0):
+            return made(*given)
+
+    monkeypatch.setattr(Probes, "probe", probe)
+    result = treadle.explore(taking_turns, timeout=3600, stop_on_failure=False)
+    assert (result.executions, result.probes, asked) == (1, 0, [1])
+    assert (result.failure_kinds, result.stopped_by) == ({"assertion": 1}, "timeout = 3600 s")
 
 
 def test_budget_says_when_to_look_again() -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import array
 import collections
 import functools
+import io
 import itertools
+import logging
 import queue
+import re
+import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -393,3 +398,66 @@ def test_a_cache_with_a_limit_that_was_not_empty_is_left_alone() -> None:
 
     assert treadle.explore(test).ok
     assert filled.cache_info().currsize == 1
+
+
+# Tables of the whole process
+
+
+class Heard(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        del record
+
+
+def add_handler() -> None:
+    logger = logging.getLogger("treadle.tests.restoring")
+    assert (logger.handlers, logger.level) == ([], logging.NOTSET)
+    logger.addHandler(Heard())
+    logger.setLevel(logging.DEBUG)
+
+
+def set_root() -> None:
+    assert logging.root.manager.disable == 0
+    assert not any(isinstance(one, Heard) for one in logging.root.handlers)
+    logging.root.addHandler(Heard())
+    logging.disable(logging.INFO)
+
+
+def add_finder() -> None:
+    class Finder:
+        def find_spec(self, *_: object) -> None:
+            return None
+
+    assert not any(type(finder).__name__ == "Finder" for finder in sys.meta_path)
+    sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+
+
+def look_elsewhere() -> None:
+    assert "elsewhere" not in sys.path
+    sys.path = [*sys.path, "elsewhere"]
+
+
+def ignore_a_warning() -> None:
+    assert not any(isinstance(one[1], re.Pattern) for one in warnings.filters if one[0] == "once")
+    warnings.filterwarnings("once", message="of this test only")
+
+
+def redirect() -> None:
+    assert not hasattr(sys.stdout, "of_this_test")
+    sys.stdout = Output()
+
+
+class Output(io.StringIO):
+    of_this_test = True
+
+
+@pytest.mark.parametrize(
+    "change", [add_handler, set_root, add_finder, look_elsewhere, ignore_a_warning, redirect]
+)
+def test_tables_of_the_process_are_put_back(change: Body) -> None:
+    def test() -> None:
+        change()
+        together(lambda: None, lambda: None)
+
+    for _ in range(2):
+        result = treadle.explore(test)
+        assert (result.ok, result.executions) == (True, 1)

@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from treadle.core import deadline
+from treadle.core.deadline import OutOfTime
 from treadle.core.events import Codes, Footprint
 from treadle.core.happens_before import EVERYTHING, Trace, bits
 from treadle.core.program import CannotStepError, Program
@@ -51,6 +53,8 @@ class Probes:
         key = (tuple(processes), process)
         if key in self._known:
             return self._known[key]
+        if deadline.is_over():  # a long execution may have to be run for each pair of its steps
+            raise OutOfTime
         run = self._program.start()
         differing = run.replay(processes, [trace.codes[event] for event in events], len(processes))
         if differing >= 0:

@@ -177,7 +177,11 @@ class Search:
         result, algorithm = self.result, self.algorithm
         if self.on_end is not None:
             self.on_end(run, outcome)
-        algorithm.analyse(run, outcome)
+        try:
+            algorithm.analyse(run, outcome)
+        except OutOfTime:  # what it showed counts, though not all that it asks for is known
+            self._accounts.add(run, outcome, self.shared)
+            raise
         if self.is_validating:
             self.validate(algorithm.violations())
         self._accounts.add(run, outcome, self.shared)

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from treadle.core import deadline
 from treadle.core.deadline import OutOfTime
 from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import CannotBeExplored, ScheduleMismatch, TreadleBug, TreadleError
-from treadle.core.events import Vocabulary
+from treadle.core.events import Codes, Vocabulary
 from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.choosers import Chooser
-from treadle.python.host.host import WATCHDOG, Host
+from treadle.python.host.host import WATCHDOG, Host, Keeper
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.host.watchdog import BlockedOutsideControl
 from treadle.python.instrument.modules import Instrumentation
@@ -36,6 +37,7 @@ from treadle.threads.primitives.local import Locals, kinds_of_local
 from treadle.threads.primitives.main_thread import MainThread
 from treadle.threads.primitives.outside.paths import files
 from treadle.threads.primitives.outside.printing import output
+from treadle.threads.primitives.outside.process_tables import ProcessTables
 from treadle.threads.primitives.outside.surroundings import Surroundings
 from treadle.threads.primitives.patches import Installer, Patches
 from treadle.threads.primitives.registry import patches
@@ -45,6 +47,8 @@ from treadle.threads.towards_deadlock import Towards
 
 _TRIALS = 10
 """Natural executions that may be needed to learn what matters in them."""
+_STEPS_AT_ONCE = 1_000
+"""Steps between two looks at the clock."""
 _LEFT_OUT = (
     'with granularity="free-threaded", `insert`, `pop(i)`, `del items[i]` and `items *= n` of a '
     "list, and what reads a whole bytearray, are one step: such builds may show states inside"
@@ -97,8 +101,7 @@ class ThreadProgram(Program):
         self._run: ThreadRun | None = None
         self._installer, self._interrupts = Installer(), Interrupts()
         self._locals = Locals(self.scheduler)
-        keepers = (MainThread(), self._locals, Surroundings(), files, output, running_loops)
-        self._host = Host(self, watchdog, keepers)
+        self._host = Host(self, watchdog, self._keepers(restore))
         self._instrument = instrument
         self._thread_exceptions = thread_exceptions
         self._escapes_fail = escapes_fail
@@ -115,6 +118,11 @@ class ThreadProgram(Program):
         self._instrumentation = Instrumentation(
             test, instrument, gil=is_coarse, item_by_item=item_by_item
         )
+
+    def _keepers(self, restore: bool) -> list[Keeper]:
+        """Return who keeps what executions change in the interpreter."""
+        found: list[Keeper] = [MainThread(), self._locals, Surroundings(), files, output]
+        return [*found, running_loops, *([ProcessTables()] if restore else [])]
 
     front_end = "threads"
     _failed = ""
@@ -142,9 +150,11 @@ class ThreadProgram(Program):
         known = frozenset(self.shared.features)
         self.shared.know(frozenset())
         run = self.start()
-        run.finish(-1, MAX_STEPS, [], [])
-        failed = self._how_it_failed(run)
-        self.drop_run()
+        try:
+            _finish_in_time(run)
+            failed = self._how_it_failed(run)
+        finally:
+            self.drop_run()
         self.shared.know(known)
         return failed
 
@@ -302,7 +312,7 @@ class ThreadProgram(Program):
                 returned = None
                 try:
                     run = self.start()
-                    run.finish(-1, MAX_STEPS, [], [])
+                    _finish_in_time(run)
                 except OutOfTime:  # the search will say so
                     self.drop_run()
                     break
@@ -424,6 +434,18 @@ class ThreadProgram(Program):
         if not self.is_coarse:
             return self.announce
         return control.collect if self.recorder is None else self.recorder.collect
+
+
+def _finish_in_time(run: ThreadRun) -> None:
+    """Run to the end by the natural schedule, or as far as steps and time allow."""
+    processes: list[int] = []
+    codes: list[Codes] = []
+    is_over, limit = False, 0
+    while not is_over and limit < MAX_STEPS:
+        if deadline.is_over():
+            raise OutOfTime
+        limit += _STEPS_AT_ONCE
+        is_over = run.finish(processes[-1] if processes else -1, limit, processes, codes)
 
 
 def _in_words(feature: Feature) -> str:

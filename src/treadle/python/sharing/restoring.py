@@ -93,7 +93,7 @@ class Restorer:
         if sort.startswith(GLOBAL):
             module, _, name = sort.removeprefix(GLOBAL).rpartition(".")
             if module in sys.modules:
-                self._undo.append(_undo_variable(vars(sys.modules[module]), name))
+                self._undo.append(undo_variable(vars(sys.modules[module]), name))
         for value, table in self._objects:
             if _sort_of(table) == sort and not table.is_primitive:
                 self._undo += _undoing(value, table)
@@ -150,7 +150,8 @@ def _undoing(value: Any, table: Table) -> list[Undo]:
 # What holds named things
 
 
-def _undo_variable(namespace: dict[str, Any], name: str) -> Undo:
+def undo_variable(namespace: dict[str, Any], name: str) -> Undo:
+    """Return what puts a variable back, or removes it again."""
     before = namespace.get(name, _MISSING)
 
     def undo() -> None:
