@@ -2,8 +2,8 @@
 
 Run `python benchmarks/everyday.py`.
 
-132 programs: 33 shapes (`soak/`), each twice, right and wrong. The table names every program whose
-verdict is not the one that its author would give, or that took more than 2 s of CPU time.
+200 programs: 50 shapes (`soak/`), in two variants each, right and wrong. The table names every one
+whose verdict is not the one that its author would give, or that took more than 2 s of CPU time.
 `--all` lists the others as well.
 """
 
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import treadle
 from printing import print_measurements
-from soak import buses, caches, limits, pools, waits
+from soak import buses, caches, limits, pools, services, waits
 
 SECONDS = 2.0
 """Of CPU time, for what is right."""
-MODULES = (buses, caches, limits, pools, waits)
+MODULES = (buses, caches, limits, pools, services, waits)
 
 
 @dataclass(frozen=True)
