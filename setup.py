@@ -40,7 +40,7 @@ COMPILED = {
     ),
     "treadle/python/runtime": ("control", "scheduler", "task"),
     "treadle/python/sharing": ("children", "shared", "walks"),
-    "treadle/tasks": ("fifo",),
+    "treadle/tasks": ("fifo", "sampling", "scheduler"),
 }  # fmt: skip
 
 

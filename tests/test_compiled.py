@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
+from typing import TypeGuard
 
 from treadle.explore.registry import ALGORITHMS
 
@@ -29,27 +26,46 @@ def compiled_modules() -> list[str]:
 COMPILED = compiled_modules()
 
 
-def derived(kind: type) -> Iterator[type]:
-    """Yield the classes of Treadle that derive from a class."""
-    for one in type.__subclasses__(kind):
-        if one.__module__.startswith("treadle."):
-            yield one
-        yield from derived(one)
+def qualified_names(tree: ast.Module, module: str) -> dict[str, str]:
+    """Return what the names of classes and of imported things in a module stand for."""
+    names = {node.name: f"{module}.{node.name}" for node in tree.body if is_class(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                names[one.asname or one.name] = f"{node.module}.{one.name}"
+    return names
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_what_derives_from_compiled_classes_is_compiled(name: str) -> None:
-    module = importlib.import_module(name)
-    kinds = [
-        one for one in vars(module).values() if inspect.isclass(one) and one.__module__ == name
-    ]
+def is_class(node: ast.AST) -> TypeGuard[ast.ClassDef]:
+    """Tell whether a node defines a class."""
+    return isinstance(node, ast.ClassDef)
+
+
+def bases(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield each class of a module with each class that it derives from, read and not imported."""
+    module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    tree = ast.parse(path.read_text())
+    names = qualified_names(tree, module)
+    for node in filter(is_class, ast.walk(tree)):
+        for base in node.bases:
+            first, _, rest = ast.unparse(base).partition("[")[0].partition(".")
+            yield f"{module}.{node.name}", names.get(first, first) + (f".{rest}" if rest else "")
+
+
+def test_what_derives_from_compiled_classes_is_compiled() -> None:
+    derived = [pair for path in (ROOT / "src").rglob("*.py") for pair in bases(path)]
+    assert ("treadle.threads.run.ThreadRun", "treadle.core.program.Run") in derived
     interpreted = {
-        f"{one.__module__}.{one.__qualname__}"
-        for kind in kinds
-        for one in derived(kind)
-        if one.__module__ not in COMPILED
+        one
+        for one, base in derived
+        if base.rpartition(".")[0] in COMPILED and one.rpartition(".")[0] not in COMPILED
     }
     assert interpreted == set()
+
+
+def test_what_is_compiled_is_there() -> None:
+    for name in COMPILED:
+        assert (ROOT / "src" / f"{name.replace('.', '/')}.py").is_file(), name
 
 
 def test_algorithms_and_the_scheduler_are_compiled() -> None:

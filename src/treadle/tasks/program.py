@@ -16,11 +16,11 @@ from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.task import MAIN_IDENT, Path
 from treadle.python.runtime.task import Task as Actor
 from treadle.tasks import unawaited
-from treadle.tasks.beside import TaskScheduler
 from treadle.tasks.loop import Loop
 from treadle.tasks.options import LATENCY
 from treadle.tasks.patches import patches as own_patches
 from treadle.tasks.run import TaskRun
+from treadle.tasks.scheduler import TaskScheduler
 from treadle.tasks.steps import Place
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.program import ThreadProgram
