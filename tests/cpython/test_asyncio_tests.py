@@ -9,7 +9,6 @@ first executions. A turn of the loop is exactly one here, since these tests coun
 from __future__ import annotations
 
 import inspect
-import sys
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +18,6 @@ import pytest
 import treadle
 from cpython import harness
 from treadle.plugin.cases import run_case
-
-if sys.version_info >= (3, 12):
-    pytest.skip("the tables are those of 3.11", allow_module_level=True)
 
 MODULES = ("locks", "queues", "tasks", "taskgroups", "timeouts", "waitfor")
 MOST = 20

@@ -52,7 +52,6 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: loop().run_until_complete(NOTHING),
         "the test runs on a loop of Treadle's own: await the coroutine",
     ),
-    "set_task_factory": (lambda: loop().set_task_factory(None), "leave the task factory"),
 }
 
 

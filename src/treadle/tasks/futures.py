@@ -195,16 +195,19 @@ class Task(_PyTask, Future):  # type: ignore[misc]
     def __init__(
         self, coro: Any, *, loop: Any = None, name: Any = None, context: Any = None, **options: Any
     ) -> None:
-        if options.pop("eager_start", False) or options:
-            raise TreadleError("eager tasks are not explored yet: create tasks that start later")
-        super().__init__(coro, loop=loop, name=name, context=context)  # type: ignore[call-arg, misc]
         self.has_own_name = name is not None
         self.standing: Any = None
         """Where it stood when it gave up its turn the last time (`spinning`)."""
         self.spins_at: str | None = None
         """What it waits for, if it only takes turns."""
-        if name is None:
-            self._name = f"Task-{self.where_name}"
+        name = _UsualName(self) if name is None else name
+        super().__init__(coro, loop=loop, name=name, context=context, **options)  # type: ignore[call-arg, misc]
+
+    def _Task__eager_start(self) -> None:  # noqa: N802 - CPython's private name
+        """Take the first step at once, as part of the creator's: what it makes is its own."""
+        self.of_loop.touch(self.control.write)
+        with self.of_loop.owned_by(self.as_owner):
+            super()._Task__eager_start()
 
     def _place(self) -> Place:
         loop = self.of_loop
@@ -258,6 +261,16 @@ class Task(_PyTask, Future):  # type: ignore[misc]
     def _ends(self) -> None:
         if self._state == _PENDING:
             self.of_loop.touch(self.of_loop.live.add)
+
+
+class _UsualName:
+    """What a task is called that was given no name: asyncio counts those of all executions."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def __str__(self) -> str:
+        return f"Task-{self._task.where_name}"
 
 
 def all_tasks(loop: Any = None) -> set[Any]:

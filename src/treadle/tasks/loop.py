@@ -26,6 +26,7 @@ from treadle.python.runtime import control, slots
 from treadle.tasks import spinning
 from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
+from treadle.tasks.factories import checked, made_by
 from treadle.tasks.faults import Faults
 from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
@@ -47,6 +48,8 @@ class Loop(Networked, Refusing):
     _running: Task | None = None
     """The task that takes the present step."""
     _is_closing = False
+    _factory: Any = None
+    """Who makes tasks, if the test has said so."""
 
     def __init__(self, program: TaskProgram, *, detail: bool = False) -> None:
         self.program = program
@@ -119,6 +122,15 @@ class Loop(Networked, Refusing):
             yield
         finally:
             self._name = before
+
+    @contextmanager
+    def owned_by(self, owner: Owner) -> Iterator[None]:
+        """Let what is made meanwhile be that of somebody else, within the present step."""
+        before, self.owner = self.owner, owner
+        try:
+            yield
+        finally:
+            self.owner = before
 
     # What can be asked of a loop
 
@@ -260,7 +272,7 @@ class Loop(Networked, Refusing):
         if self.step is not None:
             for item in _referents(coro):
                 slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
-        task = Task(coro, loop=self, name=name, context=context, **options)
+        task = made_by(self, self._factory, coro, name=name, context=context, **options)
         if self.step is not None:
             self._faults.threaten(task)
         return task
@@ -304,8 +316,13 @@ class Loop(Networked, Refusing):
         """Tell whether it was closed."""
         return False
 
-    def get_task_factory(self) -> None:
-        """Return None: tasks are Treadle's own."""
+    def set_task_factory(self, factory: Any) -> None:
+        """Let tasks be made by somebody else."""
+        self._factory = checked(factory)
+
+    def get_task_factory(self) -> Any:
+        """Return who makes tasks."""
+        return self._factory
 
     def get_exception_handler(self) -> Any:
         """Return what is told of errors that nobody else is."""

@@ -30,7 +30,6 @@ _PROCESSES = (
 )
 _SIGNALS = "signals are not explored: call the handler from a task, after `await treadle.pause()`"
 _LOOPS = "the test runs on a loop of Treadle's own: await the coroutine, or make a task of it"
-_TASKS = "tasks are Treadle's own while a test is explored: leave the task factory as it is"
 _EXECUTORS = (
     "functions given to an executor run as one step: leave the executor as it is, and explore "
     "its threads in a test that is no coroutine"
@@ -53,7 +52,6 @@ _ADVICE: dict[str, str] = {
     ),
     **dict.fromkeys(("add_signal_handler", "remove_signal_handler"), _SIGNALS),
     **dict.fromkeys(("run_forever", "run_until_complete", "stop", "close"), _LOOPS),
-    "set_task_factory": _TASKS,
     "set_default_executor": _EXECUTORS,
 }  # fmt: skip
 """Methods of loops, and what to do instead of calling them."""
