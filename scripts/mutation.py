@@ -306,7 +306,7 @@ MUTANTS = [
            'assigns_cells="cell_contents" in stored', "assigns_cells=False", EVERYDAY),
     Mutant("libraries do not read annotations", "python/accesses/described.py",
            "            yield held.whole_read() if held is not None else ()\n", "", EVERYDAY),
-    Mutant("getLogger adds to no dictionary", "python/accesses/library_state.py",
+    Mutant("getLogger adds to no dictionary", "python/accesses/loggers.py",
            "isinstance(given, str) and has_threads()", "False", EVERYDAY),
     # Shortcuts
     Mutant("methods find no keys that call back", "python/accesses/container_calls.py",

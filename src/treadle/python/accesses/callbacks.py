@@ -16,13 +16,14 @@ Then the step that its callback ended with is said to touch all that the functio
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import is_own
-from treadle.python.runtime import control
+from treadle.python.runtime import control, notes
 from treadle.python.runtime.operation import Caller
 from treadle.python.runtime.task import Task, awaiting
 from treadle.python.sharing.namespaces import instrumented
@@ -182,6 +183,29 @@ def forget() -> None:
         _set_callers(me, tuple(one for one in me.callers if not one.is_at([frame])))
 
 
+_IN_C = (types.BuiltinFunctionType, types.MethodWrapperType)
+
+
+def _left_callback(error: Exception) -> bool:
+    """Tell whether an exception was raised by code under test that C code had called."""
+    trace = error.__traceback__ and error.__traceback__.tb_next
+    while trace is not None:
+        if _is_under_test(trace.tb_frame):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _say_that_nobody_comes_between(function: Any) -> None:
+    """Note what C code did after an exception left a function that it had called."""
+    notes.remark(
+        "exceptions that leave callbacks",
+        f"{type(function.__self__).__module__.lstrip('_')}.{function.__qualname__}",
+        "an exception left what {} had called: what C code did after that belongs to the last step "
+        "of the function, so nobody is seen to come in between",
+    )
+
+
 def call(
     again: Again, touched: Touched, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -194,6 +218,10 @@ def call(
     _set_callers(me, (*before, this))
     try:
         return function(*args, **kwargs)
+    except Exception as error:
+        if issubclass(type(function), _IN_C) and _left_callback(error):
+            _say_that_nobody_comes_between(function)
+        raise
     finally:
         _set_callers(me, before)
         if not control.the_program().scheduler.aborting:

@@ -30,6 +30,7 @@ from treadle.core.events import Codes
 from treadle.python.accesses import (
     callbacks,
     class_making,
+    contexts,
     generators,
     kept_state,
     known_functions,
@@ -62,6 +63,7 @@ from treadle.python.accesses.known_functions import (
 from treadle.python.accesses.outside_modules import (
     look_outside,
     meet_extension,
+    meet_memory,
     note_hidden,
     pass_extension,
     why_outside,
@@ -75,6 +77,7 @@ from treadle.python.accesses.uninstrumented import (
     is_foreign,
     is_immutable,
     is_reader,
+    is_set_by_attributes,
     is_silent,
     module_of,
     state_of,
@@ -264,6 +267,7 @@ def _of_class(kind: Any) -> Any:
         _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
     if module in modules_under_test or slots.take_in(module) or not published:
         identities.meet(kind)
+        meet_memory(kind)
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
         look_outside(module, kind.__qualname__)
@@ -288,7 +292,7 @@ def _of_bound(function: Any, inner: Any) -> Any:
 
 def _of_library(function: Any, inner: FunctionType) -> Any:
     """Return what to call instead of a function in Python that is not under test."""
-    say(library_state.dispatching(inner))
+    say(library_state.dispatching(inner, getattr(function, "__self__", None)))
     if slots.take_in(inner.__module__) or not published:
         return function
     if (held := stand_ins.instead_of(function, inner)) is not None:
@@ -305,6 +309,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if module is not None:
         note_hidden(module)
     owner = getattr(function, "__self__", None)
+    if kept_state.is_met_by(inner, owner):
+        return functools.partial(_call_unobserved, function)
     wrapped = getattr(inner, "__wrapped__", None)
     decorates = issubclass(type(wrapped), FunctionType)
     is_kept = module == "contextlib" and id(owner) in published  # a stack of exits, say
@@ -408,10 +414,14 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     look_outside(module_of_class(type(owner)), f"{type(owner).__qualname__}.{name}")
     if is_foreign(type(owner)) or not is_pure:
-        return _call_announced((owner, *args, *kwargs.values()), "", function, args, kwargs)
+        kept = functools.partial(contexts.changed_with, owner)
+        values = (owner, *args, *kwargs.values())
+        call = functools.partial(_call_announced, values, "", function, args, kwargs, kept)
+        return contexts.entered(owner, call) if contexts.is_entered_by(function, owner) else call()
     _hand_out_all(args, table.label)
-    say((state_of(table),))
-    return function(*args, **kwargs)
+    codes = (state_of(table),)
+    say(codes)
+    return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
 def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
@@ -469,6 +479,9 @@ def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     name = known_functions.name_in_python(function)
     name = "" if name.startswith(_SHOWS_ASSERTIONS) else name
+    owner = getattr(function, "__self__", None)
+    if is_set_by_attributes(type(owner)):
+        hooks.read_deeply((owner,), (), deeply=True)
     hooks.read_deeply((*args, *kwargs.values()), (), name=name)
     return _at_home(function(*args, **kwargs))
 
@@ -483,7 +496,7 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
     name = f"{module_of(inner)}.{inner.__qualname__}"
-    values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner))
+    values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner, owner))
     kept = kept_state.touching(inner, owner)
     return _call_announced(values, name, function, args, kwargs, kept)
 

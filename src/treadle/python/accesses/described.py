@@ -46,9 +46,23 @@ def keyword_defaults_of(obj: Any) -> Any:
     return obj.__kwdefaults__
 
 
+def fields_of(obj: Any) -> Any:
+    """Stand for `obj.__dataclass_fields__`: `dataclasses` looks into it, unseen."""
+    hooks.load_class_attr(obj, "__dataclass_fields__")
+    if id(obj) in published:
+        notes.remark(
+            "fields of data classes",
+            "class.__dataclass_fields__",
+            "fields of data classes that change inside of their dictionary ({}) are not seen by "
+            "who asks for them",
+        )
+    return obj.__dataclass_fields__
+
+
 DICTIONARIES: dict[str, Callable[[Any], Any]] = {
     _ANNOTATIONS: annotations_of,
     "__kwdefaults__": keyword_defaults_of,
+    "__dataclass_fields__": fields_of,
 }
 
 

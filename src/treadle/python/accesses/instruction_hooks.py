@@ -276,6 +276,8 @@ def load_name(name: str) -> None:
     load_item(frame.f_locals, name)
     if name not in frame.f_locals:
         load_item(frame.f_globals, name)
+        if name not in frame.f_globals:
+            load_item(frame.f_builtins, name)
 
 
 def store_name(value: Any, name: str, is_global: bool) -> None:

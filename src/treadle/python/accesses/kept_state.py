@@ -6,7 +6,7 @@ changes things and has hold of something that a module or class keeps, then it m
 package keeps; if not, it may look at it. Functions of its module that it calls are looked at, too.
 
 The standard library is left out. Most of what it keeps are caches, and what can be told apart by
-others is in tables (`library_state`, `outside_modules`).
+others is in tables (`library_state`, `outside_modules`), or changed by name (`library_names`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import library_state
+from treadle.python.accesses import library_names, library_state
 from treadle.python.accesses.uninstrumented import (
     is_immutable,
     is_reader,
     is_silent,
     module_of,
 )
+from treadle.python.runtime import control
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class
-from treadle.python.sharing.published import published
+from treadle.python.runtime.slots import Knowledge
 
 _ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _CHANGING = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"})
@@ -48,18 +49,30 @@ _CONSTANT = (
 def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
     """Return what tells the accesses of a call to what the library of a function keeps."""
     package = (module_of(function) or "").partition(".")[0]
-    if not package or package in sys.stdlib_module_names or not library_state.has_threads():
+    if not package or not library_state.has_threads():
         return tuple
+    by_name = functools.partial(library_names.codes_of, function, owner, _shared())
+    if package in sys.stdlib_module_names:
+        return by_name
     changes = _changes_global(function.__code__, module_of(function), _is_kept(owner))
     tell = library_state.changing if changes else library_state.looking
-    return functools.partial(tell, f"the state of {package}")
+    return lambda: (*tell(f"the state of {package}"), *by_name())
 
 
-def named_by(function: types.FunctionType) -> list[Any]:
-    """Return what a module keeps, a function has hold of by its name, and threads share."""
-    namespace = function.__globals__
-    named = [namespace[name] for name in function.__code__.co_names if name in namespace]
-    return [value for value in named if id(value) in published and _is_state(value)]
+def named_by(function: types.FunctionType, owner: Any) -> list[Any]:
+    """Return what modules keep, a function has hold of by its name, and threads share."""
+    if not library_state.has_threads():
+        return []
+    return library_names.values_of(function, owner, _shared())
+
+
+def is_met_by(function: types.FunctionType, owner: Any) -> bool:
+    """Tell whether a function meets by name what code under test changes or looks at."""
+    return library_state.has_threads() and library_names.met_by(function, owner, _shared())
+
+
+def _shared() -> Knowledge:
+    return control.the_program().shared
 
 
 def _is_kept(owner: Any) -> bool:

@@ -5,6 +5,7 @@ import __future__
 
 import bisect
 import builtins
+import enum
 import functools
 import heapq
 import logging
@@ -18,7 +19,7 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, iterate, library_state, streams
+from treadle.python.accesses import callbacks, iterate, library_state, loggers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.reach import Reach
@@ -72,7 +73,7 @@ def name_in_python(function: Any) -> str:
 def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a logger; the record is to name the line that calls this function."""
     hooks.read_deeply((*args, *kwargs.values()), ())
-    library_state.look_at_logger(getattr(function, "__self__", logging.root))
+    loggers.look_at_logger(getattr(function, "__self__", logging.root))
     stacklevel = kwargs.pop("stacklevel", 1) + 1
     return function(*args, stacklevel=stacklevel, **kwargs)
 
@@ -110,7 +111,10 @@ def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
     table = published.get(id(obj))
-    if (isinstance(table, ObjectTable) and type(found) is dict) or (
+    if table is None:
+        return found
+    is_of_object = isinstance(table, ObjectTable) or type(obj) is types.ModuleType
+    if (is_of_object and type(found) is dict) or (
         isinstance(table, ClassTable) and type(found) is types.MappingProxyType
     ):
         AttributesTable(table, type(found)).stand_for(found)
@@ -131,7 +135,20 @@ def keywords_of(obj: Any) -> Any:
     return obj.keywords
 
 
-DICTIONARIES: dict[str, Function] = {"__dict__": dict_of, "keywords": keywords_of}
+def members_of(obj: Any) -> Any:
+    """Stand for `obj.__members__`: of an enumeration, a look into a dictionary of the class."""
+    hooks.load_class_attr(obj, "__members__")
+    found = obj.__members__
+    if issubclass(type(obj), enum.EnumType) and id(obj) in published:
+        slots.hand_out(found, f"{obj.__name__}.__members__")
+    return found
+
+
+DICTIONARIES: dict[str, Function] = {
+    "__dict__": dict_of,
+    "keywords": keywords_of,
+    "__members__": members_of,
+}
 
 
 def keywords_read(function: Any) -> Codes:
@@ -528,6 +545,7 @@ LIBRARY: dict[tuple[str, str], Function] = {
         write_owner,
     ),
     **library_state.LIBRARY_STATE,
+    **loggers.LOGGING,
     **ANNOTATION_READERS,
 }  # fmt: skip
 """Functions of the standard library written in Python."""

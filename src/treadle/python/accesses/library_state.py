@@ -1,4 +1,4 @@
-"""State that libraries keep for the whole process: filters of warnings, handlers of loggers.
+"""State that libraries keep for the whole process: filters of warnings, generic functions.
 
 Functions of the standard library in Python, not instrumented, change it and look at it. Each such
 thing is one location, with a name that is the same in every execution.
@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
-import logging
-import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes, Mode, code
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control, notes, slots
-from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
-from treadle.python.sharing.tables import ObjectTable
 
 _CHANGED = "changed"
 
@@ -81,7 +76,7 @@ def sets_something(manager: Any) -> bool:
     return type(manager) in _MANAGERS and has_threads()
 
 
-def _announcing(codes: Callable[[], Codes]) -> Callable[..., Any]:
+def announcing(codes: Callable[[], Codes]) -> Callable[..., Any]:
     """Stand for a function that changes or looks at what a library keeps."""
 
     def call(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -92,128 +87,7 @@ def _announcing(codes: Callable[[], Codes]) -> Callable[..., Any]:
     return call
 
 
-# Loggers
-
-
-def _loggers(logger: Any) -> Iterator[Any]:
-    """Yield the loggers whose handlers get what a logger is told."""
-    logger = getattr(logger, "logger", logger)  # of an adapter
-    while isinstance(logger, logging.Logger):
-        yield logger
-        logger = logger.parent if logger.propagate else None
-
-
-def _settings_of(logger: Any) -> str:
-    return f"logger {logger.name}"
-
-
-def enter_logger(shared: Any, logger: Any) -> None:
-    """Enter a logger, its handlers and filters, which all share who ask for it by name."""
-    if isinstance(logger, logging.Logger) and id(logger) not in published:
-        key = ("library", _settings_of(logger))
-        table = shared.new_table(ObjectTable, key, logger, _settings_of(logger))
-        shared.enter_for_good(logger, table)
-        for name in ("handlers", "filters"):
-            label = f"{_settings_of(logger)}.{name}"
-            shared.enter_container(getattr(logger, name), ("library", label), label)
-
-
-def enter_loggers(shared: Any) -> None:
-    """Enter the dictionary of all loggers: that matters only to who looks into it."""
-    loggers = logging.root.manager.loggerDict
-    shared.enter_container(loggers, ("library", "loggers"), "loggerDict")
-
-
-def _get_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call `logging.getLogger`, or a method like it; it may add a logger, and those above it."""
-    owner = getattr(function, "__self__", None)
-    above = f"{owner.name}." if isinstance(owner, logging.Logger) and owner.parent else ""
-    given = next(iter((*args, *kwargs.values())), None)
-    table = published.get(id(logging.root.manager.loggerDict))
-    if isinstance(table, ContainerTable) and isinstance(given, str) and has_threads():
-        names = itertools.accumulate(f"{above}{given}".split("."), "{}.{}".format)
-        hooks.say(tuple(dict.fromkeys(code for name in names for code in table.item_write(name))))
-    logger = function(*args, **kwargs)
-    if control.current() is not None:
-        enter_logger(control.the_program().shared, logger)
-    return logger
-
-
-def set_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of a logger that changes its handlers, filters or level: one step."""
-    for value in args:
-        slots.hand_out(value, f"{_settings_of(function.__self__)}.handlers[...]")
-    _change_logger(function.__self__)
-    return function(*args, **kwargs)
-
-
-def _set_root(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that changes the handlers and level of the root logger."""
-    if control.current() is not None:
-        enter_logger(control.the_program().shared, logging.root)
-    _change_logger(logging.root)
-    return function(*args, **kwargs)
-
-
-def _ask_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method that looks at the level or the handlers of a logger."""
-    look_at_logger(function.__self__, logs=False)
-    return function(*args, **kwargs)
-
-
-def _change_logger(owner: Any) -> None:
-    """Announce that handlers, filters or the level of a logger are changed."""
-    if has_threads() and isinstance(owner, logging.Logger):
-        listed = [one for table in _lists_of(owner) for one in table.whole_write()]
-        own = published.get(id(owner))
-        level = own.stored("level") if isinstance(own, ObjectTable) else ()
-        hooks.say(tuple(dict.fromkeys((*level, *listed))))
-
-
-def _lists_of(logger: logging.Logger) -> list[ContainerTable]:
-    """Return the tables of the handlers and filters of a logger, if others can reach it."""
-    tables = [published.get(id(held)) for held in (logger.handlers, logger.filters)]
-    return [table for table in tables if isinstance(table, ContainerTable)]
-
-
-_QUIET = frozenset({"StreamHandler", "_StderrHandler", "NullHandler", "FileHandler"})
-"""Handlers of `logging` that keep nothing: what they write to is somebody else's."""
-
-
-def look_at_logger(logger: Any, logs: bool = True) -> None:
-    """Announce that something is logged; note handlers that keep it, unobserved."""
-    if not has_threads():
-        return
-    codes: dict[int, None] = {}
-    for each in _loggers(logger):
-        own = published.get(id(each))
-        codes.update(dict.fromkeys(own["level"] if own is not None else ()))
-        for table in _lists_of(each):
-            codes.update(dict.fromkeys(table.whole_read()))
-    hooks.say(tuple(codes))
-    if not logs:
-        return
-    for each in _loggers(logger):
-        for handler in each.handlers:
-            kind = type(handler)
-            package = module_of_class(kind).partition(".")[0]
-            if package == "logging" and (kind.__name__ not in _QUIET or _is_in_memory(handler)):
-                notes.note(f"{module_of_class(kind)}.{kind.__qualname__}.emit")
-
-
-def _is_in_memory(handler: Any) -> bool:
-    stream = getattr(handler, "stream", None)
-    return (
-        stream is not None
-        and stream not in (sys.__stderr__, sys.__stdout__)
-        and not hasattr(stream, "buffer")
-    )
-
-
-def _noting(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that sets something which others look at unobserved: that is noted."""
-    _remark(f"{function.__module__}.{function.__qualname__}")
-    return function(*args, **kwargs)
+# Generic functions
 
 
 def _remark(name: str) -> None:
@@ -231,18 +105,42 @@ _OF_METHODS = frozenset(
 _DISPATCHERS = _OF_METHODS | {functools.singledispatch(print).__code__}  # type: ignore[attr-defined]
 
 
-def dispatching(function: types.FunctionType) -> Codes:
+def dispatching(function: types.FunctionType, owner: Any) -> Codes:
     """Return the codes of calling a generic function, or of registering one for a generic method.
 
-    Both have the names of what they stand for, so it is their code that tells them.
+    Both have the names of what they stand for, so it is their code that tells them; `owner` is the
+    generic method.
     """
     if function.__code__ in _DISPATCHERS:
-        return looking(_DISPATCHED) if has_threads() else ()
+        return _dispatching() if has_threads() else ()
     if function.__code__ is not _METHOD.register.__code__ or not has_threads():
         return ()
     if not _OF_METHODS:
         _remark("functools.singledispatchmethod.register")
-    return changing(_DISPATCHED)
+    return _registering(owner.dispatcher.register)
+
+
+def _dispatching() -> Codes:
+    """Return the codes of looking for a function; who registers meanwhile is not seen to."""
+    codes = looking(_DISPATCHED)
+    if codes:
+        notes.note("functools.singledispatch.dispatch")
+    return codes
+
+
+def _registering(register: Any) -> Codes:
+    """Return the codes of registering a function; others may have hold of the registry."""
+    cells = dict(zip(register.__code__.co_freevars, register.__closure__ or (), strict=True))
+    held = published.get(id(cells["registry"].cell_contents)) if "registry" in cells else None
+    written = held.whole_write() if isinstance(held, ContainerTable) else ()
+    return (*changing(_DISPATCHED), *written)
+
+
+def _register(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call `register` of a generic function."""
+    if has_threads():
+        hooks.say(_registering(function))
+    return function(*args, **kwargs)
 
 
 _CHANGING = {
@@ -250,43 +148,31 @@ _CHANGING = {
     for function in (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
 }
 LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
-    **{
-        name: _announcing(functools.partial(changing, place)) for name, place in _CHANGING.items()
-    },
-    ("logging", "getLogger"): _get_logger,
-    ("logging", "Manager.getLogger"): _get_logger,
-    ("logging", "Logger.getChild"): _get_logger,
-    ("logging", "basicConfig"): _set_root,
-    **dict.fromkeys(
-        [
-            ("logging", "Logger.isEnabledFor"), ("logging", "Logger.getEffectiveLevel"),
-            ("logging", "Logger.hasHandlers"),
-        ],
-        _ask_logger,
-    ),
-    ("logging", "disable"): _noting,
-    ("functools", "singledispatch.<locals>.register"): _announcing(
-        functools.partial(changing, _DISPATCHED)
-    ),
-    ("functools", "singledispatch.<locals>.dispatch"): _announcing(
-        functools.partial(looking, _DISPATCHED)
-    ),
-    **dict.fromkeys(
-        [
-            ("logging", "Logger.addHandler"), ("logging", "Logger.removeHandler"),
-            ("logging", "Logger.setLevel"), ("logging", "Filterer.addFilter"),
-            ("logging", "Filterer.removeFilter"),
-        ],
-        set_logger,
-    ),
-}  # fmt: skip
+    **{name: announcing(functools.partial(changing, place)) for name, place in _CHANGING.items()},
+    ("functools", "singledispatch.<locals>.register"): _register,
+    ("functools", "singledispatch.<locals>.dispatch"): announcing(_dispatching),
+}
 
 
 def _warning() -> Codes:
     """Return the codes of a warning: the filters decide, and somebody may keep it."""
     is_kept = not isinstance(getattr(warnings, "_showwarnmsg_impl", None), types.FunctionType)
-    return (*looking(FILTERS), *(changing("recorded warnings") if is_kept else ()))
+    kept = changing("recorded warnings") if is_kept else ()
+    return (*looking(FILTERS), *assigned_in(warnings), *kept)
 
 
-warn: Callable[..., Any] = functools.partial(_announcing(_warning), warnings.warn)
-"""Stands for `warnings.warn`."""
+def assigned_in(module: types.ModuleType) -> Codes:
+    """Return the codes of looking at the names of a module that code under test assigns."""
+    table = published.get(id(module))
+    assigned = control.the_program().shared.assigned
+    names = sorted(str(name) for home, name in assigned if home == module.__name__)
+    return () if table is None else tuple(code for name in names for code in table[name])
+
+
+def warn(
+    message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **kwargs: Any
+) -> None:
+    """Stand for `warnings.warn`; the warning is to name the line that calls this function."""
+    if has_threads():
+        hooks.say(_warning())
+    warnings.warn(message, category, max(stacklevel, 1) + 1, source, **kwargs)

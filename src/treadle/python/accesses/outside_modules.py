@@ -130,6 +130,14 @@ def meet_extension(what: Any) -> None:
         )
 
 
+def meet_memory(kind: type) -> None:
+    """Say so if an instance of a class is about to be made that lays out memory for C code."""
+    for base in kind.__mro__:
+        if module_of_class(base) == "_ctypes":
+            look_outside("ctypes", base.__qualname__)
+            break
+
+
 def pass_extension(what: Any) -> None:
     """Say so if code in C is called that gets nothing shared: it may keep something itself."""
     if issubclass(type(what), types.BuiltinFunctionType):

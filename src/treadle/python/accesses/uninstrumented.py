@@ -129,6 +129,11 @@ def is_reader(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in _READERS
 
 
+def is_set_by_attributes(kind: type) -> bool:
+    """Tell whether methods of a class that at most reads depend on what its object is set to."""
+    return module_of_class(kind).partition(".")[0] in ("logging", "traceback", "string")
+
+
 def is_immutable(kind: type) -> bool:
     """Tell whether instances of a class, written in C or Python, do not change."""
     return module_of_class(kind) in _IMMUTABLE and kind not in _OF_CONTEXTS

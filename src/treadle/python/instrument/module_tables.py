@@ -19,12 +19,16 @@ from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import CellTable, ClassTable, ObjectTable, Table
-from treadle.python.sharing.variable import GLOBAL, Variable
+from treadle.python.sharing.variable import GLOBAL, MODULE, Variable
 from treadle.python.sharing.walks import register
 
-BUILTINS = "module builtins"
+BUILTINS = f"{MODULE}builtins"
 """The sort of the module whose names every module has."""
-_NEEDED = frozenset(vars(builtins)) - {
+_NEEDED = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if issubclass(type(value), type | types.BuiltinFunctionType)
+) - {
     "print", "input", "open", "breakpoint", "exit", "quit", "help", "copyright", "credits",
     "license", "__import__", "_",
 }  # fmt: skip
@@ -132,9 +136,11 @@ def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) 
         enter_class(shared, value)
     elif kind in _HELD:
         shared.enter_container(value, key, f"{key[1]}.{name}")
+        shared.looked_into.add(key[1:])
     elif id(value) not in shared.published and _is_state(kind, key[1]):
         table = shared.new_table(ObjectTable, key, value, f"{key[1]}.{name}")
         shared.enter_for_good(value, table)
+        shared.looked_into.add(key[1:])
 
 
 def _is_state(kind: type, module: str) -> bool:
@@ -162,10 +168,11 @@ def enter_module(shared: Shared, module: Any) -> None:
     """Enter a module: its attributes are variables, its functions are looked at when called."""
     if isinstance(module, types.ModuleType) and id(module) not in shared.published:
         name = module.__name__
-        table = ModuleTable(shared, ("module", name), name, f"module {name}")
+        table = ModuleTable(shared, ("module", name), name, f"{MODULE}{name}")
         shared.published[id(module)] = shared._tables["module", name] = table
-        if name in calls.modules_under_test:
-            shared.published[id(vars(module))] = AttributesTable(table, dict)
+        if name in calls.modules_under_test or module is builtins:
+            names = AttributesTable(table, dict)
+            shared.published[id(vars(module))] = shared._tables["names of module", name] = names
 
 
 def _content(variable: Any, label: str) -> Children:

@@ -9,6 +9,7 @@ in global variables is published once per exploration.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copy
 import dataclasses
@@ -23,7 +24,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
-from treadle.python.accesses import calls, library_state, lru_caches, uninstrumented
+from treadle.python.accesses import calls, loggers, lru_caches, uninstrumented
 from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import functions_and_instances, is_frozen
 from treadle.python.instrument.first_hooks import with_hook_at_first
@@ -442,7 +443,9 @@ class Instrumentation:
         if self._test is not None:
             self._shared.publish(self._test, "test", ("test",))
         if "loggerDict" in used:
-            library_state.enter_loggers(self._shared)
+            loggers.enter_loggers(self._shared)
+        enter_module(self._shared, builtins)  # every module has them under a name
+        self._shared.names = used
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)
         self._to_publish.clear()
@@ -460,7 +463,7 @@ class Instrumentation:
             elif issubclass(type(value), type) and not self._is_under_test(value):
                 enter_class(found, value)
             elif issubclass(type(value), logging.Logger):
-                library_state.enter_logger(found, value)
+                loggers.enter_logger(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
         here = sys.modules.get(module)

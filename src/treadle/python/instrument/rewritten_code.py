@@ -34,6 +34,7 @@ from treadle.python.accesses import (
     iterate,
     known_builtins,
     known_functions,
+    stand_ins,
     streams,
 )
 from treadle.python.accesses import (
@@ -41,6 +42,7 @@ from treadle.python.accesses import (
 )
 from treadle.python.instrument import (
     decode,
+    decorators,
     direct_calls,
     emit,
     emitting,
@@ -50,8 +52,10 @@ from treadle.python.instrument import (
     opcodes,
     operands,
     operator_hooks,
+    scope,
     stack_origins,
     variables,
+    while_loops,
 )
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
@@ -89,6 +93,7 @@ _NAMES = {id(value): name for name, value in _HOOKS.items()}
 _REWRITER = (
     rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
     stack_origins, container_methods, variables, operands, names, emitting, operator_hooks,
+    decorators, while_loops, scope, described, known_functions, direct_methods, stand_ins,
 )  # fmt: skip
 """Modules that decide what rewritten code looks like."""
 

@@ -6,7 +6,7 @@ read through this module at every use (`slots.announce(...)`), which costs no mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, Protocol
@@ -24,6 +24,9 @@ class Knowledge(Protocol):
     features: set[tuple[str, Hashable]]
     happening: set[Hashable]
     learned: set[tuple[str, Hashable]]
+    assigned: set[tuple[str, Hashable]]
+    looked_into: set[tuple[str, str]]
+    names: Set[str]
 
     def happens(self, sort: str, what: Hashable) -> bool:
         """Tell whether something happens to published objects of a sort."""

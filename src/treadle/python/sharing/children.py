@@ -6,6 +6,7 @@ names, which are seldom needed.
 
 from __future__ import annotations
 
+import contextvars
 import decimal
 import gc
 import types
@@ -235,9 +236,12 @@ def children_of_c_object(value: Any, label: str) -> Children:
 
 
 def parts_in_c(value: Any) -> list[Any]:
-    """Return what an object in C holds; a decimal context does not tell of its flags."""
+    """Return what an object in C holds; some do not tell, or depend on addresses for it."""
     if isinstance(value, decimal.Context):
         return [value.flags, value.traps]
+    if type(value) is contextvars.Context:
+        pairs = sorted(value.items(), key=lambda pair: pair[0].name)
+        return [part for pair in pairs for part in pair]
     return gc.get_referents(value)
 
 

@@ -25,6 +25,7 @@ from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.tables import Cell, Table
+from treadle.python.sharing.variable import MODULE
 from treadle.python.sharing.walks import WALKS, Walk, outlives_executions, walk_of_kind
 
 Feature = tuple[str, Hashable]
@@ -110,6 +111,12 @@ class Shared:
         """Tells whether operators run code for a class that is not instrumented."""
         self.follows: Callable[[type], bool] = lambda _: False
         """Tells whether a class is of code under test, so that its attributes may be shared."""
+        self.names: Set[str] = frozenset()
+        """Names that code under test uses, of variables and attributes."""
+        self.assigned: set[tuple[str, Hashable]] = set()
+        """Modules of libraries, and what of them code under test is known to assign."""
+        self.looked_into: set[tuple[str, str]] = set()
+        """Modules of libraries, and what objects they keep code under test has hold of."""
 
     # An execution's life
 
@@ -129,6 +136,7 @@ class Shared:
     def clear(self) -> None:
         """Forget all objects."""
         self.published.clear()
+        self.looked_into.clear()
         self._kept = []
         self._static_kept = []
 
@@ -145,6 +153,11 @@ class Shared:
         if features != self.features:
             self.features = set(features)
             self.happening = {what for _, what in features}
+            self.assigned = {
+                (sort.removeprefix(MODULE), what)
+                for sort, what in features
+                if sort.startswith(MODULE)
+            }
             for sort, _ in features:
                 self._before_first(sort)
             for table in self._tables.values():

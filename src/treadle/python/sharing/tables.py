@@ -196,8 +196,9 @@ def _is_computed(kind: type, name: str) -> bool:
     for owner in kind.__mro__:
         if name in owner.__dict__:
             found = owner.__dict__[name]
-            return hasattr(type(found), "__set__") and not isinstance(
-                found, types.MemberDescriptorType | types.GetSetDescriptorType
+            return isinstance(found, property) or any(
+                isinstance(vars(kind).get("__set__"), types.FunctionType)
+                for kind in type(found).__mro__
             )
     return False
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 GLOBAL = "global "
 """What the sort of a global variable begins with; its module and name follow."""
+MODULE = "module "
+"""What the sort of a module begins with; its name follows."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""Variables of a library's modules that its functions look at or assign, found in their code.
+
+`linecache.getline()` looks at `linecache.cache`, which code under test may replace or change; and
+what `tempfile.gettempdir()` assigns, code under test may look at. Functions of libraries are not
+instrumented. So before one is called whose module is changed like that, its code is searched for
+the names that it uses, with that of the functions it names: those of its module, of other modules
+that it names, and methods of its object.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from treadle.core.events import Codes
+from treadle.python.runtime.slots import Knowledge
+from treadle.python.sharing.published import published
+
+Name = tuple[str, str]
+"""A module, and a variable of it."""
+_STORING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
+_TOOLS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+"""Classes of what a module has to work with, and does not keep."""
+_MOST = 300
+"""Functions that are searched for the names of one."""
+
+
+class _Names(NamedTuple):
+    """What some code, and what it calls, does with variables of modules."""
+
+    looked_at: frozenset[Name]
+    assigned: frozenset[Name]
+
+
+def met_by(function: types.FunctionType, owner: Any, shared: Knowledge) -> bool:
+    """Tell whether a function may meet what code under test changes, or looks at, by name."""
+    return bool(_changed(function, owner, shared) or list(_assigned(function, owner, shared)))
+
+
+def codes_of(function: types.FunctionType, owner: Any, shared: Knowledge) -> Codes:
+    """Return the codes of the variables that a function looks at or assigns."""
+    looked_at = _names_of(function, owner).looked_at & shared.assigned
+    codes = [code for name in looked_at for code in _table_of(name)[name[1]]]
+    for name in _assigned(function, owner, shared):
+        codes += _table_of(name).writes[name[1]]
+    return tuple(sorted(set(codes)))
+
+
+def values_of(function: types.FunctionType, owner: Any, shared: Knowledge) -> list[Any]:
+    """Return what modules keep, a function has hold of by its name, and threads share."""
+    names = sorted(_changed(function, owner, shared) & shared.looked_into)
+    values = [vars(sys.modules[module])[name] for module, name in names]
+    return [value for value in values if id(value) in published]
+
+
+def _changed(function: types.FunctionType, owner: Any, shared: Knowledge) -> frozenset[Name]:
+    """Return what a function looks at that code under test assigns, or has hold of."""
+    if not shared.assigned and not shared.looked_into:
+        return frozenset()
+    return _names_of(function, owner).looked_at & (shared.assigned | shared.looked_into)
+
+
+def _assigned(function: types.FunctionType, owner: Any, shared: Knowledge) -> Iterator[Name]:
+    """Yield what a function assigns and code under test looks at."""
+    namespace = function.__globals__
+    table = published.get(id(sys.modules.get(namespace.get("__name__", ""))))
+    if table is None or not any(map(_is_data, map(namespace.get, shared.names))):
+        return
+    for module, name in sorted(_names_of(function, owner).assigned):
+        if name in shared.names and module == table.label:
+            yield module, name
+
+
+def _is_data(value: Any) -> bool:
+    return value is not None and not issubclass(type(value), _TOOLS)
+
+
+def _table_of(name: Name) -> Any:
+    return published[id(sys.modules[name[0]])]
+
+
+def _names_of(function: types.FunctionType, owner: Any) -> _Names:
+    kind: Any = owner if issubclass(type(owner), type) else type(owner)
+    return _search(function.__code__, function.__globals__.get("__name__", ""), kind)
+
+
+@functools.lru_cache(maxsize=4096)
+def _search(code: types.CodeType, module: str, kind: type) -> _Names:
+    looked_at: set[Name] = set()
+    assigned: set[Name] = set()
+    todo, seen = [(code, module)], {code}
+    while todo and len(seen) < _MOST:
+        here, module = todo.pop()
+        found = [*_found_in(here, module, kind)]
+        looked_at.update((home, name) for home, name, _ in found)
+        assigned |= {(module, name) for name in _stored_in(here)}
+        functions = [value for _, _, value in found if issubclass(type(value), types.FunctionType)]
+        called = [(one.__code__, one.__globals__.get("__name__", "")) for one in functions]
+        called += [(const, module) for const in here.co_consts if type(const) is types.CodeType]
+        todo += [one for one in dict.fromkeys(called) if one[0] not in seen]
+        seen.update(one for one, _ in called)
+    return _Names(frozenset(looked_at), frozenset(assigned))
+
+
+def _found_in(code: types.CodeType, module: str, kind: type) -> Iterator[tuple[str, str, Any]]:
+    """Yield what code names: of its module, of modules it names, of the class of its object."""
+    namespace = vars(sys.modules.get(module, object))
+    for name in code.co_names:
+        value = namespace.get(name)
+        yield module, name, value
+        yield module, name, vars(kind).get(name)
+        if type(value) is types.ModuleType:
+            for other in code.co_names:
+                yield value.__name__, other, vars(value).get(other)
+
+
+def _stored_in(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in _STORING:
+            yield instruction.argval
