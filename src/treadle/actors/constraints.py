@@ -72,17 +72,7 @@ class Constraints(Declarations):
 
     def undeclared(self) -> list[tuple[Named, Named]]:
         """Return the pairs of blocks that conflict, and of which nothing is declared."""
-        known = {
-            frozenset((a, b))
-            for declared in self.declared
-            for a in self.names().get(declared.first, ())
-            for b in self.names().get(declared.second, ())
-        }
-        return [
-            (first, second)
-            for first, second in self.synthesis.pairs()
-            if frozenset((first.block, second.block)) not in known
-        ]
+        return self.without_declared(self.synthesis.pairs())
 
     def find_more(self) -> None:
         """Add what a solver finds to what is declared."""

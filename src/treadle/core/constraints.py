@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode, location_of, mode_of
@@ -77,6 +77,17 @@ class Together(NamedTuple):
     def is_crossing(self) -> bool:
         """Whether it depends on their order which of them creates what."""
         return bool(self.of_first or self.of_second)
+
+
+class HasBlock(Protocol):
+    """A block, and what it is called."""
+
+    @property
+    def block(self) -> Hashable:
+        """The block without its name."""
+
+
+Named = TypeVar("Named", bound=HasBlock)
 
 
 class Declarations(ABC):
@@ -148,6 +159,21 @@ class Declarations(ABC):
     @abstractmethod
     def synthesised(self) -> Iterator[Constrained | Untranslated]:
         """Yield what a solver finds for each two blocks, and then blocks not understood."""
+
+    def without_declared(self, pairs: Iterable[tuple[Named, Named]]) -> list[tuple[Named, Named]]:
+        """Return those of some pairs of blocks of which nothing is declared."""
+        names = self.names()
+        known = {
+            frozenset((a, b))
+            for declared in self.declared
+            for a in names.get(declared.first, ())
+            for b in names.get(declared.second, ())
+        }
+        return [pair for pair in pairs if frozenset(one.block for one in pair) not in known]
+
+    @abstractmethod
+    def names(self) -> Mapping[str, Sequence[Hashable]]:
+        """Return all names of blocks, with the blocks that have them."""
 
     def check_names(self) -> None:
         """Refuse what is declared of blocks that there are not."""

@@ -182,17 +182,7 @@ class Constraints(Declarations):
 
     def undeclared(self) -> list[tuple[Named, Named]]:
         """Return the pairs of blocks that conflict, and of which nothing is declared."""
-        known = {
-            frozenset(((*a,), (*b,)))
-            for declared in self.declared
-            for a in self.names().get(declared.first, ())
-            for b in self.names().get(declared.second, ())
-        }
-        return [
-            (first, second)
-            for first, second in self.synthesis.pairs()
-            if frozenset((first[1:], second[1:])) not in known
-        ]
+        return self.without_declared(self.synthesis.pairs())
 
     def find_more(self) -> None:
         """Add what a solver finds to what is declared."""
@@ -203,7 +193,7 @@ class Constraints(Declarations):
                 codes = [self.synthesis.code(block) for block in (first, second)]
                 meanings.append(functions_of(*codes).__getitem__)
                 holds = None if text == "True" else compiled(text, alike, *meanings)
-                one, other = [self._number(*block[1:]) for block in (first, second)]
+                one, other = [self._number(*named.block) for named in (first, second)]
                 self.add_pair(
                     one, other, Declared(first.name, second.name, holds, found.basis, text)
                 )

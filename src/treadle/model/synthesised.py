@@ -38,6 +38,11 @@ class Named(NamedTuple):
     function: Function
     origin: Origin
 
+    @property
+    def block(self) -> tuple[Function, Origin]:
+        """The block without its name."""
+        return self.function, self.origin
+
 
 class Found(NamedTuple):
     """What was found for two blocks."""
