@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -366,6 +367,26 @@ def test_what_failed_is_tried_first(memory, failure):
     assert (result.algorithm, result.complete, result.notes) == ("source", False, [REPLAYED])
     assert [found.token for found in result.failures] == [failure.token]
     assert memory.database.load(memory.test) == [failure.token]
+
+
+async def torn() -> None:
+    seen: list[int] = []
+
+    async def add() -> None:
+        before = len(seen)
+        await treadle.pause()
+        seen[before:] = [before]
+
+    await asyncio.gather(add(), add())
+    assert seen == [0, 1]
+
+
+def test_what_failed_names_the_algorithm_that_would_have_explored(memory):
+    (found,) = treadle.explore(torn).failures
+    memory.keep(found)
+    result = remembered(memory, torn)
+    assert result is not None
+    assert (result.algorithm, result.notes) == ("fifo", [REPLAYED])
 
 
 @pytest.mark.parametrize("change", ["mended", "locked", "alone"])

@@ -82,7 +82,7 @@ class Memory:
 def _as_result(session: Session, failure: Failure) -> Result:
     return Result(
         session.program.name,
-        session.settings.algorithm,
+        session.algorithm,
         failures=[failure],
         failing=1,
         events=len(failure.schedule),

@@ -462,6 +462,11 @@ class Session:
             lambda: self.program,
         )
 
+    @property
+    def algorithm(self) -> str:
+        """The name of the algorithm that explores."""
+        return self._strategy(self.settings.algorithm).name or self.settings.algorithm
+
     def _strategy(self, algorithm: str) -> type[Algorithm]:
         """Return the algorithm of a name, or the one that the program brings along."""
         own: type[Algorithm] | None = self.program.strategy
