@@ -248,7 +248,8 @@ def test_verdicts_and_statuses(
         contexts = found["contexts"]
         assert (contexts["generated"], contexts["deadlocking"]) == tried
     if status == 0 and verdicts:
-        assert found["notes"] == [f"no deadlock up to {most} tasks of each method"]
+        tasks = "1 task" if most == 1 else f"{most} tasks"
+        assert found["notes"] == [f"no deadlock up to {tasks} of each method"]
     if status == 3:
         assert found["contexts"]["limited"] > 0
         assert found["contexts"]["limits"]
@@ -317,7 +318,7 @@ def test_each_limit_is_said_when_it_is_met(file_of: Any, limit: str, words: str)
 def test_the_limits_are_in_the_words_of_the_verdict(file_of: Any):
     result = invoke(file_of("rounds"), "--contexts", 1)
     assert result.exit_code == 3
-    assert "no deadlock up to 1 tasks of each method, within the limits" in result.output
+    assert "no deadlock up to 1 task of each method, within the limits" in result.output
     assert "1 of 1 contexts met a limit: 2 iterations of a loop" in result.output
 
 

@@ -258,3 +258,8 @@ def test_a_value_is_kept_as_the_first_keeps_it_that_admits_it() -> None:
     assert values.stored(["a"]) == ("a",)
     assert values.stored("red") == "red"
     assert values.stored(["a", 1]) == ["a", 1], "nobody's: as it is, for the error"
+
+
+def test_names_of_several_are_said_once() -> None:
+    both = merged([option(OneOf(["any", "fifo"]), "any"), option(OneOf(["fifo", "old"]), "fifo")])
+    assert both.values.in_words == "one of any, fifo, old"

@@ -29,6 +29,7 @@ from looked_at import (
     step,
     tasks_report,
 )
+from treadle.core.counting import count
 from treadle.report.html import timeline as timelines
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.failing import failing
@@ -38,7 +39,6 @@ from treadle.report.html.markup import (
     Markup,
     breakable,
     classes,
-    count,
     cut,
     markup,
     printable,

@@ -169,10 +169,10 @@ def test_a_limit_leaves_it_open():
     found = treadle.deadlocks([Waits], contexts=1, limits={**PATIENT, "iterations": 3})
     (cycle,) = found.cycles
     assert cycle.verdict == "undecided"
-    assert cycle.reason == "none up to 1 tasks of a method, within limits"
+    assert cycle.reason == "none up to 1 task of a method, within limits"
     assert not found.is_settled
     assert found.notes == [
-        "no deadlock up to 1 tasks of each method, within the limits",
+        "no deadlock up to 1 task of each method, within the limits",
         "1 of 1 contexts met a limit: 3 iterations of a loop",
     ]
     more = treadle.deadlocks([Waits], contexts=1, limits={**PATIENT, "iterations": 8})

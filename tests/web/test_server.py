@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from schema import validate
+from treadle.web import shown
 from treadle.web.form import read_options
 from waiting import PATIENCE, processes, wait_until
 from web.serving import ENDLESS_SPACE, Served, served
@@ -127,11 +128,23 @@ def test_executions_have_final_states(server: Served) -> None:
     assert "<dt>x</dt><dd>1</dd>" in summary
     assert "<dt>x</dt><dd>2</dd>" in summary
     assert sorted(one["final"]["x"] for one in report["recorded"]) == ["1", "1", "2", "2"]
+    assert report["not_recorded"] == 0
     assert "Execution 1" in server.ask(f"jobs/{job}/executions/1.html")[1]
     assert server.ask(f"jobs/{job}/executions/1.svg")[1].startswith("<svg")
     assert server.ask(f"jobs/{job}/program")[1] == LOST_UPDATE
     assert "Tree of executions" in server.ask(f"jobs/{job}/report.html")[1]
     assert server.ask(f"jobs/{job}/executions/99.html")[0] == 400
+
+
+def test_executions_that_fill_no_file_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    executions = [{"trace": ["x" * 100]} for _ in range(30)]
+    result = {"report": {"verdict": "verified"}, "executions": executions, "total": 1234}
+    each = len(json.dumps(executions[0], indent=2))
+    monkeypatch.setattr(shown, "MOST_CHARACTERS", 10 * each)
+    told = shown.as_json(result)
+    assert told == {"verdict": "verified", "recorded": executions[:10], "not_recorded": 1224}
+    monkeypatch.setattr(shown, "MOST_CHARACTERS", 1)
+    assert len(shown.as_json(result)["recorded"]) == 1, "one is there in any case"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treadle.actors.standing import OVERTAKE
+from treadle.core.counting import count
 from treadle.core.failure import Failure
 from treadle.core.program import Restart
 from treadle.core.result import Result
@@ -40,7 +41,7 @@ def remark_on(program: Program, failure: Failure) -> str:
     if not result.complete:
         return (
             f'Here {swaps[0]}: order="sender" forbids that, and did not fail like this in '
-            f"{result.executions} executions."
+            f"{count(result.executions, 'execution')}."
         )
     return (
         f'It needs two messages of one sender to be swapped: {swaps[0]}. With order="sender" it '

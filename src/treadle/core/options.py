@@ -246,8 +246,11 @@ class Either(Values):
 
     @property
     def in_words(self) -> str:
-        """Return all that it can be."""
-        return ", or ".join(one.in_words for one in self.different)
+        """Return all that it can be, each name once."""
+        named = [one for one in self.different if isinstance(one, OneOf)]
+        all_names = OneOf(dict.fromkeys(name for one in named for name in one.names))
+        words = ((all_names if one in named else one).in_words for one in self.different)
+        return ", or ".join(dict.fromkeys(words))
 
     def admits(self, value: object) -> bool:
         """Tell whether one of them admits it."""

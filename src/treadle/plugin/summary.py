@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, get_args
 
+from treadle.core.counting import count
 from treadle.plugin.verdict import Outcome, Verdict
 
 _COLOURS = {"verified": "green", "failed": "red", "incomplete": "yellow", "sampled": "yellow"}
@@ -42,7 +43,7 @@ def count_in_words(verdicts: Sequence[Verdict]) -> str:
     '3 tests explored: 2 verified, 1 failed'
     """
     counts = Counter(verdict.outcome for verdict in verdicts)
-    tests = f"{len(verdicts)} test{'' if len(verdicts) == 1 else 's'} explored"
+    tests = f"{count(len(verdicts), 'test')} explored"
     parts = [f"{counts[outcome]} {outcome}" for outcome in get_args(Outcome) if counts[outcome]]
     return f"{tests}: {', '.join(parts)}"
 

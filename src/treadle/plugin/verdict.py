@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from treadle.core.counting import count
 from treadle.core.failure import Failure
 from treadle.core.result import Result
 from treadle.explore.registry import covers
@@ -95,7 +96,7 @@ class Verdict:
             return f"{self.outcome} in the replay{': ' + self.kind if self.kind else ''}"
         if self.origin == "recorded":
             return f"{self.outcome} as in an earlier run: {self.kind}"
-        runs = f"{self.executions:,} execution{'' if self.executions == 1 else 's'}"
+        runs = count(self.executions, "execution")
         if self.outcome == "verified":
             return "; ".join([f"verified{except_for(self.escapes)}", *self.rests_on]) + f", {runs}"
         if self.outcome in ("failed", "xfailed"):

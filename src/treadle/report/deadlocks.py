@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from treadle.core.counting import count
 from treadle.core.deadlocks import CONFIRMED, Condition, Contexts, DeadlockCycle, Deadlocks, Link
 from treadle.report.line import plain, wrapped
 
@@ -48,18 +49,12 @@ def headline(found: Deadlocks) -> str:
     confirmed, cycles = len(found.confirmed), len(found.cycles)
     if found.is_settled and found.contexts is not None:
         most = found.contexts.most
-        return f"VERIFIED: {found.target}, no deadlock up to {most} tasks of each method"
+        return f"VERIFIED: {found.target}, no deadlock up to {count(most, 'task')} of each method"
     if confirmed:
-        return (
-            f"FAILED: {found.target}, {_count(confirmed, 'deadlock cycle')} confirmed of {cycles}"
-        )
+        return f"FAILED: {found.target}, {count(confirmed, 'deadlock cycle')} confirmed of {cycles}"
     if cycles:
-        return f"INCOMPLETE: {found.target}, {_count(cycles, 'deadlock cycle')}, none confirmed"
+        return f"INCOMPLETE: {found.target}, {count(cycles, 'deadlock cycle')}, none confirmed"
     return f"INCOMPLETE: {found.target}, no deadlock cycle, but not all code is understood"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def deadlocks_in_words(found: Deadlocks) -> str:
@@ -82,9 +77,9 @@ def deadlocks_in_words(found: Deadlocks) -> str:
 
 def _verdict_in_words(cycle: DeadlockCycle) -> str:
     kind = "" if cycle.kind == "deadlock" else "through a condition, "
-    states = "" if cycle.states is None else f" ({_count(cycle.states, 'state')}"
+    states = "" if cycle.states is None else f" ({count(cycle.states, 'state')}"
     if states:
-        states += f", {_count(cycle.pruned, 'execution')} cut)"
+        states += f", {count(cycle.pruned, 'execution')} cut)"
     reason = f": {cycle.reason}" if cycle.reason else ""
     words = {"confirmed": "confirmed", "unfeasible": "unfeasible here", "undecided": "not decided"}
     return f"{kind}{words[cycle.verdict]}{reason}{states}"
@@ -101,7 +96,7 @@ def _case_in_words(cycle: DeadlockCycle) -> list[str]:
         return []
     case = cycle.cases[0]
     more = len(cycle.cases) - 1
-    others = f" ({_count(more, 'more test case')} with others)" if more else ""
+    others = f" ({count(more, 'more test case')} with others)" if more else ""
     return [
         f"  Context: {case.context}{others}",
         plain(wrapped(f"  Deadlock: {case.words}", indent=2)),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from treadle.core.counting import count
 from treadle.core.failure import Cause, Failure
 from treadle.core.frames import Place, is_of_the_user, place_of_exception
 from treadle.core.records import StepRecord
@@ -124,7 +125,7 @@ def headline(failure: Failure, steps: Sequence[StepRecord], cast: Cast) -> str:
     if failure.waits:
         said = failure.message != "; ".join(map(str, failure.waits)) and failure.message
         waiting = said or who_waits(failure.waits, cast)
-        steps_taken = f"{failure.step} step{'' if failure.step == 1 else 's'}"
+        steps_taken = count(failure.step, "step")
         return f"{kind} after {steps_taken}: {waiting}"
     if failure.kind == "race":
         return f"{kind}{where}: {failure.message}"

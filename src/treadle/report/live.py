@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from treadle.core.counting import count
 from treadle.explore.progress import Estimate, Progress
 
 
@@ -58,7 +59,7 @@ class LiveLine:
 
 def progress_in_words(progress: Progress) -> str:
     """Return executions, rate, depth, what is left and failures, as one line."""
-    parts = [f"{progress.executions:,} executions"]
+    parts = [count(progress.executions, "execution")]
     if progress.blocked:
         parts.append(f"{progress.blocked:,} blocked")
     if progress.workers > 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from treadle.core.counting import count
 from treadle.core.failure import Failure
 from treadle.core.result import Result
 from treadle.report.failure import ROWS, lines_of
@@ -82,8 +83,7 @@ def result_in_words(result: Result, *, target: str = "") -> str:
             f"{result.executions / result.estimate:.1%} of them done or less"
         )
     if result.cut:
-        executions = "execution" if result.cut == 1 else "executions"
-        rows["cut"] = f"{result.cut:,} {executions}, by treadle.assume, max_rounds or guided"
+        rows["cut"] = f"{count(result.cut, 'execution')}, by treadle.assume, max_rounds or guided"
     figures = [f"  {name:<12}{text}" for name, text in rows.items()]
     told = [("escape", one) for one in result.escapes] + [("note", one) for one in result.notes]
     remarks = [plain(wrapped(f"  {name:<12}{text}", indent=14)) for name, text in told]
@@ -92,11 +92,11 @@ def result_in_words(result: Result, *, target: str = "") -> str:
 
 def _workers(result: Result) -> str:
     """Say who explored, and what it took beyond what is counted."""
-    parts = f"{result.parts:,} part{'' if result.parts == 1 else 's'}"
+    parts = count(result.parts, "part")
     wasted = [
-        f"{count:,} executions {what}"
-        for count, what in ((result.lost, "given up"), (result.elsewhere, "in vain"))
-        if count
+        f"{count(number, 'execution')} {what}"
+        for number, what in ((result.lost, "given up"), (result.elsewhere, "in vain"))
+        if number
     ]
     return ", ".join([str(result.workers), parts, *wasted])
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from treadle.actors.contexts import classes_of, framework_of, run_concretely
 from treadle.actors.deadlocks import candidates_from
+from treadle.core.counting import count
 from treadle.core.deadlocks import (
     CONFIRMED,
     CRITERIA,
@@ -153,7 +154,7 @@ class _Search:
         if STOPPED in limits:
             cycle.reason = STOPPED
         elif limits:
-            cycle.reason = f"none up to {wish.most} tasks of a method, within limits"
+            cycle.reason = f"none up to {count(wish.most, 'task')} of a method, within limits"
         else:
             cycle.verdict = UNFEASIBLE
 
@@ -229,16 +230,18 @@ class _Search:
         counted, notes = self._counted, []
         if self._found.cycles and not counted.deadlocking:
             within = ", within the limits" if counted.limited else ""
-            notes.append(f"no deadlock up to {counted.most} tasks of each method{within}")
+            most = count(counted.most, "task")
+            notes.append(f"no deadlock up to {most} of each method{within}")
         if counted.limits:
             notes.append(
                 f"{counted.limited} of {counted.generated} contexts met a limit: "
                 f"{', '.join(counted.limits)}"
             )
         if self._unlike:
+            unlike = count(len(self._unlike), "context")
             notes.append(
-                f"the test cases of {len(self._unlike)} contexts went another way when they were "
-                f"run, and are left out: please report it ({'; '.join(self._unlike[:3])})"
+                f"the test cases of {unlike} went another way when they were run, and are left "
+                f"out: please report it ({'; '.join(self._unlike[:3])})"
             )
         return notes
 

@@ -18,10 +18,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from treadle.core.errors import TreadleError
+from treadle.web.folders import new_folder, remove_abandoned
 from treadle.web.sent import Wish
 
 MOST_AT_ONCE = 4
@@ -94,6 +94,7 @@ class Jobs:
 
     def __init__(self, worker: Sequence[str], limits: Limits) -> None:
         self._worker, self._limits = list(worker), limits
+        remove_abandoned()
         self._jobs: dict[str, Job] = {}
 
     def __getitem__(self, name: str) -> Job:
@@ -134,7 +135,7 @@ class Jobs:
         await asyncio.gather(*(job.work for job in self._jobs.values() if job.work is not None))
 
     async def _run(self, job: Job) -> None:
-        with TemporaryDirectory(prefix="treadle-web-", ignore_cleanup_errors=True) as folder:
+        with new_folder() as folder:
             try:
                 (Path(folder) / job.wish.file).write_text(job.text, "utf-8")
                 job.process = await asyncio.create_subprocess_exec(

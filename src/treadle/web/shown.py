@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from treadle.core.counting import count
 from treadle.report.html.diagram import diagram_file
-from treadle.report.html.markup import Content, Markup, count, cut, tag
+from treadle.report.html.markup import Content, Markup, cut, tag
 from treadle.report.html.page import execution_page, page
 
 Json = dict[str, Any]
+MOST_CHARACTERS = 5_000_000
+"""Of the executions in a file of JSON."""
 _LONGEST = 160
 _CYCLES = {
     "confirmed": ("bad", "confirmed"),
@@ -37,8 +41,19 @@ def summary(result: Json, address: str) -> Markup:
 
 
 def as_json(result: Json) -> Json:
-    """Return all that the page shows of a job: what commands print, and the executions."""
-    return {**(result["report"] or result["deadlocks"]), "recorded": result["executions"]}
+    """Return what the page shows of a job: what commands print, and executions step by step.
+
+    Of a large search these would be more than anybody opens: the rest is only counted.
+    """
+    recorded: list[Json] = []
+    size = 0
+    for execution in result["executions"]:
+        size += len(json.dumps(execution, indent=2))
+        if recorded and size > MOST_CHARACTERS:
+            break
+        recorded.append(execution)
+    told = result["report"] or result["deadlocks"]
+    return {**told, "recorded": recorded, "not_recorded": result["total"] - len(recorded)}
 
 
 def outcome(execution: Json) -> str:

@@ -20,6 +20,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from treadle.core.counting import count
 from treadle.core.errors import TreadleError
 from treadle.core.failure import Failure, is_shown_by_schedule
 from treadle.core.happens_before import Trace
@@ -59,8 +60,8 @@ class Shrunk:
 
     def __str__(self) -> str:
         (switches, steps), (fewer_switches, fewer_steps) = self.before, self.after
-        cost = f"{self.replays} replay{'' if self.replays == 1 else 's'}"
-        size = f"{switches} switch{'' if switches == 1 else 'es'} and {steps} steps"
+        cost = count(self.replays, "replay")
+        size = f"{count(switches, 'switch', 'switches')} and {count(steps, 'step')}"
         if self.before != self.after:
             return f"shrunk from {size} to {fewer_switches} and {fewer_steps}, {cost}"
         if self.is_smallest:

@@ -8,6 +8,7 @@ drawn without any script, so it is the same in a page, in a notebook and in a fi
 
 from __future__ import annotations
 
+from treadle.core.counting import count
 from treadle.report.html.document import style_of
 from treadle.report.html.lanes import (
     Json,
@@ -62,7 +63,8 @@ class _Drawing:
 
     def svg(self, style: Markup | None = None) -> Markup:
         """Return the whole drawing, what lies below first."""
-        words = f"Sequence diagram of {len(self.rows)} steps in {len(self.lanes.names)} lanes"
+        steps, lanes = count(len(self.rows), "step"), count(len(self.lanes.names), "lane")
+        words = f"Sequence diagram of {steps} in {lanes}"
         return tag(
             "svg",
             tag("title", words),

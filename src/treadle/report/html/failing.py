@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from treadle.core.counting import count
 from treadle.report.failure import GRANULARITIES
 from treadle.report.html.diagram import MOST_STEPS, diagram
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, breakable, count, cut, headings, tag
+from treadle.report.html.markup import Content, Markup, breakable, cut, headings, tag
 from treadle.report.html.network import network
 from treadle.report.html.source import listing
 from treadle.report.html.timeline import timeline

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from treadle.core.counting import count
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Markup, breakable, count, cut, headings, tag
+from treadle.report.html.markup import Markup, breakable, cut, headings, tag
 from treadle.report.html.source import Heat, listing
 
 MOST_PAIRS = 12

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from treadle.core.counting import count
 from treadle.report.html.document import document
-from treadle.report.html.markup import Markup, breakable, count, tag
+from treadle.report.html.markup import Markup, breakable, tag
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,12 +126,3 @@ def breakable(text: str) -> Markup:
     'a/<wbr>b_<wbr>c.<wbr>py::<wbr>d'
     """
     return Markup(re.sub(r"(/|::|\.|_)(?=\w)", r"\1<wbr>", markup(text)))
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """Return a number and what is counted.
-
-    >>> count(1, "step"), count(1200, "step")
-    ('1 step', '1,200 steps')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

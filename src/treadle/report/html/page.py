@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from treadle.core.counting import count
 from treadle.core.result import Result
 from treadle.report.as_json import report_as_dict
 from treadle.report.html.document import document
@@ -20,7 +21,6 @@ from treadle.report.html.markup import (
     Content,
     Markup,
     breakable,
-    count,
     cut,
     headings,
     markup,

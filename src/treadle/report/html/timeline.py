@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from treadle.core.counting import count
 from treadle.report.html.lanes import Json, Lanes, deeds_of
-from treadle.report.html.markup import Content, Markup, classes, count, tag
+from treadle.report.html.markup import Content, Markup, classes, tag
 
 _SHORTEST_FOLD = 4
 """Steps in a row that are worth folding."""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from treadle.core.counting import count
 from treadle.report.html.lanes import Json
-from treadle.report.html.markup import Content, Markup, count, cut, tag
+from treadle.report.html.markup import Content, Markup, cut, tag
 
 MOST_ROWS = 1200
 """Branches that are on the page."""
