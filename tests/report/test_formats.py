@@ -136,7 +136,7 @@ def failed() -> Result:
 def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
     shown = report_as_dict(failed(), "m.py::program", ["treadle replay"])
     (failure,) = shown["failures"]
-    assert set(shown) | {"recorded"} == keys_of("result")  # which only the page has
+    assert set(shown) | {"recorded", "not_recorded"} == keys_of("result")  # which only the page has
     assert set(failure) == keys_of("failure") | {"shrunk"}
     assert set(failure["trace"][0]) == keys_of("step")
     assert set(failure["cause"]) == keys_of("cause")
@@ -148,7 +148,13 @@ def test_keys_of_results_and_failures_are_those_of_the_schema() -> None:
     assert set(pieces[0]) == keys_of("piece")
     assert "target" not in result_as_dict(failed())
     required = set(SCHEMA["$defs"]["result"]["required"])
-    assert keys_of("result") - required == {"target", "summary", "sources", "recorded"}
+    assert keys_of("result") - required == {
+        "target",
+        "summary",
+        "sources",
+        "recorded",
+        "not_recorded",
+    }
     required = set(SCHEMA["$defs"]["failure"]["required"])
     assert keys_of("failure") - required == {"replay"}
 
