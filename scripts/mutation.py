@@ -44,6 +44,7 @@ TESTS = [
 OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
 OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
+NAMED = ("tests/threads/test_library_names.py",)
 SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py")
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
@@ -308,6 +309,15 @@ MUTANTS = [
            "            yield held.whole_read() if held is not None else ()\n", "", EVERYDAY),
     Mutant("getLogger adds to no dictionary", "python/accesses/loggers.py",
            "isinstance(given, str) and has_threads()", "False", EVERYDAY),
+    # What libraries keep under names
+    Mutant("functions of libraries look at no names", "python/accesses/library_names.py",
+           "if not shared.assigned and not shared.looked_into:", "if True:", NAMED),
+    Mutant("functions of libraries assign no names", "python/accesses/library_names.py",
+           "if name in shared.names and module == table.label:", "if False:", NAMED),
+    Mutant("handlers are never set", "python/accesses/loggers.py",
+           "        hooks.say(changing(_HANDLERS))\n", "        pass\n", NAMED),
+    Mutant("variables do not change their context", "python/accesses/contexts.py",
+           "return () if table is None else (state_of(table),)", "return ()", NAMED),
     # Shortcuts
     Mutant("methods find no keys that call back", "python/accesses/container_calls.py",
            "name in _UNUSUAL or table.key_kinds or slots", "name in _UNUSUAL or slots", SHORTCUTS),

@@ -176,7 +176,7 @@ SEEN: list[tuple[Any, str, str]] = [
     (Obj(n=1), "x.n = 2", "STORE STORED"),
     (Obj(n=1), "x.n += 2", "READ STORE"),
     (Obj(n=1), "del x.n", "WRITE"),
-    (Obj(n=1), "x.n, y = 1, 2", "STORE"),
+    (Obj(n=1), "x.n, y = [1], 2", "STORE"),
     (Obj(n=1), "for x.n in [1]: pass", "STORE"),
     (Obj(n=1), "getattr(x, 'n')", "READ"),
     (Obj(n=1), "setattr(x, 'n', 2)", "STORE"),
