@@ -2,8 +2,9 @@
 
 Each row is one space, explored alone and by two workers in turns, the best of some rounds; figures
 stand beside the bars of the design. Wall time means something on idle processors only: the load is
-printed first. `--simulate N` runs the coordinator itself over hands that only pretend, with 4 to N
-of them, in virtual time, with the cost of a job as measured in the same run.
+printed first. Each space has its share of the time: rounds end when that is used up. `--simulate N`
+runs the coordinator itself over hands that only pretend, with 4 to N of them, in virtual time, with
+the cost of a job as measured in the same run, on engines, too, where they are installed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ from treadle.session.session import opened
 from treadle.session.settings import Settings
 from treadle.session.workers import coordinator
 from treadle.session.workers.coordinator import Coordinator, State
+from treadle.session.workers.foreman import QUANTUM
 from treadle.session.workers.forked import ForkedHands
 from treadle.session.workers.hands import Died, Hands
 from treadle.session.workers.parts import Answer, Job, Part
-from treadle.session.workers.policy import Looks, Policy, needed, pairs
+from treadle.session.workers.policy import Looks, Policy, is_for_the_idle, needed, pairs
 from treadle.session.workers.spaces import Space, cpu_seconds, space_of
 from treadle.session.workers.task import Tasks
 
 Test = Program | Callable[[], object]
+
+SECONDS = 320.0
+"""What all rounds may take."""
+MACHINE = 64
+"""Hands of one foreman."""
 
 
 def locked(threads: int, times: int) -> Callable[[], None]:
@@ -148,43 +155,81 @@ def best(runs: list[Measured]) -> Measured:
     return min(runs, key=lambda one: one.wall)
 
 
-def bar(value: float, limit: float, *, at_least: bool) -> str:
-    holds = value >= limit if at_least else value <= limit
-    return f"{value:6.2f} ({'>=' if at_least else '<='} {limit:g}{'' if holds else ', MISSED'})"
+class Verdicts:
+    """Prints figures beside their bars, and counts those that hold."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.missed: list[str] = []
+
+    def show(self, program: str, name: str, value: float, limit: float, sign: str = "<=") -> None:
+        """Print a row."""
+        holds = value >= limit if sign == ">=" else value <= limit
+        self.judge(program, name, f"{value:8.2f}   bar {sign} {limit:<5g}", holds=holds)
+
+    def judge(self, program: str, name: str, figure: str, *, holds: bool) -> None:
+        """Print a row with its verdict."""
+        self.held += holds
+        if not holds:
+            self.missed.append(f"{program}, {name}")
+        print(f"  {name:26}{figure:24}{'holds' if holds else 'MISSED'}", flush=True)
+
+    def conclude(self) -> None:
+        """Say what holds."""
+        print(f"{self.held} of {self.held + len(self.missed)} bars hold")
+        for one in self.missed:
+            print(f"  missed: {one}")
 
 
-def table(programs: list[tuple[str, str, Test]], rounds: int) -> float:
-    """Print the rows; return the coordinator's cost of a job."""
-    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
-    costs = []
+def table(programs: list[tuple[str, str, Test]], rounds: int) -> None:
+    """Print the rows."""
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; wall time says")
+    print("something only if that is next to nothing\n")
+    verdicts = Verdicts()
     for name, kind, test in programs:
         ones, twos = [], []
+        began = time.perf_counter()
         for _ in range(rounds):  # in turns: whatever else the machine does concerns both
             ones.append(alone(test))
             twos.append(with_hands(test, lambda tasks: ForkedHands(tasks, 2), 2)[0])
-        one, two = best(ones), best(twos)
-        one_cpu, two_cpu = min(run.cpu for run in ones), min(run.cpu for run in twos)
-        costs.append(two.per_job)
-        cpu_limit, wall_limit = (1.15, 1.6) if kind == "model" else (1.3, 1.5)
-        elsewhere, lost = (100 * count / one.executions for count in (two.elsewhere, two.lost))
-        equal = (one.executions, one.blocked) == (two.executions, two.blocked)
-        print(f"{name}: {one.executions:,} executions, {one_cpu:.1f} CPU s alone")
-        print(f"  executions and blocked   {'equal' if equal else 'DIFFERENT'}")
-        print(f"  elsewhere, %             {bar(elsewhere, 0.1, at_least=False)}")
-        print(f"  CPU in cubes / alone     {bar(two_cpu / one_cpu, cpu_limit, at_least=False)}")
-        print(f"  lost executions, %       {bar(lost, 5, at_least=False)}")
-        print(f"  wall alone / two workers {bar(one.wall / two.wall, wall_limit, at_least=True)}")
-        print(f"  coordinator, ms per job  {bar(1000 * two.per_job, 1, at_least=False)}")
-        made: list[VirtualHands] = []
+            used = time.perf_counter() - began
+            if used * (1 + 1.5 / len(ones)) > SECONDS / len(programs):  # one more, and the virtual
+                break
+        rows(verdicts, name, kind, test, ones, twos)
+    verdicts.conclude()
 
-        def virtual(tasks: Tasks, made: list[VirtualHands] = made) -> Hands:
-            made.append(VirtualHands(tasks, 8))
-            return made[-1]
 
-        with_hands(test, virtual, 8)
-        limit = {"lastzero": 6.0}.get(name.partition("(")[0], 5.0)
-        print(f"  8 virtual workers        {bar(one_cpu / made[-1].now, limit, at_least=True)}\n")
-    return sum(costs) / len(costs)
+def rows(
+    verdicts: Verdicts,
+    name: str,
+    kind: str,
+    test: Test,
+    ones: list[Measured],
+    twos: list[Measured],
+) -> None:
+    """Print what one space says."""
+    one, two = best(ones), best(twos)
+    one_cpu, two_cpu = min(run.cpu for run in ones), min(run.cpu for run in twos)
+    cpu_limit, wall_limit = (1.15, 1.6) if kind == "model" else (1.3, 1.5)
+    elsewhere, lost = (100 * count / one.executions for count in (two.elsewhere, two.lost))
+    is_equal = (one.executions, one.blocked) == (two.executions, two.blocked)
+    print(f"{name}: {one.executions:,} executions, {one_cpu:.1f} CPU s alone, best of {len(ones)}")
+    verdicts.judge(name, "executions, blocked", "equal" if is_equal else "DIFFER", holds=is_equal)
+    verdicts.show(name, "elsewhere, %", elsewhere, 0.1)
+    verdicts.show(name, "CPU in cubes / alone", two_cpu / one_cpu, cpu_limit)
+    verdicts.show(name, "lost executions, %", lost, 5)
+    verdicts.show(name, "wall alone / two workers", one.wall / two.wall, wall_limit, ">=")
+    verdicts.show(name, "coordinator, ms per job", 1000 * two.per_job, 1)
+    made: list[VirtualHands] = []
+
+    def virtual(tasks: Tasks) -> Hands:
+        made.append(VirtualHands(tasks, 8))
+        return made[-1]
+
+    with_hands(test, virtual, 8)
+    limit = 6.0 if name.startswith("lastzero") else 5.0
+    verdicts.show(name, "8 virtual workers", one_cpu / made[-1].now, limit, ">=")
+    print()
 
 
 # A simulated cluster
@@ -273,18 +318,39 @@ _NO_LIMITS: Any = _NoLimits()
 class PretendedHands(Hands):
     """Many hands in virtual time; the coordinator's own work takes time, too."""
 
-    def __init__(self, space: Pretended, count: int, cost: float) -> None:
+    def __init__(
+        self, space: Pretended, count: int, cost: float, *, is_one_machine: bool = False
+    ) -> None:
         self.count = count
         self.now = 0.0
         self._space = space
         self._cost = cost
+        self._is_one_machine = is_one_machine
         self._answers: list[tuple[float, int, Answer]] = []
+        self._jobs: dict[int, tuple[float, Job]] = {}
 
     def submit(self, job: Job) -> None:
         """Pretend to do a job, which is over later."""
         self.now += self._cost
         answer = self._space.done(job)
+        self._jobs[job.number] = self.now, job
         heapq.heappush(self._answers, (self.now + answer.seconds, job.number, answer))
+
+    def tell_idle(self, is_idle: bool) -> None:
+        """Let those give up who are at the beginning of a large part, if they can know."""
+        if not (is_idle and self._is_one_machine):
+            return
+        for at, (end, number, answer) in enumerate(self._answers):
+            began, job = self._jobs[number]
+            used = self.now - began
+            if answer.left or len(job.parts) > 1 or not is_for_the_idle(used, used / (end - began)):
+                continue
+            (part,) = job.parts
+            wanted = pairs(end - self.now, job.quantum, job.wanted)
+            left = [replace(part, what=one) for one in self._space.split(part.what, wanted)]
+            given_up = Answer(number, left=left, lost=round(used / self._space.each))
+            self._answers[at] = self.now + 24 * self._space.each, number, given_up
+        heapq.heapify(self._answers)
 
     def wait(self, seconds: float) -> list[Answer | Died]:
         """Let time pass until somebody is ready."""
@@ -293,34 +359,137 @@ class PretendedHands(Hands):
         return [answer]
 
 
-def simulated(executions: float, seconds: float, workers: int, cost: float) -> float:
-    """Return the efficiency of some workers."""
-    policy = Policy(workers, cost=cost)
-    space = Pretended(executions, seconds / executions, policy)
-    hands = PretendedHands(space, workers, cost)
+class PretendedForemen(PretendedHands):
+    """Machines in virtual time: each does its jobs by a coordinator over hands of its own."""
+
+    def __init__(self, space: Pretended, count: int, cost: float, own_cost: float) -> None:
+        super().__init__(space, count, cost)
+        self._own_cost = own_cost
+
+    def submit(self, job: Job) -> None:
+        """Pretend that a foreman does a job."""
+        self.now += self._cost
+        policy = Policy(MACHINE, cost=self._own_cost)
+        hands = PretendedHands(self._space, MACHINE, self._own_cost, is_one_machine=True)
+        state = State(deque(job.parts))
+        coordinated(self._space, hands, policy, state, max(job.quantum, QUANTUM))
+        answer = Answer(job.number, state.counts, left=list(state.pending), done=state.parts)
+        heapq.heappush(self._answers, (self.now + hands.now, job.number, answer))
+
+
+def coordinated(
+    space: Pretended, hands: PretendedHands, policy: Policy, state: State, seconds: float | None
+) -> None:
+    """Run the coordinator in the time of its hands."""
     real, coordinator._clock = coordinator._clock, lambda: hands.now
     try:
-        state = State(deque(space.everything()))
-        Coordinator(space, hands, policy, state).run()
+        Coordinator(space, hands, policy, state).run(seconds)
     finally:
         coordinator._clock = real
+
+
+def simulated(
+    executions: float,
+    seconds: float,
+    workers: int,
+    cost: float,
+    own_cost: float | None = None,
+    *,
+    is_one_machine: bool = False,
+) -> float:
+    """Return the efficiency of some workers; of foremen, if there is a cost of their own jobs."""
+    count = workers if own_cost is None else workers // MACHINE
+    policy = Policy(count, hands=workers // count, cost=cost)
+    space = Pretended(executions, seconds / executions, policy)
+    if own_cost is None:
+        hands = PretendedHands(space, count, cost, is_one_machine=is_one_machine)
+    else:
+        hands = PretendedForemen(space, count, cost, own_cost)
+    coordinated(space, hands, policy, State(deque(space.everything())), None)
     return seconds / (hands.now * workers)
 
 
+# What a job costs on engines
+
+
+def nothing(*_: object) -> None:
+    """Do nothing, on an engine."""
+
+
+def cost_on(submit: Callable[[], Any], jobs: int = 200) -> float:
+    """Return the seconds of this process that an empty job takes."""
+    submit().result()
+    began = cpu_seconds()
+    for future in [submit() for _ in range(jobs)]:
+        future.result()
+    return (cpu_seconds() - began) / jobs
+
+
+def cost_on_ray() -> float | None:
+    """Return what a job costs here on Ray, if it is installed."""
+    try:
+        import ray
+    except ImportError:
+        return None
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    try:
+        task = ray.remote(num_cpus=1)(nothing)
+        return cost_on(lambda: task.remote().future())
+    finally:
+        ray.shutdown()
+
+
+def cost_on_dask() -> float | None:
+    """Return what a job costs here on Dask, if it is installed."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        return None
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        executor = client.get_executor(pure=False)
+        return cost_on(lambda: executor.submit(nothing, None))
+
+
 def simulation(most: int, cost: float) -> None:
+    """Print the efficiency of many workers."""
     counts = [count for count in (4, 16, 64, 256, 1024) if count <= most]
-    engines = {
-        "processes, measured now": cost,
-        "Ray, 2.4 ms a job": 0.0024,
-        "Dask, 6.8 ms a job": 0.0068,
-    }
-    print(f"efficiency, simulated; a job costs the coordinator {1000 * cost:.2f} ms here\n")
+    engines = {"processes": cost}
+    print(f"a job costs the coordinator {1000 * cost:.2f} ms here, measured in this run")
+    for name, measured, known in (
+        ("Ray", cost_on_ray(), 0.0024),
+        ("Dask", cost_on_dask(), 0.0068),
+    ):
+        engines[name] = known if measured is None else measured
+        how = (
+            "as in the design: it is not installed" if measured is None else "measured in this run"
+        )
+        print(f"a job costs {1000 * engines[name]:.2f} ms on {name}, {how}")
+    print("\nefficiency, simulated")
     print(f"{'':54}" + "".join(f"{count:>7}" for count in counts))
     for executions, seconds in ((1e7, 1e4), (1e8, 1e5)):
         for engine, each in engines.items():
-            row = [simulated(executions, seconds, count, each) for count in counts]
-            label = f"{executions:.0e} executions, {seconds:,.0f} s, {engine}"
-            print(f"{label:54}" + "".join(f"{value:7.0%}" for value in row), flush=True)
+            found = [
+                simulated(executions, seconds, count, each, is_one_machine=engine == "processes")
+                for count in counts
+            ]
+            print_row(f"{executions:.0e} executions, {seconds:,.0f} s, {engine}", found)
+        foremen = [
+            simulated(executions, seconds, count, engines["Ray"], cost)
+            for count in counts
+            if count > MACHINE
+        ]
+        if foremen:
+            blank = [math.nan] * (len(counts) - len(foremen))
+            print_row(f"   Ray, one foreman for {MACHINE} workers", [*blank, *foremen])
+
+
+def print_row(label: str, values: list[float]) -> None:
+    """Print a row of the simulation."""
+    shown = ["" if math.isnan(value) else f"{value:.0%}" for value in values]
+    print(f"{label:54}" + "".join(f"{one:>7}" for one in shown), flush=True)
 
 
 def main() -> None:
@@ -336,6 +505,8 @@ def main() -> None:
         measured, _ = with_hands(test, lambda tasks: ForkedHands(tasks, 2), 2)
         simulation(options.simulate, measured.per_job)
         return
+    if options.quick:
+        print("the bars are for spaces of 10 s and more: these are smaller")
     table(SMALL if options.quick else LARGE, 1 if options.quick else options.rounds)
 
 

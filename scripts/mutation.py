@@ -70,7 +70,7 @@ ENTRIES = tuple(
 CUBES = ("tests/test_cubes.py",)
 WORKERS = tuple(
     f"tests/workers/test_{topic}.py"
-    for topic in ("budgets", "checkpoint", "samples", "spawned", "counts", "hands")
+    for topic in ("answers", "budgets", "checkpoint", "samples", "spawned", "counts", "hands")
 )
 CPU_SECONDS = 60
 """What one test may take; without a mutant none takes a fifth of it."""
@@ -577,9 +577,6 @@ MUTANTS = [
            "return run.is_stuck or not is_own(", "return not is_own(", CUBES),
     Mutant("steps that are replayed are not counted for orders", "explore/cubes/narrowed.py",
            "self._taken.get(process, 0) + replayed.count(process)", "0", CUBES),
-    Mutant("who waits is looked at although an order disables him", "explore/cubes/narrowed.py",
-           "[waiting for waiting in self._inner.blocked() if not self.is_held(waiting[0])]",
-           "self._inner.blocked()", CUBES),
     Mutant("an answer of an earlier beginning is taken", "session/workers/coordinator.py",
            "if job is None or job.number < self._first:", "if job is None:", WORKERS),
     Mutant("an answer is taken twice", "session/workers/coordinator.py",

@@ -13,60 +13,27 @@ from typing import Any
 import pytest
 
 import treadle
+import worker_programs
 from treadle.papers import jacm17
 
 READERS = jacm17.readers(11)
 LASTZERO = jacm17.lastzero(10)
 
 
-def in_threads(*bodies: Any) -> None:
-    threads = [threading.Thread(target=body) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 def adding() -> None:
-    box = {"n": 0}
-
-    def add() -> None:
-        for _ in range(2):
-            box["n"] += 1
-
-    in_threads(add, add, add)
+    worker_programs.adding(3, 2)()
 
 
 def locked() -> None:
-    box, lock = {"n": 0}, threading.Lock()
-
-    def add() -> None:
-        for _ in range(2):
-            with lock:
-                box["n"] += 1
-
-    in_threads(add, add, add, add)
+    worker_programs.locked(4, 2)()
 
 
 def two_by_three() -> None:
-    box = {"n": 0}
-
-    def add() -> None:
-        for _ in range(3):
-            box["n"] += 1
-
-    in_threads(add, add)
+    worker_programs.adding(2, 3)()
 
 
 def lost_update() -> None:
-    box = {"n": 0}
-
-    def add() -> None:
-        for _ in range(3):
-            box["n"] += 1
-
-    in_threads(add, add)
-    assert box["n"] > 3
+    worker_programs.lost_update()
 
 
 PROGRAMS = [
@@ -75,7 +42,7 @@ PROGRAMS = [
     (two_by_three, 328, 0),
     (locked, 2520, 0),
     (adding, 7134, 0),
-    (lost_update, 328, 1),
+    (lost_update, 36, 1),
 ]
 
 

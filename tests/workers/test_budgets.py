@@ -64,6 +64,22 @@ def test_little_is_lost(program: Program, executions: int, monkeypatch: pytest.M
             assert result.stopped_by == f"max_executions = {most}"
 
 
+def test_a_budget_that_is_large_enough_covers_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts whose own limit was too small are begun anew, and count once."""
+    monkeypatch.setattr("treadle.session.session.ForkedHands", Two)
+    monkeypatch.setattr("treadle.session.workers.policy._EXECUTIONS", 8)
+    monkeypatch.setattr("treadle.session.workers.coordinator._LAST", 1)
+    monkeypatch.setattr("treadle.session.workers.coordinator._FOR_BUDGETS", -2)
+    lost = 0
+    for most in (704, 720, 800, 1000):
+        result = treadle.explore(
+            jacm17.lastzero(8), workers=2, split_by="executions", max_executions=most
+        )
+        assert (result.executions, result.complete, result.stopped_by) == (704, True, "")
+        lost += result.lost
+    assert lost > 0
+
+
 @pytest.mark.parametrize("algorithm", ["source", "sleep"])
 def test_blocked_executions_are_of_the_budget(
     algorithm: str, monkeypatch: pytest.MonkeyPatch

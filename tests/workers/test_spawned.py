@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import treadle
+import worker_programs
 from treadle.explore.cubes.order import EVERYTHING
 from treadle.papers import jacm17
 from treadle.session.session import opened
@@ -31,24 +32,11 @@ LASTZERO = jacm17.lastzero(10)
 
 
 def two_by_three() -> None:
-    box = {"n": 0}
-
-    def add() -> None:
-        for _ in range(3):
-            box["n"] += 1
-
-    in_threads(add, add)
+    worker_programs.adding(2, 3)()
 
 
 def lost_update() -> None:
-    box = {"n": 0}
-
-    def add() -> None:
-        box["n"] += 1
-        box["n"] += 1
-
-    in_threads(add, add)
-    assert box["n"] > 2
+    worker_programs.lost_update()
 
 
 def through_a_set() -> None:

@@ -167,7 +167,7 @@ class Coordinator:
         while len(self._flying) < self._hands.count:
             job = self._next_job()
             if job is None:
-                return
+                break
             self._flying[job.number] = job
             self._hands.submit(job)
         self._hands.tell_idle(len(self._flying) < self._hands.count)

@@ -31,6 +31,7 @@ class OnExecutor(Hands):
         self, executor: Any, count: int, hello: Hello, close: Callable[[], None] | None = None
     ) -> None:
         self.count = count
+        self.each = hello.hands
         self._executor = executor
         self._hello = pickle.dumps(hello)
         self._close = close

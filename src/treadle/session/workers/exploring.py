@@ -51,7 +51,7 @@ class Wish:
     @property
     def policy(self) -> Policy:
         """When parts are given up."""
-        return Policy(self.workers, self.by_executions, self.cost)
+        return Policy(self.workers, self.by_executions, cost=self.cost)
 
 
 # The first half second
@@ -121,6 +121,7 @@ def explore_in_parts(
     with outside(), interrupts_noted() as is_interrupted:
         space.is_over = is_interrupted
         hands = Alone(tasks) if start is None else start(tasks)
+        policy = replace(policy, workers=hands.count, hands=hands.each)  # an engine may have more
         try:
             coordinator = _coordinated(
                 space, hands, policy, state, wish, listener, is_interrupted, began

@@ -24,6 +24,8 @@ class Hands(ABC):
 
     count: int
     """How many jobs can be under way."""
+    each = 1
+    """How many processes do one job."""
 
     @abstractmethod
     def submit(self, job: Job) -> None:

@@ -43,6 +43,8 @@ class Policy:
     workers: int
     by_executions: bool = False
     """Whether executions decide, and not time, so that the same happens in every run."""
+    hands: int = 1
+    """How many hands each worker has: several, if workers are foremen."""
     cost: float = 0.0
     """Seconds of the coordinator for each job: quanta are long enough for it to be idle half."""
 
@@ -52,7 +54,7 @@ class Policy:
 
     def is_scarce(self, pending: int) -> bool:
         """Tell whether there is less to do than there are hands."""
-        return pending < self.workers and self.workers > 1
+        return pending < self.workers * self.hands and self.workers * self.hands > 1
 
     @property
     def patience(self) -> float:
@@ -65,11 +67,11 @@ class Policy:
 
     def group(self, pending: int) -> int:
         """Return how many parts one job gets."""
-        return max(1, min(pending // (_EACH * self.workers), _MOST_AT_ONCE))
+        return max(1, min(pending // (_EACH * self.workers), _MOST_AT_ONCE * self.hands))
 
     def wanted(self, parts: int) -> int:
         """Return on how many pairs to divide when so many parts are all there is."""
-        return max(1, math.ceil(math.log2(4 * self.workers / max(parts, 1))))
+        return max(1, math.ceil(math.log2(4 * self.workers * self.hands / max(parts, 1))))
 
     def limit(self, orders: int) -> int:
         """Return how many executions a part may have, if these decide."""
