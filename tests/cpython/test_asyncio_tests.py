@@ -9,6 +9,7 @@ first executions. A turn of the loop is exactly one here, since these tests coun
 from __future__ import annotations
 
 import inspect
+import sys
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +20,9 @@ import treadle
 from cpython import harness
 from treadle.plugin.cases import run_case
 
-MODULES = ("locks", "queues", "tasks", "taskgroups", "timeouts", "waitfor")
+MODULES = ["locks", "queues", "tasks", "taskgroups", "timeouts", "waitfor"]
+if sys.version_info >= (3, 12):
+    MODULES.append("eager_task_factory")
 MOST = 20
 """Executions of each test."""
 
@@ -39,6 +42,14 @@ DOES_NOT_APPLY = {
         "wants an exception to be logged: what a loop only logs is a finding"
     ),
 }
+if sys.version_info >= (3, 12):
+    DOES_NOT_APPLY["eager_task_factory.CEagerTaskFactoryLoopTests.test_issue105987"] = (
+        "starts a process"
+    )
+if sys.version_info >= (3, 13):
+    DOES_NOT_APPLY["taskgroups.TestTaskGroup.test_coro_closed_when_tg_closed"] = (
+        "makes a second loop inside of the test's own"
+    )
 
 OTHER_PAIRS = (
     "CTask_CFuture_SubclassTests", "CTaskSubclass_PyFuture_Tests", "PyTask_CFutureSubclass_Tests",
