@@ -96,7 +96,10 @@ CHOICES: dict[str, Choices] = {"fifo": _at_a_poll, "any": _any_handle}
 
 
 def class_of(trace: Trace) -> Class:
-    """Return the events of an execution, each with those that happen before it."""
+    """Return the events of an execution, each with those that happen before it.
+
+    What they access is left out: whoever is first to use what asyncio makes once reads more.
+    """
     trace.extend()
     names = trace.vocabulary.process_names
     found = []
@@ -106,5 +109,5 @@ def class_of(trace: Trace) -> Class:
             for other in range(index)
             if trace.before[index] >> other & 1
         )
-        found.append((names[process], trace.codes[index], past))
+        found.append((names[process], past))
     return frozenset(found)
