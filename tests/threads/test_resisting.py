@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -96,3 +101,66 @@ def test_a_pool_of_threads_of_multiprocessing_is_refused() -> None:
         treadle.explore(test)
     with ThreadPool(1) as pool:
         assert pool.map(abs, [-1]) == [1]
+
+
+def test_a_pool_that_is_loaded_in_the_test_is_refused_too(tmp_path: Path) -> None:
+    """In a process of its own: here, `multiprocessing.pool` is loaded by now."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import multiprocessing.dummy, treadle\n\n\n"
+        "def late():\n    multiprocessing.dummy.Pool(2).map(abs, [1])\n\n\n"
+        "def imported():\n    from multiprocessing.pool import ThreadPool\n    ThreadPool(1)\n\n\n"
+        "for test in (late, imported):\n"
+        "    try:\n        treadle.explore(test)\n"
+        "    except treadle.TreadleError as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert len(said) == 2
+    assert all("use concurrent.futures.ThreadPoolExecutor" in one for one in said)
+
+
+# Metaclasses that say nothing, or raise
+
+
+class Silent(type):
+    """Says nothing about what a class is, and where it comes from."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        if name in ("__mro__", "__dict__", "__module__", "__flags__", "__qualname__", "__name__"):
+            raise RuntimeError(f"{name} is nobody's business")
+        return super().__getattribute__(name)
+
+
+class Lying(type):
+    """Has properties where a class has something else."""
+
+    @property
+    def __mro__(cls) -> Any:
+        raise RuntimeError("no bases")
+
+    @property
+    def __dict__(cls) -> Any:
+        raise RuntimeError("no members")
+
+
+@pytest.mark.parametrize("metaclass", [Silent, Lying])
+@pytest.mark.parametrize("guarded", [True, False])
+def test_metaclasses_are_not_asked(metaclass: type, guarded: bool) -> None:
+    def increment(self: Any) -> None:
+        self.value += 1
+
+    def test() -> None:
+        kind = metaclass("Kind", (), {"value": 0, "increment": increment})
+        one, lock = kind(), threading.Lock()
+
+        def work() -> None:
+            with lock if guarded else contextlib.nullcontext():
+                one.increment()
+
+        together(work, work)
+        assert one.value == 2
+
+    result = treadle.explore(test)
+    assert [failure.kind for failure in result.failures] == ([] if guarded else ["assertion"])
+    assert all(str(failure) for failure in result.failures)

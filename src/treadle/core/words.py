@@ -47,6 +47,10 @@ def access_in_words(access: int, vocabulary: Vocabulary, verb: str = "", value: 
     return Access(verb or OPERATIONS[mode], name, value, name if mode in _HELD else "")
 
 
+_NAME: Any = type.__dict__["__name__"]
+"""How classes are called, whatever their metaclass says."""
+
+
 class _Unknown:
     """The class of `UNKNOWN`."""
 
@@ -121,7 +125,7 @@ class _Brief(reprlib.Repr):
 
     def repr_instance(self, x: object, level: int) -> str:
         """Return the text of an object that is no built-in container."""
-        name = type(x).__name__
+        name = str(_NAME.__get__(type(x)))
         if issubclass(type(x), threading.Thread):
             return f"<{name} {x._name}>"  # type: ignore[attr-defined]
         if type(x).__repr__ is object.__repr__:

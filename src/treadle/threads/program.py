@@ -39,8 +39,8 @@ from treadle.threads.primitives.outside.paths import files
 from treadle.threads.primitives.outside.printing import output
 from treadle.threads.primitives.outside.process_tables import ProcessTables
 from treadle.threads.primitives.outside.surroundings import Surroundings
-from treadle.threads.primitives.patches import Installer, Patches
-from treadle.threads.primitives.registry import patches
+from treadle.threads.primitives.patches import Installer, Patches, after_import
+from treadle.threads.primitives.registry import loaded, patches, patches_of
 from treadle.threads.primitives.running_loops import running_loops
 from treadle.threads.run import ThreadRun
 from treadle.threads.towards_deadlock import Towards
@@ -90,6 +90,7 @@ class ThreadProgram(Program):
         """How steps are announced in the present execution."""
         self._restorer = Restorer() if restore else None
         self.shared = Shared(self.vocabulary, published, self._restorer)
+        self._loaded: frozenset[str] = frozenset()
         self.is_coarse = is_coarse
         """Whether threads switch only where an interpreter with a global lock hands over."""
         self._item_by_item = item_by_item
@@ -204,13 +205,16 @@ class ThreadProgram(Program):
         escapes.begin(ESCAPE if self._escapes_fail else "", self.controls)
         try:
             self._locals.meet(self._instrumentation.install(self.shared, kinds_of_local()))
+            self._loaded = loaded()
             self._installer.install(self.all_patches(), self._instrumentation.covers)
+            after_import[:] = [self._replace_what_is_new]
             with self._host.guarded():
                 yield
         finally:
             try:
                 self.abandon()
             finally:
+                after_import.clear()
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
@@ -220,6 +224,13 @@ class ThreadProgram(Program):
                 self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
                 slots.item_by_item = False
+
+    def _replace_what_is_new(self) -> None:
+        """Let modules be under control, too, that were loaded since."""
+        new = loaded() - self._loaded
+        if new:
+            self._loaded |= new
+            self._installer.install(patches_of(new), self._instrumentation.covers)
 
     def all_patches(self) -> Iterable[Patches]:
         """Return what is replaced while the test is explored."""

@@ -84,7 +84,7 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import module_of_class, qualname_of
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
@@ -270,7 +270,7 @@ def _of_class(kind: Any) -> Any:
         meet_memory(kind)
         return kind
     if not issubclass(kind, BaseException | enum.Enum):
-        look_outside(module, kind.__qualname__)
+        look_outside(module, qualname_of(kind))
     stand_in = CLASSES.get(kind)
     if stand_in is None:
         if module == "builtins" or is_silent(module) or is_immutable(kind):
@@ -279,7 +279,7 @@ def _of_class(kind: Any) -> Any:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
     is_looked_at = why_outside(module) or kind is weakref.finalize
-    if is_looked_up and "<locals>" not in kind.__qualname__ and not is_looked_at:
+    if is_looked_up and "<locals>" not in qualname_of(kind) and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
 
@@ -412,7 +412,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
-    look_outside(module_of_class(type(owner)), f"{type(owner).__qualname__}.{name}")
+    look_outside(module_of_class(type(owner)), f"{qualname_of(type(owner))}.{name}")
     if is_foreign(type(owner)) or not is_pure:
         kept = functools.partial(contexts.changed_with, owner)
         values = (owner, *args, *kwargs.values())

@@ -15,6 +15,7 @@ from treadle.python.accesses import callbacks
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.reach import Reach
 from treadle.python.runtime import notes, slots
+from treadle.python.runtime.looking import mro_of
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ClassTable, class_feature
@@ -51,7 +52,7 @@ def subclasses_of(owner: Any) -> list[type]:
 def register(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call `ABCMeta.register`: who asks the abstract class, or one above it, looks at that."""
     owner: Any = function.__self__ if isinstance(function, types.MethodType) else args[0]
-    found = (published.get(id(base)) for base in owner.__mro__)
+    found = (published.get(id(base)) for base in mro_of(owner))
     tables = [table for table in found if isinstance(table, ClassTable)]
     if not tables:
         notes.remark(

@@ -15,6 +15,7 @@ from typing import Any
 from treadle.core.events import Codes
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import notes
+from treadle.python.runtime.looking import mro_of
 from treadle.python.sharing.containers import ContainerTable, DictTable
 from treadle.python.sharing.published import published
 
@@ -84,7 +85,7 @@ def _enter(owner: Any) -> ContainerTable | None:
 
 def _read(obj: Any) -> Iterator[Codes]:
     """Yield the codes of reading the annotations of a function, or of a class and its bases."""
-    for owner in obj.__mro__ if issubclass(type(obj), type) else (obj,):
+    for owner in mro_of(obj) if issubclass(type(obj), type) else (obj,):
         table = published.get(id(owner))
         if table is not None and table.shared.happens(*_TAKEN):
             yield table[_ANNOTATIONS]

@@ -14,6 +14,7 @@ from collections import deque
 from typing import Any
 
 from treadle.python.accesses.uninstrumented import modules_under_test
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 from treadle.python.sharing.namespaces import instrumented
 
 DIRECT = instrumented.direct_classes
@@ -26,7 +27,7 @@ _WITHOUT_METHODS = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 def look_at(obj: Any) -> None:
     """Before a method of an object is loaded: find out whether this can be left out next time."""
     kind = type(obj)
-    if kind not in DIRECT and all(map(_is_direct, kind.__mro__)):
+    if kind not in DIRECT and all(map(_is_direct, mro_of(kind))):
         DIRECT.add(kind)
 
 
@@ -34,8 +35,10 @@ def _is_direct(owner: type) -> bool:
     """Tell whether all methods of a class itself are under test, or a built-in container's."""
     if owner in _BUILT_IN or owner in _WITHOUT_METHODS:
         return True
-    return owner.__module__ in modules_under_test and all(
-        _is_under_test(value) for name, value in vars(owner).items() if not name.startswith("__")
+    return module_of_class(owner) in modules_under_test and all(
+        _is_under_test(value)
+        for name, value in members_of(owner).items()
+        if not name.startswith("__")
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from treadle.python.accesses.uninstrumented import modules_under_test
 from treadle.python.runtime import notes
 from treadle.python.runtime.escapes import escapes
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import module_of_class, mro_of, qualname_of
 from treadle.python.runtime.spin import unseen
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
@@ -155,8 +155,8 @@ def _home_of(what: Any) -> tuple[str, str]:
     """Return the module and name of a function or class in C, or of what a class derives from."""
     if issubclass(type(what), type):
         owners = [
-            owner for owner in what.__mro__ if module_of_class(owner) not in modules_under_test
+            owner for owner in mro_of(what) if module_of_class(owner) not in modules_under_test
         ]
         return module_of_class(owners[0]), owners[0].__qualname__
     module = getattr(what, "__module__", None) or module_of_class(type(what))
-    return str(module), getattr(what, "__qualname__", type(what).__qualname__)
+    return str(module), getattr(what, "__qualname__", qualname_of(type(what)))

@@ -18,7 +18,7 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.escapes import escapes
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import flags_of, module_of_class
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import (
     AliasTable,
@@ -116,7 +116,7 @@ class Reach:
             frame = value.gi_frame
             is_own = frame is None or id(frame.f_globals) in instrumented
             return [] if is_own else self._hidden(value, table)
-        if not type(value).__flags__ & _HEAP_TYPE:
+        if not flags_of(type(value)) & _HEAP_TYPE:
             self._add(whole_write(table, ()))
             return self._hidden(value, table)
         held = {label[1:]: part for part, label in children.children_of_instance(value, "")}

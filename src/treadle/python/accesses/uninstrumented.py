@@ -22,7 +22,7 @@ from treadle.core.events import Mode
 from treadle.python.accesses import callbacks
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import flags_of, members_of, module_of_class, mro_of
 from treadle.python.sharing.identities import is_for_good, stable_hash
 from treadle.python.sharing.key_kinds import AnyKey, kinds_in
 from treadle.python.sharing.namespaces import instrumented
@@ -164,7 +164,7 @@ def behind_attribute(kind: type, name: str, access: str) -> Behind:
 
 def has_plain_attributes(kind: type) -> bool:
     """Tell whether no attribute of a class runs code that is not instrumented."""
-    names = {name for owner in kind.__mro__[:-1] for name in vars(owner)} | {"_"}
+    names = {name for owner in mro_of(kind)[:-1] for name in members_of(owner)} | {"_"}
     is_plain = not any(
         behind_attribute(kind, name, access).is_foreign for name in names for access in _GENERAL
     )
@@ -253,13 +253,13 @@ def _has_foreign_base(kind: type) -> bool:
         and module_of_class(owner) not in CALLBACKS
         and not _is_harmless(owner)
         and not slots.take_in(module_of_class(owner))
-        for owner in kind.__mro__
+        for owner in mro_of(kind)
     ) or issubclass(kind, MappingView)
 
 
 def _special_methods(kind: type) -> tuple[str, ...]:
     """Return the special methods that a class has, but for those that make instances."""
-    found = dict.fromkeys(name for owner in kind.__mro__[:-1] for name in vars(owner))
+    found = dict.fromkeys(name for owner in mro_of(kind)[:-1] for name in members_of(owner))
     return tuple(name for name in found if name.startswith("__") and name not in _MAKING)
 
 
@@ -269,15 +269,15 @@ def _is_harmless(owner: type) -> bool:
         return False
     if is_immutable(owner) or is_silent(module) or is_reader(module):
         return True
-    frozen = getattr(owner.__dict__.get("__dataclass_params__"), "frozen", False)
+    frozen = getattr(members_of(owner).get("__dataclass_params__"), "frozen", False)
     return bool(frozen) or issubclass(owner, BaseException)
 
 
 def _lookup(kind: type, name: str) -> tuple[type, Any] | None:
     """Return an attribute of a class, other than those of `object`, and the class that has it."""
-    for owner in kind.__mro__[:-1]:
-        if name in owner.__dict__:
-            return owner, owner.__dict__[name]
+    for owner in mro_of(kind)[:-1]:
+        if name in members_of(owner):
+            return owner, members_of(owner)[name]
     return None
 
 
@@ -362,13 +362,13 @@ _HEAP_TYPE = 1 << 9
 
 def _shows_state(owner: type, descriptor: Any) -> bool:
     """Tell whether an attribute is what an object in C says of itself, such as `closed`."""
-    is_in_c = not owner.__flags__ & _HEAP_TYPE or module_of_class(owner) not in modules_under_test
+    is_in_c = not flags_of(owner) & _HEAP_TYPE or module_of_class(owner) not in modules_under_test
     return (
         isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
         and is_in_c
         and owner not in _PLAIN
         and not _is_harmless(owner)
-        and "__slots__" not in vars(owner)
+        and "__slots__" not in members_of(owner)
         and descriptor.__name__ not in ("__dict__", "__weakref__")
     )
 

@@ -14,7 +14,7 @@ from treadle.core.events import Codes, Mode
 from treadle.python.accesses import calls
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
 from treadle.python.runtime import control
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import module_of_class, qualname_of
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
@@ -158,8 +158,8 @@ def _is_state(kind: type, module: str) -> bool:
 def enter_class(shared: Shared, kind: Any) -> None:
     """Enter a class of a library: its attributes are looked at when they are assigned."""
     if id(kind) not in shared.published:
-        key = ("class", module_of_class(kind), kind.__qualname__)
-        table = shared.new_table(ClassTable, key, kind, kind.__qualname__)
+        key = ("class", module_of_class(kind), qualname_of(kind))
+        table = shared.new_table(ClassTable, key, kind, qualname_of(kind))
         table.begin(kind)
         shared.enter_for_good(kind, table)
 

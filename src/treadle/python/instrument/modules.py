@@ -41,7 +41,7 @@ from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import flags_of, module_of_class, mro_of
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
@@ -72,7 +72,7 @@ _HEAP_TYPE = 1 << 9
 def _is_followed(kind: type) -> bool:
     """Tell whether a class is of code under test; that of `exec` may have no module."""
     module = module_of_class(kind)
-    is_executed = module == "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
+    is_executed = module == "builtins" and bool(flags_of(kind) & _HEAP_TYPE)
     return is_executed or module in calls.modules_under_test
 
 
@@ -95,7 +95,7 @@ def _modules_of(value: Any) -> Iterator[str]:
                 else:
                     yield module_of_class(type(content))
     elif issubclass(type(value), type):
-        for owner in value.__mro__:
+        for owner in mro_of(value):
             yield module_of_class(owner)
         for item in vars(value).values():
             if isinstance(item, types.FunctionType):

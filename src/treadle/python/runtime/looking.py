@@ -6,9 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _module: Any = type.__dict__["__module__"]
+_mro: Any = type.__dict__["__mro__"]
+_members: Any = type.__dict__["__dict__"]
+_flags: Any = type.__dict__["__flags__"]
+_qualname: Any = type.__dict__["__qualname__"]
+_dictoffset: Any = type.__dict__["__dictoffset__"]
 
 
 def module_of_class(kind: type) -> str:
@@ -18,3 +24,39 @@ def module_of_class(kind: type) -> str:
     except AttributeError:
         return ""
     return name if type(name) is str else ""
+
+
+# What a class is, whatever its metaclass says
+
+
+def mro_of(kind: type) -> tuple[type, ...]:
+    """Return a class and those that it derives from."""
+    found: tuple[type, ...] = _mro.__get__(kind)
+    return found
+
+
+def members_of(kind: type) -> Mapping[str, Any]:
+    """Return what a class holds itself."""
+    found: Mapping[str, Any] = _members.__get__(kind)
+    return found
+
+
+def found_in(kind: type, name: str) -> Any:
+    """Return what a class or one that it derives from holds under a name; None if none does."""
+    owners = (members_of(owner) for owner in mro_of(kind))
+    return next((members[name] for members in owners if name in members), None)
+
+
+def flags_of(kind: type) -> int:
+    """Return how the interpreter marks a class."""
+    return int(_flags.__get__(kind))
+
+
+def qualname_of(kind: type) -> str:
+    """Return the name of a class within its module."""
+    return str(_qualname.__get__(kind))
+
+
+def has_dict(kind: type) -> bool:
+    """Tell whether instances of a class have a dictionary of attributes."""
+    return bool(_dictoffset.__get__(kind))

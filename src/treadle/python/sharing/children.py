@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import has_dict, members_of, mro_of, qualname_of
 from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
@@ -126,15 +127,15 @@ _ABOUT_CLASSES = frozenset(
 
 def children_of_class(value: Any, _: str) -> Children:
     """Yield a class's attributes and methods, its bases and its metaclass."""
-    for name, item in list(type.__getattribute__(value, "__dict__").items()):
+    for name, item in list(members_of(value).items()):
         if name not in _ABOUT_CLASSES and item is not stable_hash:
-            yield item, f"{value.__qualname__}.{name}"
+            yield item, f"{qualname_of(value)}.{name}"
     for base in value.__bases__:
-        yield base, base.__qualname__
-    yield type(value), type(value).__qualname__
-    if "<locals>" in value.__qualname__:  # others may have some of earlier executions
+        yield base, qualname_of(base)
+    yield type(value), qualname_of(type(value))
+    if "<locals>" in qualname_of(value):  # others may have some of earlier executions
         for made in type.__subclasses__(value):
-            yield made, made.__qualname__
+            yield made, qualname_of(made)
 
 
 def children_of_property(value: Any, label: str) -> Children:
@@ -158,9 +159,9 @@ def children_of_module(value: Any, label: str) -> Children:
 
 def has_plain_dict(kind: type) -> bool:
     """Tell whether `__dict__` of an instance runs nobody's code."""
-    for owner in kind.__mro__:
-        if "__dict__" in owner.__dict__:
-            return type(owner.__dict__["__dict__"]) in _PLAIN_ATTRIBUTES
+    for owner in mro_of(kind):
+        if "__dict__" in members_of(owner):
+            return type(members_of(owner)["__dict__"]) in _PLAIN_ATTRIBUTES
     return True
 
 
@@ -182,18 +183,18 @@ def children_of_instance(value: Any, label: str) -> Children:
     """Yield an instance's attributes, its slots and its class."""
     for name, item in list(attributes_of(value).items()):
         yield item, f"{label}.{name}"
-    for owner in type(value).__mro__:
+    for owner in mro_of(type(value)):
         for name in _slots_of(owner):
             try:
                 yield object.__getattribute__(value, _mangled(owner, name)), f"{label}.{name}"
             except AttributeError:
                 continue
-    yield type(value), type(value).__qualname__
+    yield type(value), qualname_of(type(value))
 
 
 def _slots_of(owner: type) -> list[str]:
     """Return the slots that a class adds to its instances, but for those of every class."""
-    slots = owner.__dict__.get("__slots__", ())
+    slots = members_of(owner).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else slots
     return [name for name in names if name not in ("__dict__", "__weakref__")]
 
@@ -247,8 +248,8 @@ def parts_in_c(value: Any) -> list[Any]:
 
 def hides_parts(kind: type) -> bool:
     """Tell whether instances hold more than attributes and slots: their class is written in C."""
-    slots = sum(len(_slots_of(owner)) for owner in kind.__mro__)
-    tables = (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    slots = sum(len(_slots_of(owner)) for owner in mro_of(kind))
+    tables = (has_dict(kind) > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ > object.__basicsize__ + _POINTER * (slots + tables)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import mro_of
 from treadle.python.sharing import children
 from treadle.python.sharing.key_kinds import AnyKey, Kinds, kinds_among, kinds_in
 from treadle.python.sharing.keys import name_of_key
@@ -583,7 +584,7 @@ def _changing_attributes(table: Table) -> list[str]:
     sorts = {table.sort}
     if not isinstance(table, ContainerTable):
         kind = table.owner if isinstance(table, ClassTable) else table.kind
-        sorts.update(class_feature(owner, "")[0] for owner in kind.__mro__)
+        sorts.update(class_feature(owner, "")[0] for owner in mro_of(kind))
     return sorted(
         what for sort, what in table.shared.features if sort in sorts and isinstance(what, str)
     )

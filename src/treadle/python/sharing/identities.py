@@ -21,6 +21,7 @@ from typing import Any
 
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import flags_of, members_of, qualname_of
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -168,7 +169,7 @@ def classes_in(namespace: dict[str, Any], modules: Iterable[str]) -> Iterator[ty
         kind = todo.pop()
         if not issubclass(type(kind), type) or id(kind) in met:
             continue
-        inside = type.__getattribute__(kind, "__dict__")
+        inside = members_of(kind)
         module = inside.get("__module__")
         if isinstance(module, str) and module in under_test:
             met.add(id(kind))
@@ -178,7 +179,7 @@ def classes_in(namespace: dict[str, Any], modules: Iterable[str]) -> Iterator[ty
 
 def _has_plain_hash(kind: type) -> bool:
     """Tell whether the hash of a class is that of `object`, and can be changed."""
-    is_changeable = kind.__flags__ & (_HEAP_TYPE | _IMMUTABLE) == _HEAP_TYPE
+    is_changeable = flags_of(kind) & (_HEAP_TYPE | _IMMUTABLE) == _HEAP_TYPE
     return is_changeable and kind.__hash__ is _PLAIN_HASH and not issubclass(kind, type)
 
 
@@ -192,7 +193,7 @@ def _instances_of(kinds: list[type]) -> Iterator[tuple[int, Any]]:
 def _name_of(value: Any) -> Any:
     """Return a name that is the same in every execution."""
     if type(value) in ATOMS:
-        return type(value).__qualname__, value
+        return qualname_of(type(value)), value
     table = published.get(id(value))
     if table is not None:
         return _without_numbers(table, table.key)

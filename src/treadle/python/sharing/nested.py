@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import has_dict
 from treadle.python.sharing.children import children_of_instance, no_children
 from treadle.python.sharing.walks import walk_of_kind
 
@@ -102,6 +103,6 @@ def _is_passed_around(kind: type) -> bool:
 
 def parts_of(value: Any) -> list[Any]:
     """Return the elements of a container and the attributes of an instance."""
-    if type(value).__dictoffset__ or hasattr(type(value), "__slots__"):
+    if has_dict(type(value)) or hasattr(type(value), "__slots__"):
         return [*content(value), *(part for part, _ in children_of_instance(value, ""))]
     return content(value)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import flags_of, has_dict, members_of, mro_of
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.tables import ClassTable, Table, class_feature
 from treadle.python.sharing.variable import GLOBAL
@@ -79,7 +80,7 @@ class Restorer:
     def _is_undone(self, value: Any, table: Table) -> bool:
         """Tell whether something is a part of a module or class; what a test closes over is not."""
         if isinstance(table, ClassTable):
-            self._of_classes.update(_ids_in(type.__getattribute__(value, "__dict__").values()))
+            self._of_classes.update(_ids_in(members_of(value).values()))
             return True
         if issubclass(type(value), types.FunctionType) and "<locals>" not in value.__qualname__:
             return True
@@ -184,7 +185,7 @@ def _content_of(cell: types.CellType) -> Any:
 
 
 def _undo_class(kind: type) -> Undo:
-    attributes = type.__getattribute__(kind, "__dict__")
+    attributes = members_of(kind)
     before = {name: item for name, item in attributes.items() if name not in _BY_INTERPRETER}
 
     def undo() -> None:
@@ -199,15 +200,15 @@ def _undo_class(kind: type) -> Undo:
 
 
 def _undo_attributes(value: Any) -> Undo | None:
-    return _undo_dict(attributes_of(value)) if type(value).__dictoffset__ else None
+    return _undo_dict(attributes_of(value)) if has_dict(type(value)) else None
 
 
 def _undo_slots(value: Any) -> Undo | None:
     descriptors = [
         found
-        for owner in type(value).__mro__
-        for found in vars(owner).values()
-        if type(found) is types.MemberDescriptorType and owner.__flags__ & _HEAP_TYPE
+        for owner in mro_of(type(value))
+        for found in members_of(owner).values()
+        if type(found) is types.MemberDescriptorType and flags_of(owner) & _HEAP_TYPE
     ]
     if not descriptors:
         return None

@@ -21,6 +21,7 @@ from typing import Any
 
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import has_dict
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.restoring import Restorer
@@ -336,7 +337,7 @@ class Shared:
 
 def _has_been_here(value: Any, passed: set[int]) -> bool:
     """Tell whether a walk has passed an object without a table: only attributes lead it back."""
-    if not type(value).__dictoffset__:
+    if not has_dict(type(value)):
         return False
     if id(value) in passed:
         return True

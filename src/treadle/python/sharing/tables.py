@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.stored import Stores
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 
 if TYPE_CHECKING:
     from treadle.python.sharing.shared import Feature, Shared
@@ -60,7 +60,7 @@ class Table(dict[Any, Codes]):
     def sort_of(cls, value: Any, label: str) -> str:
         """Return the sort of an object: what is learned about it holds for all of its sort."""
         del label
-        return f"{module_of_class(type(value))}.{type(value).__qualname__}"
+        return f"{module_of_class(type(value))}.{qualname_of(type(value))}"
 
     def begin(self, value: Any) -> None:
         """Take note of the state in which the object is published."""
@@ -162,7 +162,7 @@ class ObjectTable(Table):
         for name in {what: None, **_DECIDING}:
             if shared.happens(self.sort, name):
                 codes.append(self._attribute(name, Mode.READ))
-        for owner in self.kind.__mro__:
+        for owner in mro_of(self.kind):
             if shared.happens(*class_feature(owner, what)):
                 codes.append(class_attribute(shared, owner, what, Mode.READ))
         return tuple(codes)
@@ -187,31 +187,32 @@ class ObjectTable(Table):
 def _has_own_setattr(kind: type) -> bool:
     """Tell whether a class turns every assignment of an attribute into a call."""
     return any(
-        isinstance(vars(owner).get("__setattr__"), types.FunctionType) for owner in kind.__mro__
+        isinstance(members_of(owner).get("__setattr__"), types.FunctionType)
+        for owner in mro_of(kind)
     )
 
 
 def _is_computed(kind: type, name: str) -> bool:
     """Tell whether assigning an attribute calls a descriptor's code."""
-    for owner in kind.__mro__:
-        if name in owner.__dict__:
-            found = owner.__dict__[name]
+    for owner in mro_of(kind):
+        if name in members_of(owner):
+            found = members_of(owner)[name]
             return isinstance(found, property) or any(
-                isinstance(vars(kind).get("__set__"), types.FunctionType)
-                for kind in type(found).__mro__
+                isinstance(members_of(one).get("__set__"), types.FunctionType)
+                for one in mro_of(type(found))
             )
     return False
 
 
 def class_feature(owner: type, name: str) -> Feature:
     """Return the feature of a class attribute that is assigned."""
-    return (f"class {module_of_class(owner)}.{owner.__qualname__}", name)
+    return (f"class {module_of_class(owner)}.{qualname_of(owner)}", name)
 
 
 def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
     """Return the code of a class attribute."""
     sort, _ = class_feature(owner, name)
-    return code(shared.data_location((sort, name), f"{owner.__qualname__}.{name}"), mode)
+    return code(shared.data_location((sort, name), f"{qualname_of(owner)}.{name}"), mode)
 
 
 class ClassTable(Table):
@@ -230,7 +231,7 @@ class ClassTable(Table):
         """Return the locations of the classes that may hold the attribute, if they change."""
         return tuple(
             class_attribute(self.shared, owner, what, Mode.READ)
-            for owner in (*self.owner.__mro__, *type(self.owner).__mro__)
+            for owner in (*mro_of(self.owner), *mro_of(type(self.owner)))
             if self.shared.happens(*class_feature(owner, what))
         )
 

@@ -8,7 +8,15 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import (
+    flags_of,
+    found_in,
+    has_dict,
+    members_of,
+    module_of_class,
+    mro_of,
+    qualname_of,
+)
 from treadle.python.sharing.children import (
     Children,
     attributes_and_class,
@@ -96,28 +104,30 @@ def walk_of_kind(kind: type) -> Walk:
         return _walk(ClassTable, children_of_class)
     if f"{module_of_class(kind)}.".startswith("treadle."):
         return _walk(None, no_children)  # results and the like are none of the test's business
-    base = next((base for base in kind.__mro__[1:] if base in _REGISTERED), None)
+    base = next((base for base in mro_of(kind)[1:] if base in _REGISTERED), None)
     if base is None:
-        if not kind.__flags__ & _HEAP_TYPE and not kind.__dictoffset__:
+        if not flags_of(kind) & _HEAP_TYPE and not has_dict(kind):
             return _walk(ObjectTable, children_of_c_object)
         if hides_parts(kind):
             return _walk(ObjectTable, children_of_hiding)
-        has_slots = any("__slots__" in vars(owner) for owner in kind.__mro__)
-        is_plain = kind.__getattribute__ is object.__getattribute__ and has_plain_dict(kind)
-        quick = attributes_and_class if is_plain and kind.__dictoffset__ and not has_slots else None
+        has_slots = any("__slots__" in members_of(owner) for owner in mro_of(kind))
+        is_plain = found_in(kind, "__getattribute__") is object.__getattribute__ and has_plain_dict(
+            kind
+        )
+        quick = attributes_and_class if is_plain and has_dict(kind) and not has_slots else None
         return _walk(ObjectTable, children_of_instance, quick)
     inherited = WALKS[base]
-    table = inherited.table or (ObjectTable if kind.__dictoffset__ else None)
+    table = inherited.table or (ObjectTable if has_dict(kind) else None)
     return _walk(table, functools.partial(_both, inherited.labelled))
 
 
 def outlives_executions(kind: type) -> bool:
     """Tell whether a class can be found in its module, or is written in C."""
-    if "<locals>" in kind.__qualname__:
+    if "<locals>" in qualname_of(kind):
         return False
-    if not kind.__flags__ & _HEAP_TYPE:
+    if not flags_of(kind) & _HEAP_TYPE:
         return True
-    outermost, dot, _ = kind.__qualname__.partition(".")
+    outermost, dot, _ = qualname_of(kind).partition(".")
     found = attributes_of(sys.modules.get(module_of_class(kind))).get(outermost)
     return found is not None if dot else found is kind
 

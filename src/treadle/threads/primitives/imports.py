@@ -12,7 +12,7 @@ from treadle.python.runtime import control, slots
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.published import published
-from treadle.threads.primitives.patches import Patches
+from treadle.threads.primitives.patches import Patches, after_import
 
 _original_import: Any = builtins.__import__
 _original_import_module: Any = importlib.import_module
@@ -36,13 +36,26 @@ def _import(
 ) -> Any:
     """Stand for `__import__`, which `import` statements call."""
     _look_up(name, level)
-    return _original_import(name, globals, locals, fromlist, level)
+    before = len(sys.modules)
+    module = _original_import(name, globals, locals, fromlist, level)
+    _replace_what_is_new(before)
+    return module
 
 
 def _import_module(name: str, package: str | None = None) -> Any:
     """Stand for `importlib.import_module`."""
     _look_up(name, name.startswith("."))
-    return _original_import_module(name, package)
+    before = len(sys.modules)
+    module = _original_import_module(name, package)
+    _replace_what_is_new(before)
+    return module
+
+
+def _replace_what_is_new(before: int) -> None:
+    """Let what was loaded be under control, too, if there are more modules than before."""
+    if len(sys.modules) > before:
+        for replace in after_import:
+            replace()
 
 
 PATCHES: Patches = Patches(

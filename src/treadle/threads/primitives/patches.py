@@ -18,6 +18,8 @@ from treadle.python.accesses.stand_ins import HELD
 from treadle.threads.primitives.references import References
 
 _MISSING = object()
+after_import: list[Callable[[], None]] = []
+"""Called when a module was loaded while a test is explored: what it has may have to be replaced."""
 _references = References()
 _CAN_RUN_THEMSELVES = frozenset({"functools", "queue"})
 """Modules whose own code works on controlled locks, if users want it explored."""

@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from treadle.core.frames import is_of_the_user
+from treadle.python.runtime.looking import members_of
 
 _LOOKED_AT_AGAIN = 64
 """Explorations after which all modules are looked at again."""
@@ -98,7 +99,7 @@ def _inside(module: ModuleType, replaced: dict[int, Any]) -> Iterator[tuple[Any,
         if type(value) is FunctionType and value.__globals__ is vars(module):
             yield from _defaults_of(value, replaced)
         elif issubclass(type(value), type) and _module_of(value) == module.__name__:
-            for name, item in list(type.__getattribute__(value, "__dict__").items()):
+            for name, item in list(members_of(value).items()):
                 if id(item) in replaced:
                     yield value, name
                 elif type(item) is FunctionType:
@@ -106,7 +107,7 @@ def _inside(module: ModuleType, replaced: dict[int, Any]) -> Iterator[tuple[Any,
 
 
 def _module_of(kind: type) -> Any:
-    return type.__getattribute__(kind, "__dict__").get("__module__")
+    return members_of(kind).get("__module__")
 
 
 def _defaults_of(function: FunctionType, replaced: dict[int, Any]) -> Iterator[tuple[Any, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Collection
 
 from treadle.threads.primitives import (
     barrier,
@@ -55,31 +56,64 @@ PATCHES: list[Patches] = [
 ]
 
 
+def _of_mocks() -> list[Patches]:
+    from treadle.threads.primitives import mocks
+
+    return [mocks.PATCHES]
+
+
+def _of_event_loops() -> list[Patches]:
+    from treadle.threads.primitives import event_loops
+
+    return [event_loops.PATCHES]
+
+
+def _of_sockets() -> list[Patches]:
+    from treadle.threads.primitives.channels import hosts, selecting, sockets
+
+    return [sockets.PATCHES, hosts.PATCHES, selecting.PATCHES]
+
+
+def _of_ssl() -> list[Patches]:
+    from treadle.threads.primitives.channels import selecting
+
+    return [selecting.of_ssl()]
+
+
+def _of_connections() -> list[Patches]:
+    from treadle.threads.primitives.channels import connections
+
+    return [connections.PATCHES]
+
+
+def _of_temporary_names() -> list[Patches]:
+    from treadle.threads.primitives.outside import temporary_names
+
+    return [temporary_names.patches()]
+
+
+_WHEN_LOADED: dict[str, Callable[[], list[Patches]]] = {
+    "socket": _of_sockets,
+    "ssl": _of_ssl,
+    "unittest.mock": _of_mocks,
+    "asyncio": _of_event_loops,
+    "multiprocessing.connection": _of_connections,
+    "multiprocessing.pool": lambda: [forbidden.pools()],
+    "tempfile": _of_temporary_names,
+}
+"""What is replaced only if some module is used, as importing it takes long."""
+
+
 def patches() -> list[Patches]:
-    """Return what is replaced; some only if it is used, as importing it takes long."""
-    found = [*PATCHES, handles.patches()]
-    if "socket" in sys.modules:
-        from treadle.threads.primitives.channels import hosts, selecting, sockets
+    """Return what is replaced."""
+    return [*PATCHES, handles.patches(), *patches_of(loaded())]
 
-        found += [sockets.PATCHES, hosts.PATCHES, selecting.PATCHES]
-        if "ssl" in sys.modules:
-            found.append(selecting.of_ssl())
-    if "unittest.mock" in sys.modules:
-        from treadle.threads.primitives import mocks
 
-        found.append(mocks.PATCHES)
-    if "asyncio" in sys.modules:
-        from treadle.threads.primitives import event_loops
+def loaded() -> frozenset[str]:
+    """Return the modules that are loaded now, of those for which something is replaced."""
+    return frozenset(name for name in _WHEN_LOADED if name in sys.modules)
 
-        found.append(event_loops.PATCHES)
-    if "multiprocessing.connection" in sys.modules:
-        from treadle.threads.primitives.channels import connections
 
-        found.append(connections.PATCHES)
-    if "multiprocessing.pool" in sys.modules:
-        found.append(forbidden.pools())
-    if "tempfile" in sys.modules:
-        from treadle.threads.primitives.outside import temporary_names
-
-        found.append(temporary_names.patches())
-    return found
+def patches_of(modules: Collection[str]) -> list[Patches]:
+    """Return what is replaced because of some modules."""
+    return [one for name, of in _WHEN_LOADED.items() if name in modules for one in of()]
