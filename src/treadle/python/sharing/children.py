@@ -280,7 +280,7 @@ def _mangled(owner: type, name: str) -> str:
 
 def _short_name(value: Any) -> str:
     """Return a name for an object that has no better one."""
-    name: str = type(value).__name__
+    name: str = qualname_of(type(value)).rpartition(".")[2]
     return name[:1].lower() + name[1:]
 
 
