@@ -132,7 +132,7 @@ def meet_extension(what: Any) -> None:
 
 def meet_memory(kind: type) -> None:
     """Say so if an instance of a class is about to be made that lays out memory for C code."""
-    for base in kind.__mro__:
+    for base in mro_of(kind):
         if module_of_class(base) == "_ctypes":
             look_outside("ctypes", base.__qualname__)
             break
