@@ -239,7 +239,8 @@ def children_of_c_object(value: Any, label: str) -> Children:
 def parts_in_c(value: Any) -> list[Any]:
     """Return what an object in C holds; some do not tell, or depend on addresses for it."""
     if isinstance(value, decimal.Context):
-        return [value.flags, value.traps]
+        context: Any = value  # these are no dictionaries, whatever type checkers are told
+        return [context.flags, context.traps]
     if type(value) is contextvars.Context:
         pairs = sorted(value.items(), key=lambda pair: pair[0].name)
         return [part for pair in pairs for part in pair]
