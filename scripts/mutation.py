@@ -167,7 +167,7 @@ MUTANTS = [
            "    return module_of_class(owner) in modules_under_test and all(", "    return True or all(",
            OUT_OF_THE_WAY),
     Mutant("a decimal context has no flags", "python/sharing/children.py",
-           "        return [value.flags, value.traps]\n", "        return []\n", OUT_OF_THE_WAY),
+           "        return [context.flags, context.traps]\n", "        return []\n", OUT_OF_THE_WAY),
     Mutant("a generator is seeded unseen", "threads/primitives/randomness.py",
            "    if id(self) in published:\n", "    if False:\n", OUT_OF_THE_WAY),
     Mutant("patched items are not seen", "threads/primitives/mocks.py",
