@@ -7,6 +7,7 @@ Tests add to it and do not always take that back; the next execution must find i
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import types
 import warnings
@@ -29,7 +30,7 @@ class ProcessTables:
     def take(self) -> Callable[[], None]:
         """Remember how things are; return what puts them back."""
         self._undo = [
-            *(undo_variable(vars(sys), name) for name in _STREAMS),
+            *map(_undo_stream, _STREAMS),
             *(_undo_list(module, name) for module, name in _LISTS),
             _undo_loggers(),
         ]
@@ -43,6 +44,17 @@ class ProcessTables:
     def _put_back(self) -> None:
         for undo in self._undo:
             undo()
+
+
+def _undo_stream(name: str) -> Undo:
+    """Put back where output goes, unless it goes nowhere: nobody is to see this execution."""
+    undo = undo_variable(vars(sys), name)
+
+    def undo_unless_silenced() -> None:
+        if getattr(getattr(sys, name), "name", None) != os.devnull:
+            undo()
+
+    return undo_unless_silenced
 
 
 def _undo_list(module: types.ModuleType, name: str) -> Undo:
