@@ -162,6 +162,11 @@ class Mute(Exception):
         (Mute(), "Mute: (its __str__ raises RuntimeError)"),
         (SystemExit(3), "SystemExit: 3"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (
+            BaseExceptionGroup("all", [ExceptionGroup("two", [Mute(), OSError(2)]), SystemExit()]),
+            "BaseExceptionGroup: all (ExceptionGroup: two (Mute: (its __str__ raises RuntimeError)"
+            "; OSError: 2); SystemExit)",
+        ),
     ],
 )
 def test_exceptions(error: BaseException, text: str) -> None:

@@ -40,9 +40,16 @@ def without_addresses(message: str) -> str:
 
 
 def error_in_words(error: BaseException) -> str:
-    """Return the class and the message of an exception, which may be unable to say it."""
+    """Return the class and the message of an exception, which may be unable to say it.
+
+    >>> error_in_words(ExceptionGroup("two", [ValueError("no"), KeyError("k")]))
+    "ExceptionGroup: two (ValueError: no; KeyError: 'k')"
+    """
     try:
         text = str(error)
+        if issubclass(type(error), BaseExceptionGroup):
+            group: BaseExceptionGroup[BaseException] = error  # type: ignore[assignment]
+            text = f"{group.message} ({'; '.join(map(error_in_words, group.exceptions))})"
     except Exception as broken:
         text = f"(its __str__ raises {type(broken).__name__})"
     return type(error).__name__ + (f": {text}" if text else "")
