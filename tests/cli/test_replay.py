@@ -354,8 +354,7 @@ def test_a_thread_whose_debugger_waits_does_not_block(bank, token):
         assert process.stdin is not None
         assert process.stdout is not None
         for _ in range(2):
-            while "deposit()" not in process.stdout.readline():
-                pass
+            assert any("deposit()" in line for line in iter(process.stdout.readline, ""))
             time.sleep(1)  # five times as long as a step may take
             process.stdin.write("c\n")
         assert process.stdout.read().endswith("assertion True\n")

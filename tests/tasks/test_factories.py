@@ -125,3 +125,22 @@ def test_a_factory_can_be_called() -> None:
             asyncio.get_running_loop().set_task_factory(1)  # type: ignore[arg-type]
 
     assert treadle.explore(test).ok
+
+
+def test_a_factory_of_before_is_not_told_names() -> None:
+    """They were given to the task afterwards."""
+
+    async def test() -> str:
+        def make(loop: Any, coro: Any, context: Any = None) -> Any:
+            return asyncio.Task(coro, loop=loop, context=context)
+
+        def told(loop: Any, coro: Any, **options: Any) -> Any:
+            return asyncio.Task(coro, loop=loop, **options)
+
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(make if sys.version_info < (3, 13, 3) else told)
+        task = asyncio.create_task(asyncio.sleep(0), name="mine")
+        await task
+        return task.get_name()
+
+    assert explored(test, "fifo")[1] == {"'mine'"}

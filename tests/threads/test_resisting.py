@@ -165,3 +165,16 @@ def test_metaclasses_are_not_asked(metaclass: type, guarded: bool) -> None:
     result = treadle.explore(test)
     assert [failure.kind for failure in result.failures] == ([] if guarded else ["assertion"])
     assert all(str(failure) for failure in result.failures)
+
+
+UNUSED = """
+import _socket
+from treadle.python.runtime.looking import members_of, mro_of
+assert "recv" in members_of(_socket.socket)
+assert mro_of(_socket.socket) == (_socket.socket, object)
+"""
+
+
+def test_a_class_in_c_that_nobody_has_used_yet_is_looked_at() -> None:
+    """CPython makes some ready when they are first asked for something."""
+    subprocess.run([sys.executable, "-c", UNUSED], check=True)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from treadle.core import deadline
+from treadle.core.deadline import OutOfTime
 from treadle.tasks.positions import Clause
 from treadle.tasks.zones import Region
 
@@ -46,6 +48,8 @@ class Classes:
         for _ in range(_MOST_PARTS):
             if not todo:
                 return None
+            if deadline.is_over():
+                raise OutOfTime
             part = todo.pop()
             met = self._met_by(part)
             if met is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.tasks
+import sys
 from typing import Any
 
 from treadle.core.errors import TreadleError
@@ -31,13 +32,16 @@ def made_by(loop: Any, factory: Any, coro: Any, **options: Any) -> Any:
         return Task(coro, loop=loop, **options)
     if _makes_eager_tasks(factory):
         return Task(coro, loop=loop, **{"eager_start": True, **options})
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {option: value for option, value in options.items() if value is not None}
+    name = None if sys.version_info >= (3, 13, 3) else given.pop("name", None)
     task = factory(loop, coro, **given)
     if not isinstance(task, Task):
         raise TreadleError(
             f"the task factory made {type(task).__name__} of {type(task).__module__}: tasks of a "
             f"test that is explored are made by `asyncio.Task(coro, loop=loop, ...)`"
         )
+    if name is not None:  # before, factories were not told
+        task.set_name(name)
     return task
 
 

@@ -150,7 +150,7 @@ class Fifo(Algorithm):
                 self._add_hard(other, step)
             if not self._region.is_empty:
                 self._todo.append(self._entries)
-        else:
+        elif outcome == ENDED:  # of one that was cut, only a part is known
             self._classes.add(self._own)
 
     def _add_hard(self, other: Step, arrival: Step) -> None:

@@ -148,13 +148,16 @@ def _union(zones: Iterable[Zone]) -> Region:
 
 
 def _parts(zone: Zone, clause: Clause) -> list[Zone]:
-    """Return the parts of a zone that satisfy one of some alternatives."""
+    """Return the parts of a zone that satisfy one of some alternatives, none of them twice."""
     if any(map(zone.implies, clause)):
         return [zone]
-    parts = []
+    parts, rest = [], zone
     for one in clause:
-        if zone.admits(one):
-            part = zone.copy()
+        if rest.admits(one):
+            part = rest.copy()
             part.add(one)
             parts.append(part)
+        rest = rest.copy()
+        if not rest.add(one.negation):
+            break
     return parts

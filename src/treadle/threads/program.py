@@ -153,11 +153,10 @@ class ThreadProgram(Program):
         run = self.start()
         try:
             _finish_in_time(run)
-            failed = self._how_it_failed(run)
+            return self._how_it_failed(run)
         finally:
             self.drop_run()
-        self.shared.know(known)
-        return failed
+            self.shared.know(known)
 
     def _how_it_failed(self, run: ThreadRun) -> str:
         if self.is_cut or not run.crashes:

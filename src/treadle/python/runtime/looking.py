@@ -26,19 +26,20 @@ def module_of_class(kind: type) -> str:
     return name if type(name) is str else ""
 
 
-# What a class is, whatever its metaclass says
+# What a class is, whatever its metaclass says. Of a class in C that nobody has used yet these
+# descriptors know nothing; it has no metaclass of its own, and to be asked makes it ready.
 
 
 def mro_of(kind: type) -> tuple[type, ...]:
     """Return a class and those that it derives from."""
-    found: tuple[type, ...] = _mro.__get__(kind)
-    return found
+    found: tuple[type, ...] | None = _mro.__get__(kind)
+    return kind.__mro__ if found is None else found
 
 
 def members_of(kind: type) -> Mapping[str, Any]:
     """Return what a class holds itself."""
-    found: Mapping[str, Any] = _members.__get__(kind)
-    return found
+    found: Mapping[str, Any] | None = _members.__get__(kind)
+    return vars(kind) if found is None else found
 
 
 def found_in(kind: type, name: str) -> Any:

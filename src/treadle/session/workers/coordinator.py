@@ -180,6 +180,7 @@ class Coordinator:
             return None
         if not state.pending:
             self._begin_unfinished_anew()
+            limit = self._limit()  # a part that is whole has all that is left
         if not state.pending:
             return None
         waiting = len(state.pending)
@@ -226,6 +227,8 @@ class Coordinator:
         if not self.unfinished:
             return
         least = min(self.unfinished, key=lambda one: begun(one.counts))
+        if least.part.is_whole and self._flying:  # it had all that was left: there may be more
+            return
         self.unfinished.remove(least)
         self._state.lost += begun(least.counts)
         self._state.pending.append(replace(least.part, is_too_large=not least.part.is_whole))
@@ -274,7 +277,7 @@ class Coordinator:
         state.lost += answer.lost
         state.deepest = max(state.deepest, answer.deepest)
         state.incomplete = state.incomplete or answer.incomplete
-        state.stopped_by = answer.stopped_by
+        state.stopped_by = state.stopped_by or answer.stopped_by
         for failure in answer.failures:
             self._keep(failure)
         self._note(answer)

@@ -101,9 +101,12 @@ def _as_it_is_here(hello: Hello) -> Hello:
         os.chdir(hello.directory)
         return hello
     there, here = hello.directory + os.sep, str(Path.cwd()) + os.sep
-    name = replace(hello.name, text=hello.name.text.replace(there, here, 1))
-    path = (one.replace(there, here, 1) for one in (here, *hello.path))
-    return replace(hello, name=name, path=tuple(path))
+
+    def moved(path: str) -> str:
+        return here + path.removeprefix(there) if path.startswith(there) else path
+
+    name = replace(hello.name, text=moved(hello.name.text))
+    return replace(hello, name=name, path=(here, *map(moved, hello.path)))
 
 
 def _serve(session: Session, hello: Hello, link: _Link) -> None:

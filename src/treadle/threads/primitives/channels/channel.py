@@ -135,12 +135,20 @@ class Step:
             act(me, timed.codes(me, (*reads, *writes)))
         return True
 
-    def now(self, changed: Iterable[int], looked_at: Iterable[int] = ()) -> None:
-        """Take a step that need not wait."""
-        effects[0] = True
+    def now(
+        self,
+        changed: Iterable[int],
+        looked_at: Iterable[int] = (),
+        more: Callable[[], Iterable[int]] | None = None,
+    ) -> None:
+        """Take a step that need not wait; `more` tells what else it changes as things are then."""
         reads = tuple(code(place, Mode.READ) for place in looked_at)
-        codes = (*reads, *(code(place, Mode.WRITE) for place in changed))
-        act(control.announce(codes, *self._told), codes)
+        writes = tuple(code(place, Mode.WRITE) for place in changed)
+        effects[0] = effects[0] or bool(writes)
+        codes = (*reads, *writes) if more is None else (OPEN, *reads, *writes)
+        me = control.announce(codes, *self._told)
+        found = () if more is None else (code(place, Mode.WRITE) for place in more())
+        act(me, (*codes, *found))
 
 
 def deed(verb: str) -> Deed:

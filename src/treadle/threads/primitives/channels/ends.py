@@ -3,6 +3,9 @@
 An end has a channel that it reads and one that it writes; a pipe's has one of them. When the other
 end is closed, who writes to a pair of sockets or a pipe is told at once; over a network, the first
 one who writes in vain is not.
+
+An end has a location of its own: whether it is open, connected, blocking. Every call begins by
+looking at it, as a system call looks for its descriptor, and what changes the end writes there.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from treadle.python.runtime import control
 from treadle.threads.primitives.channels.channel import Channel, Named, Step, deed
 
 RECEIVE, SEND = deed("receive from"), deed("send to")
-SHUT_DOWN, CLOSE = deed("shut down"), deed("close")
+SHUT_DOWN, CLOSE, LOOK = deed("shut down"), deed("close"), deed("look at")
 _FIRST_DESCRIPTOR = 1_000_000
 """Descriptors of ends are no descriptors of the operating system, nor look like one."""
 _PER_TASK = 10_000
@@ -48,6 +51,16 @@ class End(Named):
         self._has_written_in_vain = False
         board().ends[self.descriptor] = self
 
+    def enter(self, *, changes: bool = False) -> None:
+        """Begin a call: look at the end, or change what it is."""
+        place = (self.location,)
+        Step(LOOK, self).now(place if changes else (), () if changes else place)
+
+    def _refuse_closed(self) -> None:
+        """Somebody may have closed it while the call was under way."""
+        if not self.is_open:
+            raise failed(errno.EBADF)
+
     def read(self, most: int, *, peeks: bool = False, seconds: float | None = None) -> bytes:
         """Return up to some number of bytes, when there are some; none at the end."""
         channel = self.incoming
@@ -61,11 +74,12 @@ class End(Named):
             lambda: self.can_be_read,
             f"data from {self.label}",
             (channel.location,),
-            (channel.location,),
+            self._changed_by(channel),
             seconds,
         )
         if not is_there:
             raise _gave_up(seconds)
+        self._refuse_closed()
         if not channel.data and self.error:
             raise failed(self._said())
         return channel.take(most, peeks=peeks)
@@ -79,11 +93,12 @@ class End(Named):
             lambda: self.can_be_written or not data,
             f"room for data of {self.label}",
             (channel.location,),
-            (channel.location,),
+            self._changed_by(channel),
             seconds,
         )
         if not has_room:
             raise _gave_up(seconds)
+        self._refuse_closed()
         if self.is_network and self.error:
             raise failed(self._said())
         if channel.is_ended or (channel.is_deaf and not self._may_write_in_vain()):
@@ -95,6 +110,10 @@ class End(Named):
         left = memoryview(data).cast("B")
         while left:
             left = left[self.write(left, seconds) :]
+
+    def _changed_by(self, channel: Channel) -> tuple[int, ...]:
+        """Return what reading or writing changes: of an error, only the first one is told."""
+        return (channel.location, self.location) if self.is_network else (channel.location,)
 
     def _may_write_in_vain(self) -> bool:
         """Tell whether who writes has not been told yet that nobody reads."""
@@ -109,7 +128,7 @@ class End(Named):
         """Say that nothing is read or written any more."""
         if self.incoming is None or self.outgoing is None:
             raise failed(errno.ENOTCONN)
-        Step(SHUT_DOWN, self).now((self.incoming.location, self.outgoing.location))
+        Step(SHUT_DOWN, self).now(self._own_places())
         if self.is_network and self.incoming.is_ended and self.outgoing.is_ended:
             raise failed(errno.ENOTCONN)
         if writes:
@@ -120,17 +139,16 @@ class End(Named):
 
     def close(self) -> None:
         """Close it: who reads at the other end finds the end, or that the connection was reset."""
-        if not self.is_open:
-            raise failed(errno.EBADF)
-        channels = [one for one in (self.incoming, self.outgoing) if one is not None]
-        if channels:
-            Step(CLOSE, self).now(one.location for one in channels)
+        Step(CLOSE, self).now(self._own_places())
+        self._refuse_closed()
         self.break_off()
+
+    def _own_places(self) -> list[int]:
+        return [self.location, *self.places()]
 
     def break_off(self) -> None:
         """Be closed, as part of some step."""
         self.is_open = False
-        board().ends.pop(self.descriptor, None)
         if self.peer is not None and self.incoming is not None and self.incoming.data:
             self.peer.error = errno.ECONNRESET
             if self.is_network:
@@ -187,14 +205,19 @@ class Board:
 def board() -> Board:
     """Return the descriptors of the present execution."""
     scratch = control.the_program().scheduler.scratch
-    found: Board = scratch.setdefault(Board, None) or Board()
-    scratch[Board] = found
+    found: Board = scratch.setdefault(Board, Board())
     return found
 
 
 def end_of(descriptor: object) -> End | None:
-    """Return what a descriptor stands for in the present execution, if that is an end."""
-    if type(descriptor) is not int or descriptor < _FIRST_DESCRIPTOR or control.current() is None:
+    """Return what a descriptor stands for in the present execution, if that is an open end."""
+    found = end_at(descriptor)
+    return found if found is not None and found.is_open else None
+
+
+def end_at(descriptor: object) -> End | None:
+    """Return what a descriptor stands for, or stood for before it was closed."""
+    if not is_descriptor(descriptor) or control.current() is None:
         return None
     return board().end(descriptor)
 

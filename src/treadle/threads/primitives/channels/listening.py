@@ -14,7 +14,7 @@ from collections import deque
 from treadle.python.runtime import control
 from treadle.threads.primitives.channels import refusals
 from treadle.threads.primitives.channels.channel import Step, deed
-from treadle.threads.primitives.channels.ends import End, connect, failed
+from treadle.threads.primitives.channels.ends import CLOSE, SHUT_DOWN, End, connect, failed
 
 BIND, LISTEN, ACCEPT, CONNECT = map(deed, ("bind", "listen at", "accept at", "connect"))
 _FIRST_PORT, _PORTS = 32_768, 28_000
@@ -56,7 +56,7 @@ class StreamSocket(End):
         if self.port or self.line is not None:
             raise failed(errno.EINVAL)
         port = port or self._free_port()
-        Step(BIND, self).now((_place(port),))
+        Step(BIND, self).now((_place(port), self.location))
         if port in _ports():
             raise failed(errno.EADDRINUSE)
         _ports()[port] = self
@@ -67,7 +67,9 @@ class StreamSocket(End):
         if self.incoming is not None or not self.is_network:
             raise failed(errno.EINVAL)
         port = self.port or self._free_port()
-        Step(LISTEN, self).now((_place(port),))
+        Step(LISTEN, self).now((_place(port), self.location))
+        if _ports().get(port, self) is not self:
+            raise failed(errno.EADDRINUSE)
         self.port = port
         _ports()[port] = self
         self.line = deque() if self.line is None else self.line
@@ -106,7 +108,7 @@ class StreamSocket(End):
             lambda: not _listens(port) or not _is_full(port),
             f"port {port} to accept",
             (place,),
-            (place,),
+            (place, self.location),
             seconds or None,
         )
         if not can_connect:
@@ -153,7 +155,7 @@ class StreamSocket(End):
         if self.line is None:
             super().shut_down(reads=reads, writes=writes)
         elif reads:
-            Step(BIND, self).now((_place(self.port),))
+            Step(SHUT_DOWN, self).now((_place(self.port), self.location))
             self._is_deaf = True
 
     def close(self) -> None:
@@ -161,7 +163,8 @@ class StreamSocket(End):
         if _ports().get(self.port) is not self:
             super().close()
             return
-        Step(BIND, self).now((_place(self.port), *self.places()))
+        Step(CLOSE, self).now((_place(self.port), self.location), more=self._places_in_line)
+        self._refuse_closed()
         del _ports()[self.port]
         for one in self.line or ():
             if one.peer is not None:
@@ -170,6 +173,11 @@ class StreamSocket(End):
         if self.line is not None:
             self.line.clear()
         self.break_off()
+
+    def _places_in_line(self) -> list[int]:
+        """Return what the connections consist of that wait in its line."""
+        ends = [end for one in self.line or () for end in (one, one.peer) if end is not None]
+        return list(dict.fromkeys(place for end in ends for place in end._own_places()))
 
     def places(self) -> list[int]:
         """Return the locations that say whether it can be read or written."""

@@ -12,7 +12,7 @@ from treadle.python.accesses.known_functions import FUNCTIONS
 from treadle.python.runtime import control
 from treadle.threads.primitives.channels import refusals
 from treadle.threads.primitives.channels.channel import Channel
-from treadle.threads.primitives.channels.ends import End, end_of, failed, is_descriptor
+from treadle.threads.primitives.channels.ends import End, end_at, end_of, failed, is_descriptor
 from treadle.threads.primitives.outside import file_objects, os_functions
 from treadle.threads.primitives.outside.world import concerns_program
 from treadle.threads.primitives.patches import Patches
@@ -68,11 +68,15 @@ def _on_end(name: str, model: Callable[..., Any] | None, otherwise: Any) -> Call
             return otherwise(*args, **kwargs)
         if control.current() is None and name == "close":
             return None  # a finalizer, after the execution
-        end = end_of(descriptor)
+        end = end_at(descriptor)
         if end is None:
             raise failed(errno.EBADF)
         if model is None:
             refusals.refuse(f"os.{name}", f"`os.{name}` of a pipe or a socket")
+        if name != "close":
+            end.enter(changes=name == "set_blocking")
+            if not end.is_open:
+                raise failed(errno.EBADF)
         kwargs.pop("fd", None)
         return model(end, *args[1:], **kwargs)
 
@@ -104,6 +108,7 @@ class _File(io.RawIOBase):
         """Read what there is."""
         view = memoryview(buffer).cast("B")
         try:
+            self._end.enter()
             data = _read(self._end, len(view))
         except BlockingIOError:
             return None
@@ -113,6 +118,7 @@ class _File(io.RawIOBase):
     def write(self, data: Any) -> int | None:
         """Write some of it."""
         try:
+            self._end.enter()
             return _write(self._end, data)
         except BlockingIOError:
             return None

@@ -7,6 +7,7 @@ goes through it is named in the verdict.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 from collections.abc import Callable
@@ -14,13 +15,12 @@ from typing import Any, Final
 
 from treadle.python.accesses.outside_modules import NOT_SEEN
 from treadle.python.runtime import control
-from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.escapes import escapes
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.channels import refusals
 from treadle.threads.primitives.channels.channel import Step
-from treadle.threads.primitives.channels.ends import connect, end_of, failed
+from treadle.threads.primitives.channels.ends import LOOK, connect, end_of, failed
 from treadle.threads.primitives.channels.listening import StreamSocket
 from treadle.threads.primitives.facets import FacetTable
 from treadle.threads.primitives.outside.world import concerns_program
@@ -172,6 +172,7 @@ def _shut_down(end: StreamSocket, how: int) -> None:
 
 
 def _peer_name(end: StreamSocket) -> object:
+    Step(LOOK, end).now((), end.places())
     if not isinstance(end.peer, StreamSocket) or (end.is_network and end.error):
         raise failed(errno.ENOTCONN)
     return end.peer.address()
@@ -195,7 +196,7 @@ def _option(end: StreamSocket, level: int, name: int, length: int = 0) -> int | 
         getattr(socket, "SO_ACCEPTCONN", -1): int(end.line is not None),
     }
     if (level, name) == (socket.SOL_SOCKET, socket.SO_ERROR):
-        Step(_LOOK, end).now(end.places())
+        Step(LOOK, end).now([end.location, *end.places()])
         found, end.error = end.error, 0
         return found
     default = known.get(name, 0) if level == socket.SOL_SOCKET else 0
@@ -252,6 +253,7 @@ for _name in (
         _METHODS[_name] = _refused(_name)
 _OF_CLOSED = frozenset({"gettimeout", "getblocking", "recv"})
 """What can be asked of a socket that is closed; to receive nothing is fine, too."""
+_CHANGING = frozenset({"settimeout", "setblocking", "setsockopt"})
 _BLOCKING = frozenset({"recv", "recv_into", "recvfrom", "send", "sendall", "connect", "_accept"})
 
 
@@ -265,6 +267,7 @@ def _method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             if name in _BLOCKING and control.current() is not None and concerns_program():
                 escapes.add(NOT_SEEN.format("sockets"), f"socket.{name}")
             return original(self, *args, **kwargs)
+        end.enter(changes=name in _CHANGING)
         if not end.is_open and name not in _OF_CLOSED:
             raise failed(errno.EBADF)
         return method(end, *args, **kwargs)
@@ -280,6 +283,7 @@ def _file_number(self: Any) -> int:
     end = end_of_socket(self)
     if end is None:
         return int(_originals["fileno"](self))
+    end.enter()
     return end.descriptor if end.is_open else -1
 
 
@@ -287,14 +291,16 @@ def _real_close(self: Any, *args: Any) -> None:
     end = end_of_socket(self)
     if end is None:
         _originals["_real_close"](self, *args)
-    elif end.is_open:
-        end.close()
+    else:
+        with contextlib.suppress(OSError):  # that it is closed already is no mistake
+            end.close()
 
 
 def _detach(self: Any) -> int:
     end = end_of_socket(self)
     if end is None:
         return int(_originals["detach"](self))
+    end.enter(changes=True)
     del _sockets()[id(self)]
     self._closed = True
     return end.descriptor
@@ -322,7 +328,6 @@ def _no_parts(value: Any, label: str) -> Children:
 
 
 register(socket.socket, FacetTable, _no_parts)
-_LOOK = Deed("look at", lambda end: end.label)
 
 _ATTRIBUTES: dict[str, Any] = {
     "__init__": _init,

@@ -51,7 +51,7 @@ def _undo_stream(name: str) -> Undo:
     undo = undo_variable(vars(sys), name)
 
     def undo_unless_silenced() -> None:
-        if getattr(getattr(sys, name), "name", None) != os.devnull:
+        if getattr(getattr(sys, name, None), "name", None) != os.devnull:
             undo()
 
     return undo_unless_silenced
