@@ -90,9 +90,13 @@ def test_both_orders_are_explored(make: Callable[[], Look], seen: set[object]) -
 def test_only_one_closes_a_descriptor() -> None:
     def program() -> list[object]:
         _reader, writer = os.pipe()
-        found: dict[int, object] = {}
-        together(*(lambda at=at: found.update({at: error_of(lambda: os.close(writer))}) for at in (0, 1)))  # fmt: skip
-        return [found[0], found[1]]
+        found: list[object] = [None, None]
+
+        def close(at: int) -> None:
+            found[at] = error_of(lambda: os.close(writer))
+
+        together(lambda: close(0), lambda: close(1))
+        return found
 
     assert outcomes(program) == {"[None, 'EBADF']", "['EBADF', None]"}
 

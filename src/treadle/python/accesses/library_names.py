@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes
+from treadle.python.runtime.looking import found_in
 from treadle.python.runtime.slots import Knowledge
 from treadle.python.sharing.published import published
 
@@ -92,7 +93,7 @@ def _names_of(function: types.FunctionType, owner: Any) -> _Names:
 def _search(code: types.CodeType, module: str, kind: type) -> _Names:
     looked_at: set[Name] = set()
     assigned: set[Name] = set()
-    todo, seen = [(code, module)], {code}
+    todo, seen = [(code, module)], {id(code)}  # rewritten code has constants without a hash
     while todo and len(seen) < _MOST:
         here, module = todo.pop()
         found = [*_found_in(here, module, kind)]
@@ -101,8 +102,9 @@ def _search(code: types.CodeType, module: str, kind: type) -> _Names:
         functions = [value for _, _, value in found if issubclass(type(value), types.FunctionType)]
         called = [(one.__code__, one.__globals__.get("__name__", "")) for one in functions]
         called += [(const, module) for const in here.co_consts if type(const) is types.CodeType]
-        todo += [one for one in dict.fromkeys(called) if one[0] not in seen]
-        seen.update(one for one, _ in called)
+        new = {id(one[0]): one for one in called if id(one[0]) not in seen}
+        todo += new.values()
+        seen.update(new)
     return _Names(frozenset(looked_at), frozenset(assigned))
 
 
@@ -112,7 +114,7 @@ def _found_in(code: types.CodeType, module: str, kind: type) -> Iterator[tuple[s
     for name in code.co_names:
         value = namespace.get(name)
         yield module, name, value
-        yield module, name, vars(kind).get(name)
+        yield module, name, found_in(kind, name)
         if type(value) is types.ModuleType:
             for other in code.co_names:
                 yield value.__name__, other, vars(value).get(other)
