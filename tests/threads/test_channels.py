@@ -568,6 +568,7 @@ def test_servers_of_the_library(server: Any, handler: Any, client: Any, expected
 
 # What is refused, at once
 
+WRAPPED = "ssl.wrap_socket()" if hasattr(ssl, "wrap_socket") else "ssl.SSLContext.wrap_socket()"
 REFUSED: dict[str, Callable[[], object]] = {
     "socket.socket()": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
     "socket.socketpair()": lambda: socket.socketpair(type=socket.SOCK_DGRAM),
@@ -575,7 +576,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "socket.bind()": lambda: socket.socket().bind(("192.0.2.1", 80)),
     "socket.sendmsg()": lambda: socket.socketpair()[0].sendmsg([b"x"]),
     "select.poll()": lambda: select.poll(),
-    "ssl.wrap_socket()": lambda: ssl.create_default_context().wrap_socket(socket.socket()),
+    WRAPPED: lambda: ssl.create_default_context().wrap_socket(socket.socket()),
     "os.dup()": lambda: os.dup(os.pipe()[0]),
     "select.select()": lambda: select.select([0], [], []),
 }
