@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import http.client
 import http.server
 import io
@@ -17,7 +18,7 @@ import socketserver
 import ssl
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,16 @@ import treadle
 from treadle.core.errors import CannotBeExplored
 from treadle.threads.primitives.channels.channel import CAPACITY
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""What pickles to a pipe leaves a view of its buffer, which Python 3.13 cannot close in a cycle."""
 COVERING = ["optimal", "source", "sleep", "observers", "exhaustive"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collected() -> Iterator[None]:
+    """Leave nothing to be collected where warnings count."""
+    yield
+    gc.collect()
 
 
 def beside(*targets: Callable[[], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import queue
 import sqlite3
@@ -475,14 +476,13 @@ def test_a_loop_with_a_condition_variable_ends() -> None:
 
 
 def begin_in_a_loop(path: str) -> None:
-    mine = sqlite3.connect(path, timeout=0, isolation_level=None)
-    while True:
-        try:
-            mine.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            continue
-        break
-    mine.close()
+    with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as mine:
+        while True:
+            try:
+                mine.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                continue
+            break
 
 
 @pytest.mark.parametrize("seconds", [1.0, 0.1])
