@@ -36,28 +36,31 @@ def annotations_of(obj: Any) -> Any:
 
 def keyword_defaults_of(obj: Any) -> Any:
     """Stand for `obj.__kwdefaults__`: calls do not look into it, as far as is seen."""
-    hooks.load_class_attr(obj, "__kwdefaults__")
-    if id(obj) in published:
-        notes.remark(
-            "keyword defaults",
-            "function.__kwdefaults__",
-            "defaults by keyword that change inside of their dictionary ({}) are not seen where "
-            "the function is called",
-        )
-    return obj.__kwdefaults__
+    return _noted(
+        obj,
+        "function.__kwdefaults__",
+        "defaults by keyword that change inside of their dictionary ({}) are not seen where the "
+        "function is called",
+    )
 
 
 def fields_of(obj: Any) -> Any:
     """Stand for `obj.__dataclass_fields__`: `dataclasses` looks into it, unseen."""
-    hooks.load_class_attr(obj, "__dataclass_fields__")
+    return _noted(
+        obj,
+        "class.__dataclass_fields__",
+        "fields of data classes that change inside of their dictionary ({}) are not seen by who "
+        "asks for them",
+    )
+
+
+def _noted(obj: Any, name: str, sentence: str) -> Any:
+    """Return a dictionary that others look into unseen, and say so once it is shared."""
+    attribute = name.partition(".")[2]
+    hooks.load_class_attr(obj, attribute)
     if id(obj) in published:
-        notes.remark(
-            "fields of data classes",
-            "class.__dataclass_fields__",
-            "fields of data classes that change inside of their dictionary ({}) are not seen by "
-            "who asks for them",
-        )
-    return obj.__dataclass_fields__
+        notes.remark(attribute, name, sentence)
+    return getattr(obj, attribute)
 
 
 DICTIONARIES: dict[str, Callable[[Any], Any]] = {

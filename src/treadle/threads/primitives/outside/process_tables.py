@@ -79,12 +79,12 @@ def _undo_loggers() -> Undo:
     A logger that is new stays: the module that asked for it does. It is as new ones are.
     """
     known = logging.root.manager.loggerDict
-    before = {logger: _settings(logger) for logger in _loggers()}
-    number, disabled = len(known), logging.root.manager.disable
+    before = {logger: _copied(*_settings(logger)) for logger in _loggers()}
+    named, disabled = [*known.values()], logging.root.manager.disable
 
     def undo() -> None:
-        is_same = len(known) == number and logging.root.manager.disable == disabled
-        if not is_same or any(before.get(one) != _settings(one) for one in _loggers()):
+        is_same = [*known.values()] == named and logging.root.manager.disable == disabled
+        if not is_same or any(_settings(one) != then for one, then in before.items()):
             for logger in _loggers():
                 _set(logger, *before.get(logger, _new_settings(logger)))
             logging.disable(disabled)  # which forgets who is enabled for what
@@ -101,7 +101,13 @@ def _loggers() -> list[logging.Logger]:
 
 
 def _settings(logger: logging.Logger) -> _Settings:
-    return logger.level, logger.propagate, logger.disabled, [*logger.handlers], [*logger.filters]
+    return logger.level, logger.propagate, logger.disabled, logger.handlers, logger.filters
+
+
+def _copied(
+    level: int, propagate: bool, disabled: bool, handlers: list[Any], filters: list[Any]
+) -> _Settings:
+    return level, propagate, disabled, [*handlers], [*filters]
 
 
 def _new_settings(logger: logging.Logger) -> _Settings:
