@@ -36,13 +36,18 @@ def lost_update() -> None:
     worker_programs.lost_update()
 
 
+def wide_lost_update() -> None:
+    worker_programs.lost_update()
+    worker_programs.adding(2, 2)()
+
+
 PROGRAMS = [
     (READERS, 2048, 0),
     (LASTZERO, 3328, 0),
     (two_by_three, 328, 0),
     (locked, 2520, 0),
     (adding, 7134, 0),
-    (lost_update, 36, 1),
+    (wide_lost_update, 234, 1),
 ]
 
 
@@ -77,6 +82,8 @@ def test_six_programs_are_exact(engine: Any) -> None:
             assert (result.executions, result.blocked, result.complete) == (executions, 0, True)
             assert len(result.failures) == failures
             assert result.workers == 2
+        small = explored(lost_update, on)
+        assert (small.executions, len(small.failures), small.workers) == (36, 1, 1)
 
 
 def hands_of(mark: str) -> list[int]:

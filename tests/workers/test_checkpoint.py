@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from treadle.papers import jacm17
 from treadle.session.workers import checkpoint
 from treadle.session.workers.coordinator import State
 from treadle.session.workers.parts import Part
-from worker_programs import adding, lost_update
+from treadle.session.workers.taken import Taken
+from worker_programs import adding, in_threads, lost_update
 
 PROGRAM = jacm17.lastzero(9)
 TEST = adding(2, 3)
@@ -44,7 +47,7 @@ def resumed(test: Any, kept: Path, **options: Any) -> treadle.Result:
 def test_what_is_left_is_explored(test: Any, executions: int, workers: int, kept: Path) -> None:
     first = begun(test, kept)
     assert first.executions < executions
-    assert json.loads(kept.read_text())["format"] == "treadle.checkpoint/1"
+    assert json.loads(kept.read_text())["format"] == "treadle.checkpoint/2"
     result = resumed(test, kept, workers=workers)
     assert (result.executions, result.complete) == (executions, True)
     assert result.seconds > first.seconds
@@ -81,6 +84,54 @@ def test_failures_are_kept(kept: Path) -> None:
     assert result.failures[0].exception is not None
 
 
+def wide_lost_update() -> None:
+    lost_update()
+    adding(2, 2)()
+
+
+async def ordered() -> None:
+    """Fail in some of the orders of arrival."""
+    order: list[int] = []
+
+    async def wait(number: int) -> None:
+        await treadle.pause()
+        order.append(number)
+
+    await asyncio.gather(*map(wait, range(4)))
+    assert order[0] or order[1] == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("test", "executions"), [(wide_lost_update, 234), (ordered, 24)])
+def test_what_the_first_failure_left(test: Any, executions: int, workers: int, kept: Path) -> None:
+    """Its part is not finished: whoever goes on explores it, too, and counts nothing twice."""
+    options = {"split_by": "executions", "workers": workers}
+    first = treadle.explore(test, checkpoint=kept, **options)
+    assert (first.stopped_by, first.complete) == ("the first failure", False)
+    assert 0 < first.executions < executions
+    result = treadle.explore(test, resume=kept, stop_on_failure=False, **options)
+    assert (result.executions, result.complete) == (executions, True)
+
+
+def test_what_is_not_deterministic_is_left(kept: Path) -> None:
+    """Nothing is verified only because somebody goes on."""
+    turns = iter(range(1000))
+
+    def test() -> None:
+        box = {"n": 0}
+
+        def add() -> None:
+            box["n"] += 1
+            if next(turns) % 7 == 6:
+                box["n"] += 1
+
+        in_threads(add, add)
+
+    first = treadle.explore(test, checkpoint=kept)
+    assert first.stopped_by == "nondeterminism"
+    assert json.loads(kept.read_text())["pending"]
+
+
 def test_samples_go_on(kept: Path) -> None:
     options = {"algorithm": "random", "max_executions": 100, "stop_on_failure": False}
     result = treadle.explore(lost_update, checkpoint=kept, **options)
@@ -88,6 +139,55 @@ def test_samples_go_on(kept: Path) -> None:
     again = treadle.explore(lost_update, resume=kept, **options)
     assert again.executions == 100
     assert [f.schedule for f in again.failures] == [f.schedule for f in result.failures]
+    alone = treadle.explore(lost_update, **{**options, "max_executions": 250})
+    more = treadle.explore(lost_update, resume=kept, **{**options, "max_executions": 250})
+    assert more.executions == 250
+    assert [f.schedule for f in more.failures] == [f.schedule for f in alone.failures]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "stop_on_failure"), [("random", False), ("pct", False), ("pct", True)]
+)
+def test_samples_of_which_a_search_was_killed(
+    algorithm: str, stop_on_failure: bool, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever file it left: each sample counts once, and what is told is the same."""
+    options: dict[str, Any] = {
+        "algorithm": algorithm, "max_executions": 400, "stop_on_failure": stop_on_failure,
+        "workers": 2, "split_by": "executions",
+    }  # fmt: skip
+    files: list[bytes] = []
+    save = checkpoint.Checkpoint.save
+
+    def keep(self: checkpoint.Checkpoint, state: State) -> None:
+        save(self, state)
+        files.append(kept.read_bytes())
+
+    monkeypatch.setattr(checkpoint, "_EVERY", 0.0)
+    monkeypatch.setattr(checkpoint.Checkpoint, "save", keep)
+    whole = treadle.explore(rarely_failing, checkpoint=kept, **options)
+    assert len(files) > 3
+    assert whole.failures
+    assert (whole.executions < 400) == stop_on_failure
+    for content in files[1::5]:
+        kept.write_bytes(content)
+        result = treadle.explore(rarely_failing, resume=kept, **options)
+        assert (result.executions, result.stopped_by) == (whole.executions, whole.stopped_by)
+        assert [f.schedule for f in result.failures] == [f.schedule for f in whole.failures]
+
+
+def rarely_failing() -> None:
+    box = {"n": 0}
+
+    def add(number: int) -> Any:
+        def body() -> None:
+            if box["n"] == number:
+                box["n"] += 1
+
+        return body
+
+    in_threads(*map(add, (2, 1, 0, 3)))
+    assert box["n"] < 4
 
 
 # What is refused
@@ -216,7 +316,9 @@ def test_parts_of_all_sorts_are_read_as_they_were_written(tmp_path: Path) -> Non
     parts = [Part(range(3, 9), 0.5), Part(((), zone), 0.25), Part((), 0.25)]
     state = State()
     state.pending.extend(parts)
+    state.samples.append(Taken(range(3), Counter(executions=3), [], "the first failure"))
     identity = checkpoint.identity_of("test", "sources", {"seed": 1})
     file = checkpoint.Checkpoint(tmp_path / "kept.json", identity)
     file.save(state)
-    assert list(checkpoint.resumed(tmp_path / "kept.json", identity).pending) == parts
+    found = checkpoint.resumed(tmp_path / "kept.json", identity)
+    assert (list(found.pending), found.samples) == (parts, state.samples)

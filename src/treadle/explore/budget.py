@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from treadle.core.errors import TreadleError
 
@@ -12,6 +13,27 @@ MOST_STEPS = 1_000_000
 """Steps after which an execution is cut that is not known to be endless, nor to have a limit."""
 _LOOK = 1_000
 """Steps between two looks at the clock."""
+
+Limit: TypeAlias = Literal["max_executions", "max_steps", "timeout"]
+"""What a budget limits."""
+
+
+def used_up(limit: Limit, value: float | None) -> str:
+    """Return the reason of a search that ended because a limit was reached.
+
+    >>> used_up("timeout", 2.50), used_up("max_executions", 1000)
+    ('timeout = 2.5 s', 'max_executions = 1000')
+    """
+    return f"timeout = {value:g} s" if limit == "timeout" else f"{limit} = {value}"
+
+
+def is_used_up(reason: str, *limits: Limit) -> bool:
+    """Tell whether it is because of one of these limits that a search ended.
+
+    >>> is_used_up("timeout = 2.5 s", "max_steps", "timeout"), is_used_up("Ctrl-C", "timeout")
+    (True, False)
+    """
+    return reason.startswith(tuple(f"{limit} = " for limit in limits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from treadle.core.program import CannotStepError, FindingError, Program, Run
 from treadle.core.result import Result
 from treadle.core.schedule import Schedule
 from treadle.explore.accounts import Accounts
-from treadle.explore.budget import MOST_STEPS, Budget
+from treadle.explore.budget import MOST_STEPS, Budget, used_up
 from treadle.explore.choosers import Chooser, Only, stay
 from treadle.explore.probing import Probes
 from treadle.explore.progress import Listener, Meter
@@ -59,6 +59,8 @@ class Search:
     """Whether the first execution is run twice, to see whether it does the same."""
     has_ended: bool = False
     """Whether nothing was left to explore."""
+    has_counted_last: bool = False
+    """Whether the execution that ended it was analysed and counted, as others are."""
     is_validating: bool = False
     """Whether the algorithm's invariants are checked at every update, and between phases."""
 
@@ -155,6 +157,7 @@ class Search:
                 run.close()
                 return False
             if self._has_found_enough(run, outcome):
+                self.has_counted_last = True
                 return False
             over = self._is_over()
             # Estimate now: the path is that of an execution explored to its end.
@@ -193,7 +196,7 @@ class Search:
             result.stopped_by = FOUND
             return True
         if outcome == STEPS:
-            result.stopped_by = f"max_steps = {self.budget.max_steps}"
+            result.stopped_by = used_up("max_steps", self.budget.max_steps)
         if result.failures and self._stop_on_failure:
             result.stopped_by = result.stopped_by or "the first failure"
             return True
@@ -277,12 +280,12 @@ class Search:
         """Report what an execution showed that was cut; return that the space is not covered."""
         self._accounts.add_part(run, self.shared)
         is_late = outcome == TIME
-        self.result.stopped_by = self._timeout() if is_late else f"max_steps = {MOST_STEPS}"
+        self.result.stopped_by = self._timeout() if is_late else used_up("max_steps", MOST_STEPS)
         run.drop()
         return False
 
     def _timeout(self) -> str:
-        return f"timeout = {self.budget.timeout:g} s"
+        return used_up("timeout", self.budget.timeout)
 
     def _repeats(self, first: Run) -> bool:
         """Run the first execution once more: a program that differs now is not deterministic.
@@ -310,7 +313,7 @@ class Search:
         if self._has_listener:
             self._meter.tell_if_due()
         if budget.max_executions is not None and self._begun >= budget.max_executions:
-            return f"max_executions = {budget.max_executions}"
+            return used_up("max_executions", budget.max_executions)
         if budget.timeout is not None and self.is_out_of_time():
             return self._timeout()
         if self.gives_up is not None and self.gives_up():

@@ -54,6 +54,9 @@ EXPLORED = -1
 class Algorithm(ABC):
     """A strategy for `Search`; one small file each."""
 
+    number: int = 0
+    """The number of the execution that is run, where these are samples."""
+
     covers: ClassVar[bool] = True
     """Whether the search is complete when `backtrack` finds nothing more to do."""
     sees_every_order: ClassVar[bool] = True

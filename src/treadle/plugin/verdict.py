@@ -9,13 +9,11 @@ from typing import Any, Literal
 from treadle.core.counting import count
 from treadle.core.failure import Failure
 from treadle.core.result import Result
+from treadle.explore.budget import is_used_up
 from treadle.explore.registry import covers
 from treadle.report.text import except_for
 
 Outcome = Literal["verified", "failed", "incomplete", "sampled", "passed", "xfailed"]
-
-_BUDGETS = ("max_executions = ", "max_steps = ", "timeout = ")
-"""Reasons that say less than how far the search was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ class Verdict:
         return f"incomplete after {runs}, {self._left()}"
 
     def _left(self) -> str:
-        is_by_budget = self.stopped_by.startswith(_BUDGETS)
+        is_by_budget = is_used_up(self.stopped_by, "max_executions", "max_steps", "timeout")
         if not is_by_budget or self.estimate is None or self.estimate <= self.executions:
             return f"stopped by {self.stopped_by}"
         return (

@@ -24,8 +24,9 @@ from treadle.core.version import __version__
 from treadle.explore.cubes.order import Order, Step
 from treadle.session.workers.coordinator import State
 from treadle.session.workers.parts import Part, key_of
+from treadle.session.workers.taken import Taken
 
-FORMAT = "treadle.checkpoint/1"
+FORMAT = "treadle.checkpoint/2"
 _EVERY = 5.0
 """Seconds between two writes."""
 
@@ -148,6 +149,7 @@ def _state_as_dict(state: State) -> dict[str, Any]:
         "lost": state.lost,
         "deepest": state.deepest,
         "failures": [_failure_as_dict(one) for one in state.failures.values()],
+        "samples": [_taken_as_dict(taken) for taken in state.samples],
         "knowledge": state.knowledge,
         "incomplete": state.incomplete,
         "notes": list(state.notes),
@@ -168,6 +170,7 @@ def _state_from(content: Mapping[str, Any]) -> State:
         lost=content["lost"],
         deepest=content["deepest"],
         failures={key_of(failure): failure for failure in failures},
+        samples=[_taken_from(one) for one in content["samples"]],
         knowledge=tuple(content["knowledge"]),
         incomplete=content["incomplete"],
         notes=dict.fromkeys(content["notes"]),
@@ -194,6 +197,21 @@ def _part_from(content: list[Any]) -> Part:
     if kind == "zones":
         return Part(tuple(tuple(map(tuple, zone)) for zone in what), share)
     return Part(tuple(Order(Step(*a), Step(*b), claim) for a, b, claim in what), share)
+
+
+def _taken_as_dict(taken: Taken) -> dict[str, Any]:
+    return {
+        "numbers": [taken.numbers.start, taken.numbers.stop],
+        "counts": dict(taken.counts),
+        "failures": [_failure_as_dict(one) for one in taken.failures],
+        "reason": taken.reason,
+    }
+
+
+def _taken_from(content: Mapping[str, Any]) -> Taken:
+    failures = [_failure_from(one) for one in content["failures"]]
+    counts = Counter(content["counts"])
+    return Taken(range(*content["numbers"]), counts, failures, content["reason"])
 
 
 def _failure_as_dict(failure: Failure) -> dict[str, Any]:

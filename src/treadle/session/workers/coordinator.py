@@ -10,14 +10,13 @@ have learned. No answer is taken twice, and none of an earlier beginning.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from treadle.core.failure import Failure
+from treadle.explore.budget import used_up
 from treadle.explore.progress import Estimate, Listener, Progress
 from treadle.session.workers.hands import Died, Hands
 from treadle.session.workers.parts import (
@@ -31,6 +30,7 @@ from treadle.session.workers.parts import (
 )
 from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import Space
+from treadle.session.workers.taken import Taken
 
 INTERRUPTED = "Ctrl-C"
 """Why a search ended that somebody interrupted."""
@@ -59,10 +59,12 @@ class State:
     share: float = 0.0
     """Which share of the space they are likely to be."""
     lost: int = 0
-    unfinished: int = 0
-    """Executions that count although their parts are not finished: a budget has ended all."""
+    begun: Counter[str] = field(default_factory=Counter)
+    """Figures of parts that are not finished: they count if nobody goes on, who begins anew."""
     deepest: int = 0
     failures: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
+    samples: list[Taken] = field(default_factory=list)
+    """Samples that were taken, in order, if samples are taken."""
     knowledge: tuple[str, ...] = ()
     incomplete: str = ""
     stopped_by: str = ""
@@ -77,6 +79,7 @@ class State:
         """Forget all figures, which were about other steps; failures are failures."""
         self.pending = deque(everything)
         self.counts = Counter()
+        self.begun, self.samples = Counter(), []
         self.parts, self.share, self.lost, self.incomplete = 0, 0.0, 0, ""
 
     @property
@@ -262,6 +265,7 @@ class Coordinator:
             return
         self.jobs += 1
         if outcome.error is not None:
+            self._state.pending.extendleft(reversed(job.parts))
             raise outcome.error
         if outcome.learned is not None:
             self._learn(outcome.learned)
@@ -288,16 +292,20 @@ class Coordinator:
             self._leave_for_later(answer)
 
     def _leave_for_later(self, answer: Answer) -> None:
-        """Let somebody go on with what a budget has ended: in smaller parts, if it was executions.
+        """Let somebody go on with what was ended: in smaller parts, if it was by executions.
 
-        What was explored of it is lost, unless the budget ends the search: it is not told then.
+        What was explored of it is lost, unless a budget ends the search: it is not told then.
         """
         state, most = self._state, self._max_executions
         for one in answer.unfinished:
+            if answer.stopped_by:
+                state.pending.appendleft(one.part)
+                state.begun += one.counts
+                continue
             is_whole = one.part.is_whole or answer.is_late
             state.pending.appendleft(replace(one.part, is_too_large=not is_whole))
             if most is not None and begun(state.counts) + begun(one.counts) >= most:
-                state.stopped_by = state.stopped_by or f"max_executions = {most}"
+                state.stopped_by = state.stopped_by or used_up("max_executions", most)
             elif not answer.is_late:
                 state.lost += begun(one.counts)
 
@@ -356,7 +364,7 @@ class Coordinator:
         while self._flying and self.elapsed < until:
             for outcome in self._hands.wait(_PATIENCE):
                 self._take(outcome)
-        state.stopped_by = state.stopped_by or f"timeout = {self._space.work.timeout:g} s"
+        state.stopped_by = state.stopped_by or used_up("timeout", self._space.work.timeout)
 
     def _take_back(self) -> None:
         """Let parts that are not finished wait again; what was explored of them counts."""
@@ -369,14 +377,13 @@ class Coordinator:
             return
         for one in self.unfinished:
             state.pending.appendleft(one.part)
-            state.counts += one.counts
-            state.unfinished += one.counts["executions"]
+            state.begun += one.counts
 
     def _look_around(self) -> None:
         """Tell listeners, and save, what there is."""
         state, most = self._state, self._max_executions
         if most is not None and not self._flying and self._used() >= most and self._is_more():
-            state.stopped_by = state.stopped_by or f"max_executions = {most}"
+            state.stopped_by = state.stopped_by or used_up("max_executions", most)
         if self._listener is not None and _clock() >= self._next_tell:
             self._listener(self.progress())
             self._next_tell = _clock() + self._listener.interval
@@ -392,14 +399,14 @@ class Coordinator:
     def progress(self, *, is_final: bool = False) -> Progress:
         """Say how far the exploration is; shares are those of random walks, so only about right."""
         state = self._state
-        executions, share = state.counts["executions"], state.share
+        finished, share = state.counts["executions"], state.share
         estimate = None
-        if executions and 0 < share < 1 and not is_final:
-            total = executions / share
+        if finished and 0 < share < 1 and not is_final:
+            total = finished / share
             estimate = Estimate(total, total, total, share, is_rough=True)
         return Progress(
-            executions=executions,
-            blocked=state.counts["blocked"],
+            executions=finished + state.begun["executions"],
+            blocked=state.counts["blocked"] + state.begun["blocked"],
             failures=len(state.failures),
             depth=0,
             seconds=state.seconds + self.elapsed,
@@ -407,73 +414,3 @@ class Coordinator:
             final=is_final,
             workers=self._hands.count,
         )
-
-
-class SampleCoordinator(Coordinator):
-    """Takes samples: what is reported does not depend on who takes which, and when.
-
-    Of each failure the sample with the lowest number is shown. If the first failure ends it, that
-    is the failing sample with the lowest number of all: lower ones are waited for, higher ones are
-    not counted.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._max_executions = None  # the space says how many there are
-        self._by_range: dict[int, Answer] = {}
-        self._first_failure = sys.maxsize
-        self._reason = ""
-
-    def run(self, seconds: float | None = None) -> None:
-        """Take all samples, or those up to the first that fails; then put them in order."""
-        super().run(seconds)
-        state = self._state
-        for first, answer in sorted(self._by_range.items()):
-            if first <= self._first_failure:
-                state.counts += answer.counts
-                for failure in answer.failures:
-                    state.failures.setdefault(key_of(failure), failure)
-        most = self._space.work.max_executions
-        if self._reason:
-            state.pending.clear()
-            state.stopped_by = self._reason
-        elif not state.pending and not state.stopped_by:
-            state.stopped_by = f"max_executions = {most}"
-
-    def _add(self, answer: Answer, job: Job) -> None:
-        """Keep an answer by the number of its first sample."""
-        (part,) = job.parts
-        first: int = part.what.start
-        self._by_range[first] = answer
-        if answer.stopped_by and answer.at < self._first_failure:
-            self._first_failure, self._reason = answer.at, answer.stopped_by
-        self._note(answer)
-        self._state.share += answer.share
-        self._state.parts += answer.done
-        self._state.pending.extendleft(reversed(answer.left))
-        self._forget_later_ones()
-
-    def _forget_later_ones(self) -> None:
-        """Do not wait for samples after one that failed."""
-        at, state = self._first_failure, self._state
-        state.pending = deque(part for part in state.pending if part.what.start < at)
-        self._flying = {
-            number: job for number, job in self._flying.items() if job.parts[0].what.start < at
-        }
-
-    def _is_more(self) -> bool:
-        """Tell whether there is anything to do: nothing new after a failure that ends it."""
-        if self._reason:
-            return bool(self._state.pending or self._flying)
-        return super()._is_more()
-
-    def _learn(self, learned: tuple[str, ...]) -> None:
-        """Begin anew: samples of other steps are other samples."""
-        super()._learn(learned)
-        self._by_range.clear()
-        self._first_failure, self._reason = sys.maxsize, ""
-
-    def progress(self, *, is_final: bool = False) -> Progress:
-        """Say how many samples were taken."""
-        taken = sum(answer.counts["executions"] for answer in self._by_range.values())
-        return replace(super().progress(is_final=is_final), executions=taken, estimate=None)

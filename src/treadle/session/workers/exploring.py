@@ -23,10 +23,11 @@ from treadle.explore.accounts import Accounts
 from treadle.explore.progress import Listener, Progress
 from treadle.explore.search import Search
 from treadle.session.workers.checkpoint import Checkpoint
-from treadle.session.workers.coordinator import Coordinator, SampleCoordinator, State
+from treadle.session.workers.coordinator import Coordinator, State
 from treadle.session.workers.hands import Alone, Hands
 from treadle.session.workers.parts import SUMMED, begun, counts_of, key_of
 from treadle.session.workers.policy import ALONE, SHORT, TOO_SMALL, Policy, needed
+from treadle.session.workers.sampling import SampleCoordinator
 from treadle.session.workers.spaces import SampleSpace, Space, cpu_seconds, space_of
 from treadle.session.workers.task import Tasks
 from treadle.session.workers.work import Work
@@ -158,17 +159,17 @@ def _coordinated(
 ) -> Coordinator:
     """Explore until the end, whichever it is."""
     work = space.work
-    kind = SampleCoordinator if isinstance(space, SampleSpace) else Coordinator
-    coordinator = kind(
-        space,
-        hands,
-        policy,
-        state,
-        listener=listener,
-        timeout=None if work.timeout is None else work.timeout - (_clock() - began),
-        save=None if wish.checkpoint is None else wish.checkpoint.save_if_due,
-        is_interrupted=is_interrupted,
-    )
+    options: dict[str, Any] = {
+        "listener": listener,
+        "timeout": None if work.timeout is None else work.timeout - (_clock() - began),
+        "save": None if wish.checkpoint is None else wish.checkpoint.save_if_due,
+        "is_interrupted": is_interrupted,
+    }
+    coordinator: Coordinator
+    if isinstance(space, SampleSpace):
+        coordinator = SampleCoordinator(space, hands, policy, state, **options)
+    else:
+        coordinator = Coordinator(space, hands, policy, state, **options)
     coordinator.run()
     return coordinator
 
@@ -201,7 +202,7 @@ def _result_of(work: Work, space: Space, state: State, workers: int) -> Result:
     program = work.program
     result = Result(program.name, work.algorithm, scope=program.scope)
     for name in SUMMED:
-        setattr(result, name, state.counts[name])
+        setattr(result, name, state.counts[name] + state.begun[name])
     if program.counts_states:
         result.states = result.events - result.replayed
     result.peak_nodes = state.deepest
@@ -210,7 +211,7 @@ def _result_of(work: Work, space: Space, state: State, workers: int) -> Result:
     result.stopped_by = state.stopped_by or state.incomplete
     result.complete = work.strategy.covers and state.is_covered
     if not result.complete and 0 < state.share < 1 and not isinstance(space, SampleSpace):
-        result.estimate = (result.executions - state.unfinished) / state.share
+        result.estimate = state.counts["executions"] / state.share
     program.note_repeated(sorted(state.repeated))
     Accounts(program, Trace(program.vocabulary), result, races=False).conclude()
     result.notes += [note for note in state.notes if note not in result.notes]

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
+from treadle.explore.budget import is_used_up
 from treadle.session.workers.coordinator import Coordinator, State
 from treadle.session.workers.forked import ForkedHands
 from treadle.session.workers.parts import Answer, Job
@@ -21,9 +22,6 @@ ABOVE = 64
 """Processors that one coordinator can do with alone."""
 QUANTUM = 10.0
 """Seconds that a foreman has at least."""
-_TIME = "timeout = "
-_ENDED_BY_IT = ("max_executions = ", _TIME)
-"""Reasons that are about this job only."""
 
 
 def foremen(processors: Sequence[int]) -> tuple[int, int]:
@@ -72,13 +70,13 @@ class Foreman:
         return answer
 
     def _answer(self, job: Job, state: State) -> Answer:
-        is_its_own = state.stopped_by.startswith(_ENDED_BY_IT)
+        is_its_own = is_used_up(state.stopped_by, "max_executions", "timeout")
         return Answer(
             job.number,
             counts=state.counts,
             failures=list(state.failures.values()),
             left=list(state.pending),
-            is_late=state.stopped_by.startswith(_TIME),
+            is_late=is_used_up(state.stopped_by, "timeout"),
             done=state.parts,
             share=state.share,
             lost=state.lost,

@@ -59,7 +59,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A part whose exploration was ended by a budget."""
+    """A part whose exploration was ended by a budget, or by what ends the whole search."""
 
     part: Part
     counts: Counter[str]
@@ -74,7 +74,7 @@ class Answer:
     counts: Counter[str] = field(default_factory=Counter)
     """Figures of finished parts."""
     unfinished: list[Unfinished] = field(default_factory=list)
-    """Parts that a budget ended."""
+    """Parts that were not explored to their end."""
     is_late: bool = False
     """Whether that budget was time, which is up for all."""
     failures: list[Failure] = field(default_factory=list)

@@ -18,7 +18,7 @@ from treadle.explore.cubes.order import EVERYTHING, Cube
 from treadle.explore.cubes.splitting import coarse_parts_of, parts_of
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
-from treadle.explore.strategy import Algorithm
+from treadle.explore.strategy import EXPLORED, Algorithm
 from treadle.session.workers.parts import Job, Part, begun, counts_of
 from treadle.session.workers.policy import (
     Looks,
@@ -28,6 +28,7 @@ from treadle.session.workers.policy import (
     needed,
     pairs,
 )
+from treadle.session.workers.taken import Taken, gaps
 from treadle.session.workers.work import Work
 
 _SAMPLES = 32
@@ -62,6 +63,11 @@ class Space(ABC):
     @abstractmethod
     def left(self, search: Search, part: Part) -> list[Part]:
         """Return what is left of a part whose search has given up."""
+
+    def left_behind(self, search: Search, part: Part) -> list[Part]:
+        """Return what is left of a part that is ended together with the whole search."""
+        del search, part
+        return []
 
     @abstractmethod
     def divided(self, part: Part, job: Job) -> list[Part]:
@@ -206,6 +212,12 @@ class ZoneSpace(Space):
         zones = search.algorithm.left_over()
         return [replace(part, what=(zone,), share=part.share / (len(zones) + 1)) for zone in zones]
 
+    def left_behind(self, search: Search, part: Part) -> list[Part]:
+        """Return the zones that are left; if the last run counts, without the one it was in."""
+        if search.has_counted_last and search.algorithm.backtrack() == EXPLORED:
+            return []
+        return self.left(search, part)
+
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Leave zones as they are: they are divided by running them."""
         del job
@@ -230,14 +242,19 @@ class SampleSpace(Space):
 
     def everything(self) -> list[Part]:
         """Return ranges of samples."""
-        self._next = 0
+        return self.untaken([])
+
+    def untaken(self, taken: list[Taken]) -> list[Part]:
+        """Return ranges of the samples that nobody has taken."""
         most = self.work.max_executions
-        if most is None:
-            return self.more()
-        size = max(1, min(most // (8 * self.policy.workers), 256))
+        size = _SAMPLES
+        if most is not None:
+            size = max(1, min(most // (8 * self.policy.workers), 256))
+        self._next = taken[-1].numbers.stop if taken else 0
         return [
-            Part(range(first, min(first + size, most)), share=min(size, most - first) / most)
-            for first in range(0, most, size)
+            Part(range(first, min(first + size, gap.stop)), share=0.0)
+            for gap in gaps(taken, self._next if most is None else most)
+            for first in range(gap.start, gap.stop, size)
         ]
 
     def search(self, part: Part, job: Job) -> Search:
@@ -250,17 +267,12 @@ class SampleSpace(Space):
 
     def left(self, search: Search, part: Part) -> list[Part]:
         """Return the samples of a range that were not taken."""
-        first = part.what.start + begun(counts_of(search.result))
-        return [replace(part, what=range(first, part.what.stop))]
+        return [replace(part, what=range(search.algorithm.number, part.what.stop))]
 
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Divide a range into single samples."""
         del job
-        share = part.share / len(part.what)
-        return [
-            replace(part, what=range(one, one + 1), share=share, is_divided=True)
-            for one in part.what
-        ]
+        return [replace(part, what=range(one, one + 1), is_divided=True) for one in part.what]
 
     def in_words(self, part: Part) -> str:
         """Name the samples."""

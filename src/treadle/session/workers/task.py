@@ -13,14 +13,12 @@ from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
 from treadle.core.result import Result
+from treadle.explore.budget import is_used_up
 from treadle.explore.search import GIVEN_UP, Search
 from treadle.session.workers.parts import Answer, Job, Part, Unfinished, begun, counts_of
 from treadle.session.workers.spaces import Space, cpu_seconds
 
 FIRST_FAILURE = "the first failure"
-_TIME = "timeout = "
-_BUDGETS = ("max_executions = ", _TIME)
-"""How reasons begin that are about how much may be explored."""
 
 _clock = time.perf_counter
 """Taken before any program is under control."""
@@ -98,17 +96,17 @@ class Tasks:
         answer.deepest = max(answer.deepest, result.peak_nodes)
         if search.has_ended:
             self._finish(part, result, answer)
-        elif not result.stopped_by.startswith((GIVEN_UP, *_BUDGETS)):
-            self._stop(search, answer)
+        elif not _is_left(result.stopped_by):
+            self._stop(part, search, answer)
         elif not space.loses:
             answer.counts += counts_of(result)
             answer.left += space.left(search, part)
-            answer.is_late = result.stopped_by.startswith(_TIME)
+            answer.is_late = is_used_up(result.stopped_by, "timeout")
         elif result.stopped_by == GIVEN_UP:
             answer.lost += begun(counts_of(result))
             answer.left += space.left(search, part)
         else:
-            answer.is_late = result.stopped_by.startswith(_TIME)
+            answer.is_late = is_used_up(result.stopped_by, "timeout")
             answer.unfinished.append(Unfinished(part, counts_of(result)))
 
     def _finish(self, part: Part, result: Result, answer: Answer) -> None:
@@ -117,12 +115,21 @@ class Tasks:
         answer.share += part.share
         answer.incomplete = answer.incomplete or result.stopped_by
 
-    def _stop(self, search: Search, answer: Answer) -> None:
-        """Take note of what ends the whole search."""
-        result = search.result
-        answer.counts += counts_of(result)
+    def _stop(self, part: Part, search: Search, answer: Answer) -> None:
+        """Take note of what ends the whole search; somebody may go on all the same, some day."""
+        result, space = search.result, self.space
+        if space.loses:
+            answer.unfinished.append(Unfinished(part, counts_of(result)))
+        else:
+            answer.counts += counts_of(result)
+            answer.left += space.left_behind(search, part)
         answer.stopped_by = result.stopped_by or FIRST_FAILURE
-        answer.at = getattr(search.algorithm, "number", 0)
+        answer.at = search.algorithm.number
+
+
+def _is_left(reason: str) -> bool:
+    """Tell whether somebody is to go on where a search has ended."""
+    return reason == GIVEN_UP or is_used_up(reason, "max_executions", "timeout")
 
 
 def _what_is_left_of(job: Job, executions: int, seconds: float) -> Job | None:
