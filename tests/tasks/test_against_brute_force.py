@@ -130,6 +130,13 @@ def test_whether_a_callback_was_removed_is_told(parts: list[str]) -> None:
     assert seen == states
 
 
+def test_what_is_known_of_an_object_stays_its_own_if_another_is_left_out() -> None:
+    """A function is met at first only, and what was met behind it keeps its name."""
+    program = ([[("semaphore",), ("context",)], [("gap",), ("put",)]], "wait")
+    result, _ = explored(made(program, "fifo"), "fifo")
+    assert (result.complete, result.executions, result.failures) == (True, 1, [])
+
+
 @pytest.mark.parametrize("order", ["fifo", "any"])
 def test_names_of_tasks_are_data(order: str) -> None:
     async def test() -> str:

@@ -249,8 +249,10 @@ class Shared:
                 index += 1
                 table = row[index] if index < len(row) else None
                 if table is None or table.kind is not kind:
-                    label = _label_at(parent, place)
+                    before, label = table, _label_at(parent, place)
                     table = self.new_table(walk.table, (key, index), value, label)
+                    if before is not None and before.sort != table.sort:
+                        del row[index:]  # something else stands here, and so behind it
                     row[index : index + 1] = [table]
                 if walk.counts:
                     table.begin(value)
