@@ -22,8 +22,12 @@ class LoopAmongThreads(ThreadProgram):
         *,
         instrument: tuple[str, ...],
         watchdog: float | None,
+        restore: bool,
     ) -> None:
-        super().__init__(test, name, instrument=(*instrument, *RUN_BY_ASYNCIO), watchdog=watchdog)
+        instrumented = (*instrument, *RUN_BY_ASYNCIO)
+        super().__init__(
+            test, name, instrument=instrumented, watchdog=watchdog, restore=restore
+        )
         self._packages = instrument
 
     def _main(self) -> None:
@@ -40,4 +44,6 @@ class LoopAmongThreads(ThreadProgram):
         found: dict[str, object] = {"threads": True}
         if self._packages:
             found["instrument"] = self._packages
+        if self._restorer is None:
+            found["restore"] = False
         return found

@@ -74,7 +74,9 @@ class Tasks(FrontEnd):
 
         name = getattr(target, "__name__", "test")
         among_threads = LoopAmongThreads(
-            target, name, instrument=options["instrument"], watchdog=options["watchdog"]
+            target,
+            name,
+            **{each: options[each] for each in ("instrument", "watchdog", "restore")},
         )
         with called_plainly(), among_threads.controlled():
             among_threads.try_out()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypedDict
 
 from treadle.core.options import FLAG, Names, Number, OneOf, Option
-from treadle.threads.options import INSTRUMENT, PATIENCE, SECONDS, WHICH_WAITS
+from treadle.threads.options import INSTRUMENT, PATIENCE, RESTORE, SECONDS, WHICH_WAITS
 
 ORDERS = ("fifo", "any")
 YIELDS = ("test", "exact", "all")
@@ -87,5 +87,6 @@ class TaskOptions(TypedDict, total=False):
         int,
         Option(Number(), 0, "How many connections may break in an execution, at any moment."),
     ]
+    restore: Annotated[bool, RESTORE]
     instrument: Annotated[Iterable[str], INSTRUMENT]
     watchdog: Annotated[float | None, PATIENCE]

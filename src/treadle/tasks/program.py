@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from treadle.core.errors import TreadleBug
 from treadle.core.failure import Failure
 from treadle.python.host.host import WATCHDOG
 from treadle.python.instrument.modules import Instrumentation
@@ -51,6 +50,7 @@ class TaskProgram(ThreadProgram):
         "leftover_tasks": True,
         "split": (),
         "resets": 0,
+        "restore": True,
     }
     """What can be asked for that decides what an execution does, and what is not worth saying."""
     scheduler_kind = TaskScheduler
@@ -64,7 +64,7 @@ class TaskProgram(ThreadProgram):
         instrument: tuple[str, ...] = (),
         watchdog: float | None = WATCHDOG,
     ) -> None:
-        super().__init__(test, name, watchdog=watchdog)
+        super().__init__(test, name, watchdog=watchdog, restore=asked["restore"])
         self._asked = asked
         self.order: str = asked["order"]
         self.yields: str = asked["yields"]
@@ -164,16 +164,7 @@ class TaskProgram(ThreadProgram):
 
     def start(self, *, detail: bool = False) -> TaskRun:  # type: ignore[override]
         """Begin an execution."""
-        if slots.program is not self:
-            raise TreadleBug("an execution was started outside of `controlled`")
-        self.abandon()
-        self._interrupts.raise_pending()
-        self.scheduler.reset()
-        self.shared.reset()
-        self._instrumentation.adapt()
-        self._instrumentation.publish()
-        self.returned = None
-        self.is_cut = False
+        self._begin_anew()
         loop = Loop(self, detail=detail)  # type: ignore[abstract]
         run = self._tasks_run = TaskRun(self, loop)
         self._host.begin(loop.owner.actor)

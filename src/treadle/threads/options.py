@@ -25,6 +25,12 @@ INSTRUMENT = Option(
     (),
     "A package whose code is under test besides the project's own.",
 )
+RESTORE = Option(
+    FLAG,
+    True,
+    "Whether what an execution changed in modules and classes under test is undone before the "
+    "next one.",
+)
 PATIENCE = Option(
     SECONDS_OR_NONE,
     WATCHDOG,
@@ -100,15 +106,7 @@ class ThreadOptions(TypedDict, total=False):
             "(explore), or all (last); or whether they never time out.",
         ),
     ]
-    restore: Annotated[
-        bool,
-        Option(
-            FLAG,
-            True,
-            "Whether what an execution changed in modules and classes under test is undone before "
-            "the next one.",
-        ),
-    ]
+    restore: Annotated[bool, RESTORE]
     towards_deadlock: Annotated[
         bool,
         Option(

@@ -343,27 +343,31 @@ class ThreadProgram(Program):
 
     def start(self, *, detail: bool = False) -> ThreadRun:
         """Begin an execution."""
+        self._begin_anew()
+        self.scheduler.on_crash = self._is_finding
+        self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
+        self._record(detail)
+        self._run = run = ThreadRun(self)
+        main = Task(self._path, self._main)
+        self.scheduler.let_go()
+        self._host.begin(main)
+        self.scheduler.begin(main, None)
+        return run
+
+    def _begin_anew(self) -> None:
+        """Leave nothing of the last execution, in the program's state and in Treadle's own."""
         if slots.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
         if self._restorer is not None:
             self._restorer.restore()
         self._interrupts.raise_pending()
-        self.scheduler.on_crash = self._is_finding
-        self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
         self.scheduler.reset()
-        self._record(detail)
         self.shared.reset()
         self._instrumentation.adapt()
         self._instrumentation.publish()
-        self._run = run = ThreadRun(self)
         self.returned = None
         self.is_cut = False
-        main = Task(self._path, self._main)
-        self.scheduler.let_go()
-        self._host.begin(main)
-        self.scheduler.begin(main, None)
-        return run
 
     def _record(self, detail: bool) -> None:
         """Write the execution that begins down, or do not."""
