@@ -25,9 +25,7 @@ class LoopAmongThreads(ThreadProgram):
         restore: bool,
     ) -> None:
         instrumented = (*instrument, *RUN_BY_ASYNCIO)
-        super().__init__(
-            test, name, instrument=instrumented, watchdog=watchdog, restore=restore
-        )
+        super().__init__(test, name, instrument=instrumented, watchdog=watchdog, restore=restore)
         self._packages = instrument
 
     def _main(self) -> None:

@@ -105,8 +105,9 @@ def called_by_user(name: str = "") -> tuple[str, FrameType | None] | None:
 def _shortened(name: str) -> str:
     """Return a name as users write it: `asyncio.run()`, wherever in the package it is defined."""
     package, _, rest = name.partition(".")
+    held = vars(sys.modules.get(package, sys))  # a module may run code if it is asked
     first = rest.removesuffix(".__init__").removesuffix(".__new__").split(".")
     for length in range(1, len(first)):
-        if hasattr(sys.modules.get(package), first[-length]):
+        if first[-length] in held:
             return f"{package}.{'.'.join(first[-length:])}()"
     return f"{package}.{'.'.join(first)}()"

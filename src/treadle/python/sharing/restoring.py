@@ -44,6 +44,10 @@ _HEAP_TYPE = 1 << 9
 """The flag of classes that were made by a `class` statement or look like it."""
 _OF_COUNT = object.__basicsize__
 """Where a counter in C has its number."""
+_OF_FUNCTIONS = (
+    "__module__", "__name__", "__qualname__", "__doc__", "__defaults__", "__kwdefaults__",
+)  # fmt: skip
+"""Attributes of functions that are not in their dictionary."""
 _BY_INTERPRETER = frozenset(
     {"__dict__", "__weakref__", "__doc__", "__hash__", "__abstractmethods__", "_abc_impl"}
 )
@@ -144,7 +148,8 @@ def _undoing(value: Any, table: Table) -> list[Undo]:
         return [_undo_class(value)]
     if issubclass(type(value), types.CellType):
         return [_undo_cell(value)]
-    found = [undo_content(value), _undo_attributes(value), _undo_slots(value)]
+    makers = undo_content, _undo_attributes, _undo_slots, _undo_function
+    found = [make(value) for make in makers]
     return [undo for undo in found if undo is not None]
 
 
@@ -201,6 +206,19 @@ def _undo_class(kind: type) -> Undo:
 
 def _undo_attributes(value: Any) -> Undo | None:
     return _undo_dict(attributes_of(value)) if has_dict(type(value)) else None
+
+
+def _undo_function(value: Any) -> Undo | None:
+    if not issubclass(type(value), types.FunctionType):
+        return None
+    before = {name: getattr(value, name) for name in _OF_FUNCTIONS}
+
+    def undo() -> None:
+        for name, item in before.items():
+            if getattr(value, name) is not item:
+                setattr(value, name, item)
+
+    return undo
 
 
 def _undo_slots(value: Any) -> Undo | None:
