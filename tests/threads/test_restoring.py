@@ -461,3 +461,18 @@ def test_tables_of_the_process_are_put_back(change: Body) -> None:
     for _ in range(2):
         result = treadle.explore(test)
         assert (result.ok, result.executions) == (True, 1)
+
+
+def renamed() -> None:
+    """A plain name."""
+
+
+def test_what_c_keeps_of_functions_is_undone() -> None:
+    def test() -> None:
+        assert (renamed.__name__, renamed.__defaults__) == ("renamed", None)
+        renamed.__name__ = renamed.__qualname__ = "other"
+        renamed.__doc__, renamed.__defaults__ = None, ()
+        together(lambda: None, lambda: None)
+
+    assert treadle.explore(test).ok
+    assert (renamed.__name__, renamed.__doc__) == ("renamed", "A plain name.")

@@ -114,8 +114,8 @@ class ThreadProgram(Program):
         self.towards = Towards(self.scheduler) if towards_deadlock else None
         """Leads executions to the deadlocks that the source makes one suspect."""
         self._natural: frozenset[Feature] = frozenset()
-        self._not_repeated: set[Feature] = set()
-        """What the trial executions changed, and the last of them did not."""
+        self._trials: list[tuple[frozenset[Feature], frozenset[Feature]]] = []
+        """What trial executions knew and what they changed, but for the last."""
         self._instrumentation = Instrumentation(
             test, instrument, gil=is_coarse, item_by_item=item_by_item
         )
@@ -140,23 +140,45 @@ class ThreadProgram(Program):
         """Return what the first executions of all did and none has done since."""
         if self._failed:
             return f"failed ({self._failed})"
-        left = self._not_repeated - self.shared.written
+        left = self._changed_in_trials() - self.shared.written
+        if left:
+            left -= self._changed_again()
         changed = ", ".join(sorted({_in_words(feature) for feature in left}))
         return changed and f"changed {changed}"
+
+    def _changed_in_trials(self) -> set[Feature]:
+        return {feature for _, changed in self._trials for feature in changed}
+
+    def _changed_again(self) -> set[Feature]:
+        """Return what trial executions change when they are run once more.
+
+        Where an object is met first, and so what it is called, depends on what is known.
+        """
+        found: set[Feature] = set()
+        for known, _ in self._trials:
+            with self._tried_again(known):
+                found |= self.shared.written
+        return found
 
     def fails_again(self) -> str:
         """Run the first trial execution once more, knowing no more than it did."""
         if not self._ended_well:
             return ""
-        known = frozenset(self.shared.features)
-        self.shared.know(frozenset())
+        with self._tried_again(frozenset()) as run:
+            return self._how_it_failed(run)
+
+    @contextmanager
+    def _tried_again(self, known: frozenset[Feature]) -> Iterator[ThreadRun]:
+        """Run a trial execution to its end, knowing so much."""
+        now = frozenset(self.shared.features)
+        self.shared.know(known)
         run = self.start()
         try:
             _finish_in_time(run)
-            return self._how_it_failed(run)
+            yield run
         finally:
             self.drop_run()
-            self.shared.know(known)
+            self.shared.know(now)
 
     def _how_it_failed(self, run: ThreadRun) -> str:
         if self.is_cut or not run.crashes:
@@ -165,7 +187,7 @@ class ThreadProgram(Program):
 
     def repeated(self) -> tuple[str, ...]:
         """Return what executions here did that the first ones of all had done."""
-        return tuple(sorted(map(_as_text, self._not_repeated & self.shared.written)))
+        return tuple(sorted(map(_as_text, self._changed_in_trials() & self.shared.written)))
 
     def note_repeated(self, repeated: Sequence[str]) -> None:
         """Take note of what executions in other processes did."""
@@ -317,9 +339,8 @@ class ThreadProgram(Program):
         """
         with self.controlled(), no_breakpoints():
             for _ in range(_TRIALS):
-                self._not_repeated |= self.shared.written
                 self.shared.written.clear()
-                returned = None
+                known, returned = frozenset(self.shared.features), None
                 try:
                     run = self.start()
                     _finish_in_time(run)
@@ -334,6 +355,7 @@ class ThreadProgram(Program):
                 try:
                     run.close()
                 except Restart:
+                    self._trials.append((known, frozenset(self.shared.written)))
                     continue
                 break
         self._natural = frozenset(self.shared.features)
