@@ -111,4 +111,3 @@ def test_nothing_is_undone_if_told_so() -> None:
     result = treadle.explore(before_any_task, restore=False)
     assert [failure.kind for failure in result.failures] == ["nondeterminism"]
     log.clear()
-
