@@ -58,6 +58,7 @@ class Host:
         self._program = program
         self._watchdog = None if patience is None else Watchdog(program.scheduler, patience)
         self._keepers = keepers
+        self._beginnings = [keeper.begin for keeper in keepers]
         self._unraisablehook: Any = None
 
     @contextmanager
@@ -94,8 +95,8 @@ class Host:
     def begin(self, main: Task) -> None:
         """Prepare an execution: nothing is left of the one before."""
         sys.unraisablehook = self._note_unraisable
-        for keeper in self._keepers:
-            keeper.begin(main)
+        for begin in self._beginnings:
+            begin(main)
         if self._watchdog is not None:
             self._watchdog.executions += 1
         if gc.get_count()[0] > _GARBAGE:

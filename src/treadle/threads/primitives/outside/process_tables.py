@@ -7,6 +7,7 @@ Tests add to it and do not always take that back; the next execution must find i
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import sys
 import types
@@ -19,6 +20,7 @@ from treadle.python.sharing.restoring import Undo, undo_variable
 
 _LISTS = ((sys, "path"), (sys, "meta_path"), (sys, "path_hooks"), (warnings, "filters"))
 _STREAMS = ("stdin", "stdout", "stderr")
+_OF_SYS = (*_STREAMS, "path", "meta_path", "path_hooks")
 
 
 class ProcessTables:
@@ -29,11 +31,7 @@ class ProcessTables:
 
     def take(self) -> Callable[[], None]:
         """Remember how things are; return what puts them back."""
-        self._undo = [
-            *map(_undo_stream, _STREAMS),
-            *(_undo_list(module, name) for module, name in _LISTS),
-            _undo_loggers(),
-        ]
+        self._undo = [_undo_streams_and_lists(), _undo_loggers()]
         return self._put_back
 
     def begin(self, main: Task) -> None:
@@ -44,6 +42,33 @@ class ProcessTables:
     def _put_back(self) -> None:
         for undo in self._undo:
             undo()
+
+
+def _undo_streams_and_lists() -> Undo:
+    """Put back all that are not as they were; mostly they are, which one comparison shows.
+
+    Nobody is asked whether it is equal to another: that may be code under test.
+    """
+    undo = [*map(_undo_stream, _STREAMS), *(_undo_list(*place) for place in _LISTS)]
+    lists: list[list[Any]] = [getattr(module, name) for module, name in _LISTS]
+    before = _held(*lists)
+
+    def undo_what_changed() -> None:
+        now = _held(*lists)
+        if len(now) != len(before) or not all(map(operator.is_, now, before)):
+            for one in undo:
+                one()
+
+    return undo_what_changed
+
+
+def _held(
+    path: list[Any], meta_path: list[Any], path_hooks: list[Any], filters: list[Any]
+) -> list[Any]:
+    """Return which streams and lists there are now, and what is in the lists there were."""
+    now = map(vars(sys).get, _OF_SYS)
+    shown = vars(warnings).get("filters")
+    return [*now, shown, *path, path, *meta_path, meta_path, *path_hooks, path_hooks, *filters]
 
 
 def _undo_stream(name: str) -> Undo:
@@ -78,13 +103,15 @@ def _undo_loggers() -> Undo:
 
     A logger that is new stays: the module that asked for it does. It is as new ones are.
     """
-    known = logging.root.manager.loggerDict
+    manager = logging.root.manager
+    known = manager.loggerDict
     before = {logger: _copied(*_settings(logger)) for logger in _loggers()}
-    named, disabled = [*known.values()], logging.root.manager.disable
+    settings = [*before.values()]
+    named, disabled = [*known.values()], manager.disable
 
     def undo() -> None:
-        is_same = [*known.values()] == named and logging.root.manager.disable == disabled
-        if not is_same or any(_settings(one) != then for one, then in before.items()):
+        is_same = [*map(_settings, before)] == settings and [*known.values()] == named
+        if not is_same or manager.disable != disabled:
             for logger in _loggers():
                 _set(logger, *before.get(logger, _new_settings(logger)))
             logging.disable(disabled)  # which forgets who is enabled for what
@@ -93,15 +120,14 @@ def _undo_loggers() -> Undo:
 
 
 _Settings = tuple[int, bool, bool, list[Any], list[Any]]
+_settings: Callable[[logging.Logger], _Settings] = operator.attrgetter(
+    "level", "propagate", "disabled", "handlers", "filters"
+)
 
 
 def _loggers() -> list[logging.Logger]:
     found = logging.root.manager.loggerDict.values()
     return [logging.root, *(one for one in found if isinstance(one, logging.Logger))]
-
-
-def _settings(logger: logging.Logger) -> _Settings:
-    return logger.level, logger.propagate, logger.disabled, logger.handlers, logger.filters
 
 
 def _copied(
