@@ -409,3 +409,37 @@ def test_nothing_piles_up_at_wider_fixtures(run: Run) -> None:
         """
     )
     result.assert_outcomes(passed=2)
+
+
+def test_the_order_of_what_was_logged_matters_to_who_asks_for_it(run: Run) -> None:
+    result = run(
+        """
+        import logging
+
+        def log_in_two_threads():
+            log = logging.getLogger("here")
+            run(lambda: log.warning("one"), lambda: log.warning("two"))
+
+        @pytest.mark.treadle
+        def test_wrong(caplog):
+            log_in_two_threads()
+            assert caplog.messages == ["one", "two"]
+
+        @pytest.mark.treadle
+        def test_right(caplog):
+            log_in_two_threads()
+            assert sorted(caplog.messages) == ["one", "two"]
+
+        @pytest.mark.treadle
+        def test_nobody_asks():
+            log_in_two_threads()
+        """
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_wrong: failed after 2 executions: assertion",
+            "*::test_right: verified, 2 executions",
+            "*::test_nobody_asks: verified, 1 execution",
+        ]
+    )

@@ -40,14 +40,10 @@ from treadle.python.accesses import (
     stand_ins,
     uninstrumented,
 )
-from treadle.python.accesses import (
-    instruction_hooks as hooks,
-)
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.checked_owners import check_caller
 from treadle.python.accesses.container_calls import call_method, contents
-from treadle.python.accesses.container_methods import (
-    LOOKING,
-    READING_ARGUMENTS,
-)
+from treadle.python.accesses.container_methods import LOOKING, READING_ARGUMENTS
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
     CLASS_METHODS,
@@ -412,6 +408,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     table = published.get(id(owner))
     if table is None:
         return function(*args, **kwargs)
+    check_caller(owner, name)
     look_outside(module_of_class(type(owner)), f"{qualname_of(type(owner))}.{name}")
     if is_foreign(type(owner)) or not is_pure:
         kept = functools.partial(contexts.changed_with, owner)

@@ -157,15 +157,51 @@ def look_at_logger(logger: Any, logs: bool = True) -> None:
     """Announce that something is logged; note handlers that keep it, unobserved."""
     if not has_threads():
         return
-    hooks.say(tuple(dict.fromkeys(_looking_at(logger))))
-    if not logs:
-        return
-    for each in _loggers(logger):
-        for handler in each.handlers:
-            kind = type(handler)
-            package = module_of_class(kind).partition(".")[0]
-            if package == "logging" and (kind.__name__ not in _QUIET or _is_in_memory(handler)):
-                notes.note(f"{module_of_class(kind)}.{kind.__qualname__}.emit")
+    handlers = [_enter_handler(each, *found) for each in _loggers(logger)
+                for found in enumerate(each.handlers)]  # fmt: skip
+    captured = _capturing() if logs and any(map(_captures, handlers)) else ()
+    hooks.say(tuple(dict.fromkeys((*_looking_at(logger), *captured))))
+    for handler in handlers if logs else ():
+        kind = type(handler)
+        if module_of_class(kind).partition(".")[0] == "logging" and _keeps(handler):
+            notes.note(f"{module_of_class(kind)}.{kind.__qualname__}.emit")
+
+
+def _enter_handler(logger: Any, index: int, handler: Any) -> Any:
+    """Publish a handler that keeps what is logged: its logger may have it from a library."""
+    if id(handler) not in published and _keeps(handler) and not _captures(handler):
+        name, shared = f"{_settings_of(logger)}.handlers[{index}]", control.the_program().shared
+        shared.publish(handler, name, ("handler", logger.name, index))
+    return handler
+
+
+def _keeps(handler: Any) -> bool:
+    kind = type(handler)
+    is_quiet = module_of_class(kind) == "logging" and kind.__name__ in _QUIET
+    return not is_quiet or _is_in_memory(handler)
+
+
+# What pytest keeps of what is logged, for tests that ask for it
+
+_CAPTURED = "captured logs"
+_ASKED = "asked for"
+
+
+def _captures(handler: Any) -> bool:
+    return module_of_class(type(handler)) == "_pytest.logging"
+
+
+def _capturing() -> Codes:
+    """Return the codes of logging something that the test may ask pytest for."""
+    is_asked = control.the_program().shared.happens(_CAPTURED, _ASKED)
+    return changing(_CAPTURED) if is_asked else ()
+
+
+def ask_for_captured() -> None:
+    """Announce that the test asks pytest for what was logged."""
+    if control.current() is not None and has_threads():
+        control.the_program().shared.note(_CAPTURED, _ASKED)
+        hooks.say(looking(_CAPTURED))
 
 
 def _looking_at(logger: Any) -> Iterator[int]:

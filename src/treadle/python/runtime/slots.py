@@ -40,6 +40,9 @@ class Knowledge(Protocol):
     def location(self, key: Hashable, name: str) -> int:
         """Return the number of a location."""
 
+    def publish(self, root: Any, label: str, key: Hashable) -> None:
+        """Enter everything newly reachable from an object, in a fixed order."""
+
 
 class Recording(Protocol):
     """Who writes an execution down (`treadle.python.recording.recorder.Recorder`)."""

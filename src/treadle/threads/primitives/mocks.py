@@ -17,13 +17,13 @@ from typing import Any
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.known_functions import LIBRARY
-from treadle.python.runtime import control, notes, slots
+from treadle.python.runtime import control, slots
 from treadle.python.sharing.children import attributes_of, children_of_instance
-from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable, Table
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.patches import Patches
+from treadle.threads.primitives.put_in_place import assign, change_items
 
 _COUNTS = frozenset({"called", "call_count"})
 _ORDER = frozenset({"call_args", "call_args_list", "mock_calls", "method_calls"})
@@ -142,13 +142,9 @@ def _patching(original: Any) -> Any:
     """Stand for a method that begins or ends `patch`: it assigns an attribute of something."""
 
     def call(self: Any, *args: Any) -> Any:
-        if control.current() is not None and slots.announce is not slots.nothing:
-            table = published.get(id(self.getter()))
-            if table is None:
-                notes.note("unittest.mock.patch")
-            else:
-                hooks.say(table.writes[self.attribute])
-        return original(self, *args)
+        if control.current() is None:
+            return original(self, *args)
+        return assign(self.getter(), self.attribute, lambda: original(self, *args), _PATCH)
 
     return call
 
@@ -157,18 +153,12 @@ def _patching_items(original: Any) -> Any:
     """Stand for a method that begins or ends `patch.dict`: it changes a dictionary."""
 
     def call(self: Any) -> Any:
-        if control.current() is not None and slots.announce is not slots.nothing:
-            table = published.get(id(self.in_dict))
-            if isinstance(table, ContainerTable):
-                table.hand_out_all(self.values, slots.hand_out)
-                hooks.say(table.whole_write())
-            elif isinstance(self.in_dict, str):
-                notes.note("unittest.mock.patch")
-        return original(self)
+        return change_items(self.in_dict, self.values, lambda: original(self), _PATCH)
 
     return call
 
 
+_PATCH = "unittest.mock.patch"
 _Patch: Any = unittest.mock._patch
 _PatchDict: Any = unittest.mock._patch_dict
 _Mock = unittest.mock.NonCallableMock

@@ -52,6 +52,7 @@ PATCHES: list[Patches] = [
     os_functions.PATCHES,
     file_objects.PATCHES,
     printing.PATCHES,
+    handles.PATCHES,
     pipes.PATCHES,
 ]
 
@@ -60,6 +61,24 @@ def _of_mocks() -> list[Patches]:
     from treadle.threads.primitives import mocks
 
     return [mocks.PATCHES]
+
+
+def _of_monkeypatch() -> list[Patches]:
+    from treadle.threads.primitives import put_in_place
+
+    return [put_in_place.PATCHES]
+
+
+def _of_captured_logs() -> list[Patches]:
+    from treadle.threads.primitives.outside import captured_logs
+
+    return [captured_logs.patches()]
+
+
+def _of_databases() -> list[Patches]:
+    from treadle.threads.primitives.outside import databases
+
+    return [databases.PATCHES]
 
 
 def _of_event_loops() -> list[Patches]:
@@ -96,6 +115,9 @@ _WHEN_LOADED: dict[str, Callable[[], list[Patches]]] = {
     "socket": _of_sockets,
     "ssl": _of_ssl,
     "unittest.mock": _of_mocks,
+    "_pytest.monkeypatch": _of_monkeypatch,
+    "_pytest.logging": _of_captured_logs,
+    "sqlite3": _of_databases,
     "asyncio": _of_event_loops,
     "multiprocessing.connection": _of_connections,
     "multiprocessing.pool": lambda: [forbidden.pools()],
@@ -106,7 +128,7 @@ _WHEN_LOADED: dict[str, Callable[[], list[Patches]]] = {
 
 def patches() -> list[Patches]:
     """Return what is replaced."""
-    return [*PATCHES, handles.patches(), *patches_of(loaded())]
+    return [*PATCHES, *patches_of(loaded())]
 
 
 def loaded() -> frozenset[str]:

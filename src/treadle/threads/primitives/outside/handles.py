@@ -1,4 +1,4 @@
-"""What leads out of sight however deep in a library it is made: databases, input.
+"""What leads out of sight however deep in a library it is made: input; databases say so likewise.
 
 Calls by code under test are seen by their module (`treadle.python.accesses.outside_modules`). These
 are replaced besides, since libraries make them for their users. Audit events would tell of them
@@ -8,7 +8,6 @@ all, but `id` raises one too, which rewritten code calls all the time.
 from __future__ import annotations
 
 import builtins
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +16,8 @@ from treadle.python.runtime.escapes import escapes
 from treadle.threads.primitives.outside.world import concerns_program
 from treadle.threads.primitives.patches import Patches
 
-_IN_MEMORY = (":memory:", "", b":memory:", b"")
-"""Databases that belong to one connection."""
 
-
-def _naming(
+def naming(
     original: Any,
     name: str,
     what: str,
@@ -37,22 +33,8 @@ def _naming(
     return call
 
 
-def _is_private(database: Any = "", *_: Any, **__: Any) -> bool:
-    return database in _IN_MEMORY
-
-
-def patches() -> Patches:
-    """Return what is replaced of the modules that are loaded."""
-    found = Patches(
-        references=[(builtins.input, _naming(_input, "input", "standard input"))],
-    )
-    database = sys.modules.get("sqlite3")
-    if database is not None:
-        connect = _originals.setdefault("sqlite3", database.connect)
-        stand_in = _naming(connect, "sqlite3.connect", "a database", _is_private)
-        found.references.append((connect, stand_in))
-    return found
-
-
-_originals: dict[str, Any] = {}
 _input: Any = builtins.input
+
+PATCHES: Patches = Patches(
+    references=[(builtins.input, naming(_input, "input", "standard input"))],
+)
