@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import collections
 import contextlib
 import copy
@@ -321,6 +322,105 @@ def redirected_by_two() -> None:
         together(capture, capture)
     finally:
         sys.stdout = usual
+
+
+def redirected_beside(write: Body, *, enter: Callable[[Any, Any], Any] | None = None) -> Body:
+    """Return a test in which `sys.stderr` is redirected while something is written to it."""
+
+    def test() -> None:
+        printed = io.StringIO()
+
+        def redirect() -> None:
+            manager = contextlib.redirect_stderr(printed)
+            if enter is None:
+                with manager:
+                    pass
+            else:
+                with contextlib.ExitStack() as stack:
+                    enter(stack, manager)
+
+        together(redirect, write)
+        assert printed.getvalue() == ""
+
+    return test
+
+
+def enter_and_leave(_: Any, manager: Any) -> None:
+    manager.__enter__()
+    manager.__exit__(None, None, None)
+
+
+WRITING: dict[str, Body] = {
+    "written": lambda: sys.stderr.write("x\n"),
+    "printed": lambda: print("x", file=sys.stderr),
+    "logged by nobody": lambda: logging.Logger("x").warning("x"),
+    "usage of a command": lambda: argparse.ArgumentParser().print_usage(sys.stderr),
+}
+
+
+@pytest.mark.parametrize("write", WRITING)
+@pytest.mark.parametrize("granularity", ["access", "gil"])
+def test_redirection_is_an_assignment(write: str, granularity: str) -> None:
+    test = redirected_beside(WRITING[write])
+    assert treadle.explore(test, granularity=granularity).failures[0].kind == "assertion"
+
+
+@pytest.mark.parametrize(
+    "enter", [contextlib.ExitStack.enter_context, enter_and_leave], ids=["stack", "by name"]
+)
+def test_redirection_by_other_means(enter: Callable[[Any, Any], Any]) -> None:
+    test = redirected_beside(WRITING["written"], enter=enter)
+    assert treadle.explore(test).failures[0].kind == "assertion"
+
+
+def test_methods_called_by_their_class() -> None:
+    """What stands for a method takes its object from the arguments then."""
+    calls: list[tuple[Callable[[Any], None], int]] = [
+        (lambda counter: collections.Counter.update(counter, "a"), 2),
+        (lambda counter: collections.Counter.subtract(counter, "a"), -2),
+    ]
+    for call, total in calls:
+
+        def test(call: Callable[[Any], None] = call, total: int = total) -> None:
+            counter: Any = collections.Counter()
+            together(lambda: call(counter), lambda: call(counter))
+            assert counter["a"] == total
+
+        assert treadle.explore(test).ok
+
+    def log() -> None:
+        logger = logging.Logger("x")
+        handler = logging.NullHandler()
+        together(
+            lambda: logging.Logger.addHandler(logger, handler),
+            lambda: logging.Logger.debug(logger, "x"),
+        )
+
+    assert treadle.explore(log).executions == 2
+
+
+@failing(3)
+def printed_where_somebody_assigned() -> None:
+    printed, usual = io.StringIO(), sys.stdout
+
+    def redirect() -> None:
+        sys.stdout = printed
+        sys.stdout = usual
+
+    together(redirect, lambda: print("x"))
+    assert printed.getvalue() == ""
+
+
+@failing(5)
+def filters_of_warnings_counted() -> None:
+    before, found = len(warnings.filters), []
+
+    def ignore() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+
+    together(ignore, lambda: found.append(len(warnings.filters)))
+    assert found == [before]
 
 
 @failing(3)

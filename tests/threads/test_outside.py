@@ -454,6 +454,20 @@ def a_file_made_under_a_mask(folder: Path) -> None:
     assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o600
 
 
+@program("assertion")
+def a_file_touched_under_a_mask(folder: Path) -> None:
+    os.umask(0o022)
+    together(lambda: os.umask(0o077), lambda: (folder / "x").touch())
+    assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o600
+
+
+@program("assertion")
+def a_log_opened_under_a_mask(folder: Path) -> None:
+    os.umask(0o022)
+    together(lambda: os.umask(0o077), lambda: (folder / "x").open("a").close())
+    assert stat.S_IMODE((folder / "x").stat().st_mode) == 0o600
+
+
 @program(1)
 def temporary_files(folder: Path) -> None:
     def work() -> None:

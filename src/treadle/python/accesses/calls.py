@@ -55,6 +55,7 @@ from treadle.python.accesses.known_functions import (
     PURE_METHODS,
     read_everything,
     say,
+    standing_in_library,
 )
 from treadle.python.accesses.outside_modules import (
     look_outside,
@@ -295,9 +296,8 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
         return resolve(held)
     if inner.__name__ == "set_trace" or (inner.__module__, inner.__name__) in _ASKS_FOR_CALLER:
         return function
-    stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
-    if stand_in is not None:
-        return functools.partial(stand_in, function)
+    if (stand_in := standing_in_library(function, inner)) is not None:
+        return stand_in
     module = module_of(inner)
     if module in _WEAK_MODULES:
         _of_weak(f"{module}.{inner.__qualname__}", function)

@@ -19,7 +19,7 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, iterate, library_state, loggers, streams
+from treadle.python.accesses import callbacks, iterate, kept_state, library_state, loggers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.reach import Reach
@@ -549,3 +549,24 @@ LIBRARY: dict[tuple[str, str], Function] = {
     **ANNOTATION_READERS,
 }  # fmt: skip
 """Functions of the standard library written in Python."""
+
+
+def standing_in_library(function: Any, inner: types.FunctionType) -> Function | None:
+    """Return what stands for a function of the standard library in Python, if something does.
+
+    Of one that only reads its arguments, nothing does if it meets by name what the test changes.
+    """
+    stand_in = LIBRARY.get((inner.__module__, inner.__qualname__))
+    if stand_in is None:
+        return None
+    if stand_in is read_everything:
+        owner = getattr(function, "__self__", None)
+        return None if kept_state.is_met_by(inner, owner) else functools.partial(stand_in, function)
+    if function is inner and "." in inner.__qualname__.replace("<locals>.", ""):
+        return functools.partial(_call_of_class, stand_in, function)
+    return functools.partial(stand_in, function)
+
+
+def _call_of_class(stand_in: Function, function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method as an attribute of its class: `Counter.update(counter, "a")`."""
+    return stand_in(types.MethodType(function, owner), *args, **kwargs)

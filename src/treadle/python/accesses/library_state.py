@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -47,12 +48,34 @@ def has_threads() -> bool:
 # Warnings, and what is printed where
 
 FILTERS = "warnings.filters"
-_MANAGERS: dict[type, str] = {
-    warnings.catch_warnings: FILTERS,
-    contextlib.redirect_stdout: "sys.stdout",
-    contextlib.redirect_stderr: "sys.stderr",
+
+
+def _assigning(module: types.ModuleType, name: str) -> Codes:
+    """Return the codes of assigning a name of a module, as code under test may do itself."""
+    table = published.get(id(module))
+    return () if table is None else table.writes[name]
+
+
+def looking_at_sys(name: str) -> Codes:
+    """Return the codes of looking at a name of `sys`."""
+    table = published.get(id(sys))
+    return () if table is None else table[name]
+
+
+def _changing_filters() -> Codes:
+    """Return the codes of putting other filters of warnings, or another list of them, in place."""
+    held = published.get(id(warnings.filters))
+    listed = held.whole_write() if isinstance(held, ContainerTable) else ()
+    return (*changing(FILTERS), *_assigning(warnings, "filters"), *listed)
+
+
+_MANAGERS: dict[type, Callable[[], Codes]] = {
+    warnings.catch_warnings: _changing_filters,
+    contextlib.redirect_stdout: functools.partial(_assigning, sys, "stdout"),
+    contextlib.redirect_stderr: functools.partial(_assigning, sys, "stderr"),
 }
-"""Context managers that set something for the whole process, and what."""
+"""Context managers that set something for the whole process, and the codes of that."""
+_KINDS = tuple(_MANAGERS)
 
 
 class SettingManager:
@@ -60,20 +83,37 @@ class SettingManager:
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
-        self._place = _MANAGERS[type(manager)]
+        kind = type(manager)
+        self._setting = next(codes for each, codes in _MANAGERS.items() if issubclass(kind, each))
 
     def __enter__(self) -> Any:
-        hooks.say(changing(self._place))
-        return self._manager.__enter__()
+        return self._set(self._manager.__enter__)
 
     def __exit__(self, *error: Any) -> Any:
-        hooks.say(changing(self._place))
-        return self._manager.__exit__(*error)
+        return self._set(self._manager.__exit__, *error)
+
+    def _set(self, method: Callable[..., Any], *args: Any) -> Any:
+        hooks.say(self._setting())
+        result = method(*args)
+        hooks.point()  # it is Python code, which ends with a call
+        return result
 
 
 def sets_something(manager: Any) -> bool:
     """Tell whether a context manager sets something for the whole process."""
-    return type(manager) in _MANAGERS and has_threads()
+    return issubclass(type(manager), _KINDS) and has_threads()
+
+
+def _enter_or_leave(function: Any, *args: Any) -> Any:
+    """Call `__enter__` or `__exit__` of such a manager by its name."""
+    manager = function.__self__
+    found = SettingManager(manager) if sets_something(manager) else manager
+    return getattr(found, function.__name__)(*args)
+
+
+def _enter_context(function: Any, manager: Any) -> Any:
+    """Call `enter_context` of a stack of managers, which leaves this one when it ends."""
+    return function(SettingManager(manager) if sets_something(manager) else manager)
 
 
 def announcing(codes: Callable[[], Codes]) -> Callable[..., Any]:
@@ -143,12 +183,19 @@ def _register(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-_CHANGING = {
-    (function.__module__, function.__name__): FILTERS  # the module is another one since 3.14
+_CHANGING_FILTERS = [
+    (function.__module__, function.__name__)  # the module is another one since 3.14
     for function in (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)
+]
+_ENTERED = {
+    (function.__module__, function.__qualname__)
+    for kind in _MANAGERS
+    for function in (kind.__enter__, kind.__exit__)  # type: ignore[attr-defined]
 }
 LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
-    **{name: announcing(functools.partial(changing, place)) for name, place in _CHANGING.items()},
+    **dict.fromkeys(_CHANGING_FILTERS, announcing(_changing_filters)),
+    **dict.fromkeys(sorted(_ENTERED), _enter_or_leave),
+    ("contextlib", "_BaseExitStack.enter_context"): _enter_context,
     ("functools", "singledispatch.<locals>.register"): _register,
     ("functools", "singledispatch.<locals>.dispatch"): announcing(_dispatching),
 }
@@ -158,7 +205,7 @@ def _warning() -> Codes:
     """Return the codes of a warning: the filters decide, and somebody may keep it."""
     is_kept = not isinstance(getattr(warnings, "_showwarnmsg_impl", None), types.FunctionType)
     kept = changing("recorded warnings") if is_kept else ()
-    return (*looking(FILTERS), *assigned_in(warnings), *kept)
+    return (*looking(FILTERS), *assigned_in(warnings), *looking_at_sys("stderr"), *kept)
 
 
 def assigned_in(module: types.ModuleType) -> Codes:

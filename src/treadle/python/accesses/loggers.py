@@ -22,6 +22,7 @@ from treadle.python.accesses.library_state import (
     changing,
     has_threads,
     looking,
+    looking_at_sys,
 )
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.looking import module_of_class
@@ -213,7 +214,7 @@ def _looking_at(logger: Any) -> Iterator[int]:
             yield from table.whole_read()
         for handler in each.handlers:
             yield from _attributes_of(handler)
-    yield from assigned_in(logging)
+    yield from (*assigned_in(logging), *looking_at_sys("stderr"))  # the handler of last resort
 
 
 def _attributes_of(held: Any) -> Codes:

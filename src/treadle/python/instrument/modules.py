@@ -445,6 +445,7 @@ class Instrumentation:
         if "loggerDict" in used:
             loggers.enter_loggers(self._shared)
         enter_module(self._shared, builtins)  # every module has them under a name
+        enter_module(self._shared, sys)  # libraries assign what it has for their users
         self._shared.names = used
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)

@@ -55,6 +55,8 @@ WRITE = Use(Place.written, changes=True)
 MAKE = Use(Place.made, changes=True, anew=True)
 REPLACE = Use(Place.overwritten, changes=True, anew=True)
 APPEND = Use(Place.replaced, changes=True)
+_MAKING = (MAKE, REPLACE, APPEND)
+"""What may make a new file, whose mode depends on the mask."""
 
 
 class Argument(NamedTuple):
@@ -166,7 +168,7 @@ def used(me: Task, find_uses: Callable[[], Uses], act: Callable[[], Any]) -> Any
         me.scratch.pop(BUSY, None)
 
     def find() -> Codes:
-        masked = reading(MASK) if any(use.anew for _, use in uses) else ()
+        masked = reading(MASK) if any(use in _MAKING for _, use in uses) else ()
         return (*(code for place, use in uses for code in use.codes(place)), *masked)
 
     named = [place.path for place, use in uses if use.anew and files.making(place.path)]

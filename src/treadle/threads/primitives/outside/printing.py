@@ -14,7 +14,7 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.python.accesses.known_functions import LIBRARY
-from treadle.python.accesses.library_state import changing, looking
+from treadle.python.accesses.library_state import changing, looking, looking_at_sys
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control
 from treadle.python.runtime.task import Task
@@ -49,9 +49,10 @@ def _codes(file: Any) -> Codes:
     if file is not None:
         table = published.get(id(file))
         return () if table is None or hasattr(file, "buffer") else (state_of(table),)
+    where = looking_at_sys("stdout")  # if it changes meanwhile, somebody may read what is printed
     is_redirected = sys.stdout is not output.usual and isinstance(sys.stdout, io.StringIO)
-    is_read = is_redirected or control.the_program().shared.happens(_TEXT, _ASKED)
-    return (*looking("sys.stdout"), *(changing(_TEXT) if is_read else ()))
+    is_read = where or is_redirected or control.the_program().shared.happens(_TEXT, _ASKED)
+    return (*where, *(changing(_TEXT) if is_read else ()))
 
 
 def _print(*args: Any, file: Any = None, **kwargs: Any) -> None:
