@@ -152,4 +152,4 @@ def test_moments_stay_small() -> None:
     for number in range(200):
         now = latest([now, now.outside(f"p{number}", 60)])
     assert now.precedes(now.later(1))
-    assert len(now._bounds) == 1
+    assert len(now._parts()[0]) == 1

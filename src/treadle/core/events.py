@@ -57,6 +57,9 @@ class Mode(IntEnum):
     """No access: names the code that the step ran, if it may be independent by a constraint."""
 
 
+_BY_NUMBER = tuple(Mode)
+"""Modes by number: they are numbered from 0 on, and asking the enumeration takes long."""
+
 # Three classes of accesses decide dependence: readers commute with readers, adders with adders,
 # writers with nothing. A mask key is a location and a class; only this module knows how.
 _READER, _WRITER, _ADDER = 0, 1, 2
@@ -97,7 +100,7 @@ def location_of(access: int) -> int:
 
 def mode_of(access: int) -> Mode:
     """Return the mode of an access code."""
-    return Mode(access & _MODES)
+    return _BY_NUMBER[access & _MODES]
 
 
 def location_of_key(key: int) -> int:

@@ -40,12 +40,16 @@ class Future(_PyFuture):  # type: ignore[misc]
     """A future that records."""
 
     where_name: str
+    of_loop: Loop
+    """The loop, as what it is."""
 
     def __init__(self, *, loop: Any = None) -> None:
         super().__init__(loop=loop if loop is not None else asyncio.get_running_loop())
-        if not hasattr(self._loop, "touch"):
+        self.of_loop = self._loop
+        if not hasattr(self.of_loop, "touch"):
             raise TreadleError("a future of another event loop is used in a test that is explored")
         self.where = self._place()
+        self._hash = zlib.crc32(self.where_name.encode())
         self.listeners = self.of_loop.place("callbacks", self.where_name, "callbacks of")
         self.of_loop.note_future(self)
         self._listening: list[tuple[Any, str]] = []
@@ -55,14 +59,8 @@ class Future(_PyFuture):  # type: ignore[misc]
         self.where_name = self.of_loop.owner.next_name("~f")
         return self.of_loop.place("future", self.where_name, "future")
 
-    @property
-    def of_loop(self) -> Loop:
-        """The loop, as what it is."""
-        loop: Loop = self._loop
-        return loop
-
     def __hash__(self) -> int:
-        return zlib.crc32(self.where_name.encode())
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -78,8 +76,8 @@ class Future(_PyFuture):  # type: ignore[misc]
 
     def done(self) -> bool:
         """Tell whether it is done."""
-        self.look()
-        return bool(super().done())
+        self.of_loop.touch(self.where.read, self)
+        return bool(self._state != _PENDING)
 
     def cancelled(self) -> bool:
         """Tell whether it was cancelled."""
@@ -140,8 +138,7 @@ class Future(_PyFuture):  # type: ignore[misc]
         name = "" if isinstance(task, Task) else loop.owner.next_name("/d")
         slots.hand_out(fn, "callback")
         if self._state != _PENDING:
-            with loop.naming(name):
-                super().add_done_callback(fn, context=context)
+            loop.enqueue(name, fn, (self,), context)
             return
         super().add_done_callback(fn, context=context)
         self._listening.append((fn, name))
@@ -157,8 +154,7 @@ class Future(_PyFuture):  # type: ignore[misc]
         callbacks, names = self._callbacks[:], self._listening
         self._callbacks[:], self._listening = [], []
         for (callback, context), (_, name) in zip(callbacks, names, strict=True):
-            with self.of_loop.naming(name):
-                self._loop.call_soon(callback, self, context=context)
+            self.of_loop.enqueue(name, callback, (self,), context)
 
     def __await__(self) -> Generator[Any, None, Any]:
         if not self.done():

@@ -6,8 +6,6 @@ Whoever runs one is seen by a profiler that is only there while an execution has
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +24,8 @@ class Generators:
         self._loop = loop
         self._places: dict[int, tuple[Any, Place]] = {}
         """By `id` of the frame, which the generator keeps alive until it ends."""
+        self._before: Any = None
+        """Who looked at what is called, before a step."""
 
     def begun(self, generator: Any) -> None:
         """Take note of one that is run for the first time."""
@@ -38,17 +38,16 @@ class Generators:
     def dropped(self, generator: Any) -> None:
         """Take note of one that nobody refers to: it is kept until the end."""
 
-    @contextmanager
-    def watched(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         """See which of them are run."""
-        before = sys.getprofile()
+        self._before = sys.getprofile()
         if self._places:
             sys.setprofile(self._ran)
-        try:
-            yield
-        finally:
-            if self._places:  # a profiler written in C cannot be put back: it is no function
-                sys.setprofile(before if callable(before) else None)
+
+    def __exit__(self, *_: object) -> None:
+        """Put back who looked before."""
+        if self._places:  # a profiler written in C cannot be put back: it is no function
+            sys.setprofile(self._before if callable(self._before) else None)
 
     def _ran(self, frame: FrameType, event: str, _: Any) -> None:
         if event in _CALLS:

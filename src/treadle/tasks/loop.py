@@ -66,7 +66,6 @@ class Loop(Networked, Refusing):
         """Exceptions of callbacks, which a loop only logs."""
         self.owner = Owner(program.path("loop"))
         self.step: Step | None = None
-        self._name = ""
         self.spawned: list[Step] = []
         self._countdowns: dict[int, Countdown] = {}
         self._muted: Any = None
@@ -85,6 +84,8 @@ class Loop(Networked, Refusing):
         """Whether the main task has ended: what is armed from then on is ignored."""
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
         """Writes the execution down, if somebody asked for detail."""
+        self.is_waited_in = False
+        """Whether a step ever had to wait although it was ready (`spinning`)."""
         self.lost_wakeups: list[Task] = []
         """Tasks that were cancelled after they were woken, and before they ran."""
         self.holders: dict[int, Any] = {}
@@ -115,15 +116,6 @@ class Loop(Networked, Refusing):
         self.accessed.extend(codes)
 
     @contextmanager
-    def naming(self, name: str) -> Iterator[None]:
-        """Call what is scheduled meanwhile by a name, unless it is a task's step."""
-        before, self._name = self._name, name
-        try:
-            yield
-        finally:
-            self._name = before
-
-    @contextmanager
     def owned_by(self, owner: Owner) -> Iterator[None]:
         """Let what is made meanwhile be that of somebody else, within the present step."""
         before, self.owner = self.owner, owner
@@ -138,25 +130,24 @@ class Loop(Networked, Refusing):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> Any:
         """Put a callback into the queue."""
+        return self.enqueue("", callback, args, context)
+
+    def enqueue(
+        self, name: str, callback: Callable[..., object], args: Any, context: Context | None
+    ) -> CallHandle:
+        """Put a callback into the queue under a name, if it has one; a task's step has its own."""
         task = getattr(callback, "__self__", None)
-        is_step = isinstance(task, Task)
         if isinstance(task, Task):
-            owner = task.as_owner
-            name = owner.next_name("#")
+            step = self._step_of(task)
         else:
-            name = self._name or self.owner.next_name("/s")
-            owner = Owner(self.program.path(name))
+            name = name or self.owner.next_name("/s")
             self._publish(callback, args)
-        step = self._new_step(name, owner)
-        if isinstance(task, Task):
-            if task.moment is not step.moment:
-                step.moment = latest([task.moment, step.moment])
-            task.moment = step.moment
+            step = self._new_step(name, Owner(self.program.path(name)))
+            if args and isinstance(args[0], Future):
+                step.countdown = countdown_of(callback, args[0], self._countdowns)
         handle = CallHandle(callback, args, self, context)
         handle.step, step.handle = step, handle
-        handle.where = self.place("handle", name, "handle")
-        if not is_step and args and isinstance(args[0], Future):
-            step.countdown = countdown_of(callback, args[0], self._countdowns)
+        handle.where = self.place("handle", step.name, "handle")
         self.ready[step.process] = step
         self._schedule(step)
         return handle
@@ -166,6 +157,14 @@ class Loop(Networked, Refusing):
             slots.hand_out(callback, "callback")
             for arg in args:
                 slots.hand_out(arg, "argument")
+
+    def _step_of(self, task: Task) -> Step:
+        """Return the next step of a task, which is not before the last one that it was given."""
+        step = self._new_step(task.as_owner.next_name("#"), task.as_owner)
+        if task.moment is not step.moment:
+            step.moment = latest([task.moment, step.moment])
+        task.moment = step.moment
+        return step
 
     def _new_step(self, name: str, owner: Owner) -> Step:
         process = self.program.vocabulary.process(name)
@@ -378,7 +377,7 @@ class Loop(Networked, Refusing):
         control.enter_block()
         slots.announce = self.collect if self.recorder is None else self.recorder.collect
         try:
-            with self.generators.watched():
+            with self.generators:
                 self._run_handle(step)
             if self.main_is_done() and not self.is_over:
                 self._note_the_end()
@@ -462,7 +461,8 @@ class Loop(Networked, Refusing):
     def _call(self, step: Step) -> None:
         handle: Any = step.handle
         callback = handle._callback
-        if not isinstance(getattr(callback, "__self__", None), Task):
+        is_own = getattr(callback, "__module__", "") in _RECORDING_ITSELF
+        if not (is_own or isinstance(getattr(callback, "__self__", None), Task)):
             callback = slots.resolve(callback)
         try:
             handle._context.run(callback, *handle._args)
@@ -498,6 +498,10 @@ class Loop(Networked, Refusing):
         else:
             self.touch(outer.where.write)
             step.countdown = None
+
+
+_RECORDING_ITSELF = ("asyncio.tasks", "asyncio.futures")
+"""Modules whose callbacks touch futures and tasks, which record that, and nothing else."""
 
 
 def _is_timeout(callback: Any) -> bool:

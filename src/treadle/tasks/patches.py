@@ -51,6 +51,13 @@ async def _acquire(self: asyncio.Lock) -> Any:
     return taken
 
 
+_REGISTERING = ("_register_task", "_py_register_task")
+
+
+def _register(task: Any) -> None:
+    """Leave a task out of asyncio's set of all: the loop has its own, for one execution."""
+
+
 def _view_of_a_copy(data: Any) -> memoryview:
     """Return a view that nobody has to let go of: streams cut the buffer that they look at.
 
@@ -81,6 +88,11 @@ def patches(program: TaskProgram) -> list[Patches]:
         *other_loops(),
     ]
     attributes = [
+        *(
+            (asyncio.tasks, name, _register)
+            for name in _REGISTERING
+            if hasattr(asyncio.tasks, name)
+        ),
         (asyncio.streams, "memoryview", _view_of_a_copy),
         (asyncio.mixins._LoopBoundMixin, "_get_loop", _running_loop),
         (asyncio.locks.Lock, "acquire", _acquire),

@@ -33,12 +33,12 @@ def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
     """See whether a task that has taken a step will only repeat itself; let it wait then."""
     before, task.standing = task.standing, None
     task.spins_at = None
-    ahead = [step for step in spawned if step.deadline is None and not step.is_fault]
-    if task._state != "PENDING" or len(ahead) != 1 or len(spawned) != 1:
+    if task._state != "PENDING" or len(spawned) != 1 or loop.rounds.has_changed_something():
         return
-    if loop.rounds.has_changed_something():
+    ahead = spawned[0]
+    if ahead.deadline is not None or ahead.is_fault:
         return
-    if ahead[0].owner is not task.as_owner and not ahead[0].is_arrival:
+    if ahead.owner is not task.as_owner and not ahead.is_arrival:
         return
     own = {task.control.number, loop.end.number}
     shared = [access for access in codes if location_of(access) not in own | task.own_places]
@@ -49,8 +49,8 @@ def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
         return
     read = {location_of(access) for access in shared if mode_of(access) is Mode.READ}
     read.add(task.control.number)
-    ahead[0].spin = tuple(code(location, Mode.AWAIT) for location in sorted(read))
-    ahead[0].waits = True
+    ahead.spin = tuple(code(location, Mode.AWAIT) for location in sorted(read))
+    ahead.waits = loop.is_waited_in = True
     names = loop.program.vocabulary.location_names
     data = loop.program.vocabulary.data
     what = ", ".join(names[location] for location in sorted(read) if location in data)
@@ -59,6 +59,8 @@ def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
 
 def written(loop: Loop, step: Step, codes: Codes) -> None:
     """Let those go on that wait for what a step wrote; time has passed for the others."""
+    if not loop.is_waited_in:
+        return
     changed = {location_of(access) for access in codes if mode_of(access) in _WRITES}
     for other in (*loop.ready.values(), *loop.armed.values()):
         if not other.waits:
