@@ -111,3 +111,32 @@ def test_nothing_is_undone_if_told_so() -> None:
     result = treadle.explore(before_any_task, restore=False)
     assert [failure.kind for failure in result.failures] == ["nondeterminism"]
     log.clear()
+
+
+opened = 0
+
+
+class Client:
+    def __init__(self) -> None:
+        global opened
+        opened += 1
+
+    def __del__(self) -> None:
+        global opened
+        opened -= 1
+
+
+async def leaves_clients() -> None:
+    assert opened == 0
+    client = Client()
+
+    async def use() -> Client:
+        await treadle.pause()
+        return client
+
+    await asyncio.gather(use(), use())
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": True}])
+def test_what_finalizers_change_after_an_execution_is_undone(options: dict[str, bool]) -> None:
+    assert treadle.explore(leaves_clients, **options).ok  # type: ignore[arg-type]

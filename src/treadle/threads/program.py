@@ -381,11 +381,12 @@ class ThreadProgram(Program):
         if slots.program is not self:
             raise TreadleBug("an execution was started outside of `controlled`")
         self.abandon()
-        if self._restorer is not None:
-            self._restorer.restore()
         self._interrupts.raise_pending()
         self.scheduler.reset()
         self.shared.reset()
+        self._host.sweep()
+        if self._restorer is not None:  # what finalizers changed is undone, too
+            self._restorer.restore()
         self._instrumentation.adapt()
         self._instrumentation.publish()
         self.returned = None

@@ -301,11 +301,9 @@ def delete_name(name: str, is_global: bool) -> None:
 
 def look_at_classes(*operands: Any) -> None:
     """Before an instruction that runs special methods, which somebody replaces, or a function."""
-    names = sorted(
-        what
-        for what in control.the_program().shared.happening
-        if isinstance(what, str) and what.startswith("__") and what.endswith("__")
-    )
+    names = control.the_program().shared.specials
+    if not names:
+        return
     found = {id(one): one for operand in operands for one in _deciding(operand)}
     tables = [published[one] for one in found if one in published]
     codes = dict.fromkeys(code for table in tables for name in names for code in table[name])

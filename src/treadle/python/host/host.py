@@ -99,6 +99,9 @@ class Host:
             begin(main)
         if self._watchdog is not None:
             self._watchdog.executions += 1
+
+    def sweep(self) -> None:
+        """Collect what executions left, if there is much of it; finalizers run."""
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
 

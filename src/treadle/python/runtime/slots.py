@@ -23,6 +23,7 @@ class Knowledge(Protocol):
 
     features: set[tuple[str, Hashable]]
     happening: set[Hashable]
+    specials: tuple[str, ...]
     learned: set[tuple[str, Hashable]]
     assigned: set[tuple[str, Hashable]]
     looked_into: set[tuple[str, str]]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Set
-from typing import Any
+from typing import Any, TypeGuard
 
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
@@ -94,6 +94,8 @@ class Shared:
         """What happens to published objects, as far as earlier executions have shown."""
         self.happening: set[Hashable] = set()
         """The same, whatever the sort."""
+        self.specials: tuple[str, ...] = ()
+        """The special names among it, in order."""
         self.learned: set[Feature] = set()
         """What this execution has shown beyond that."""
         self.cells: dict[int, Cell] = {}
@@ -154,6 +156,7 @@ class Shared:
         if features != self.features:
             self.features = set(features)
             self.happening = {what for _, what in features}
+            self.specials = tuple(sorted(filter(_is_special, self.happening)))
             self.assigned = {
                 (sort.removeprefix(MODULE), what)
                 for sort, what in features
@@ -335,6 +338,10 @@ class Shared:
     def _before_first(self, sort: str) -> None:
         if self._restorer is not None:
             self._restorer.before_first(sort)
+
+
+def _is_special(what: Hashable) -> TypeGuard[str]:
+    return isinstance(what, str) and what.startswith("__") and what.endswith("__")
 
 
 def _has_been_here(value: Any, passed: set[int]) -> bool:
