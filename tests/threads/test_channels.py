@@ -276,8 +276,8 @@ def test_closing_a_socket_wakes_nobody_up_and_shutting_it_down_does() -> None:
     def stopping(stop: Callable[[socket.socket], object]) -> Callable[[], None]:
         def test() -> None:
             one, other = socket.socketpair()
-            del one
             beside(lambda: failure_of(lambda: other.recv(1)), lambda: stop(other))
+            one.close()
 
         return test
 

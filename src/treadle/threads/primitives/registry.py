@@ -99,6 +99,12 @@ def _of_ssl() -> list[Patches]:
     return [selecting.of_ssl()]
 
 
+def _of_descriptor_flags() -> list[Patches]:
+    from treadle.threads.primitives.channels import descriptor_flags
+
+    return [descriptor_flags.PATCHES]
+
+
 def _of_connections() -> list[Patches]:
     from treadle.threads.primitives.channels import connections
 
@@ -114,6 +120,7 @@ def _of_temporary_names() -> list[Patches]:
 _WHEN_LOADED: dict[str, Callable[[], list[Patches]]] = {
     "socket": _of_sockets,
     "ssl": _of_ssl,
+    "fcntl": _of_descriptor_flags,
     "unittest.mock": _of_mocks,
     "_pytest.monkeypatch": _of_monkeypatch,
     "_pytest.logging": _of_captured_logs,

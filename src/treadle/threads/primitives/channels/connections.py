@@ -10,6 +10,7 @@ import functools
 from multiprocessing import connection
 from typing import Any
 
+from treadle.python.runtime import control
 from treadle.threads.primitives.channels.ends import is_descriptor
 from treadle.threads.primitives.patches import Patches
 
@@ -27,9 +28,14 @@ def _init(self: Any, handle: int, readable: bool = True, writable: bool = True) 
 
 @functools.cache
 def _left_alone(kind: Any) -> type:
-    """Return a class of connections that do nothing when they are collected."""
+    """Return a class of connections that do nothing when they are collected too late."""
     same = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    return type(kind.__name__, (kind,), {**same, "__del__": lambda _: None})
+
+    def finalize(self: Any) -> None:
+        if control.current() is not None:
+            kind.__del__(self)
+
+    return type(kind.__name__, (kind,), {**same, "__del__": finalize})
 
 
 PATCHES: Patches = Patches([(_Base, "__init__", _init)])

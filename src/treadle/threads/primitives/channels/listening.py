@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 from collections import deque
+from collections.abc import Iterator
 
 from treadle.python.runtime import control
 from treadle.threads.primitives.channels import refusals
@@ -77,9 +78,15 @@ class StreamSocket(End):
         self._is_deaf = False
 
     def _free_port(self) -> int:
-        """Return a port that is the same in every execution."""
-        task, number = self.number
-        return _FIRST_PORT + (task * _PER_TASK + number) % _PORTS
+        """Return a port that is the same in every execution: tasks have ports of their own.
+
+        One that has used them all up takes those again whose sockets are closed.
+        """
+        port = next((port for port in _own_ports() if not _is_taken(port)), 0)
+        if not port:
+            refusals.refuse("socket.socket", f"more than {_PER_TASK} open ports of one thread")
+        _taken()[port] = self
+        return port
 
     def _host_and_port(self, address: object, verb: str) -> tuple[str, int]:
         if not self.is_network:
@@ -105,7 +112,7 @@ class StreamSocket(End):
             raise failed(errno.EISCONN)
         place = _place(port)
         can_connect = Step(CONNECT, self, port).when(
-            lambda: not _listens(port) or not _is_full(port),
+            lambda: seconds == 0 or not _listens(port) or not _is_full(port),
             f"port {port} to accept",
             (place,),
             (place, self.location),
@@ -116,6 +123,8 @@ class StreamSocket(End):
         if not _listens(port):
             refusals.refuse_if_real(port)
             raise failed(errno.ECONNREFUSED)
+        if _is_full(port):
+            refusals.refuse("socket.connect", "connecting without waiting to a full line")
         self._join_line(_ports()[port], host)
         if seconds == 0:
             self._is_connecting = True
@@ -209,6 +218,24 @@ class StreamSocket(End):
 def _ports() -> dict[int, StreamSocket]:
     found: dict[int, StreamSocket] = control.the_program().scheduler.scratch.setdefault("ports", {})
     return found
+
+
+def _taken() -> dict[int, StreamSocket]:
+    """Return who has which port that nobody asked for by number."""
+    found: dict[int, StreamSocket] = control.the_program().scheduler.scratch.setdefault("taken", {})
+    return found
+
+
+def _own_ports() -> Iterator[int]:
+    """Yield the ports of the current task, from where it left off."""
+    me = control.task()
+    for _ in range(_PER_TASK):
+        number = me.scratch["ports"] = me.scratch.get("ports", 0) % _PER_TASK + 1
+        yield _FIRST_PORT + (me.number * _PER_TASK + number) % _PORTS
+
+
+def _is_taken(port: int) -> bool:
+    return port in _ports() or (port in _taken() and _taken()[port].is_open)
 
 
 def _place(port: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from treadle.python.accesses.known_functions import FUNCTIONS
 from treadle.python.runtime import control
 from treadle.threads.primitives.channels import refusals
+from treadle.threads.primitives.channels.buffered import buffered
 from treadle.threads.primitives.channels.channel import Channel
 from treadle.threads.primitives.channels.ends import End, end_at, end_of, failed, is_descriptor
 from treadle.threads.primitives.outside import file_objects, os_functions
@@ -148,11 +149,10 @@ def _open(
     raw = _File(end, mode.replace("t", ""), closefd)
     if buffering == 0:
         return raw
-    size = buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE
-    buffered: Any = io.BufferedReader(raw, size) if raw.readable() else io.BufferedWriter(raw, size)
+    binary = buffered(raw, buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE)
     if "b" in mode:
-        return buffered
-    return io.TextIOWrapper(buffered, encoding, errors, newline, line_buffering=buffering == 1)
+        return binary
+    return io.TextIOWrapper(binary, encoding, errors, newline, line_buffering=buffering == 1)
 
 
 _original_pipe = os.pipe

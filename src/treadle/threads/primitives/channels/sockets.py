@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import socket
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,6 +20,7 @@ from treadle.python.runtime.escapes import escapes
 from treadle.python.sharing.children import Children
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.channels import refusals
+from treadle.threads.primitives.channels.buffered import buffered
 from treadle.threads.primitives.channels.channel import Step
 from treadle.threads.primitives.channels.ends import LOOK, connect, end_of, failed
 from treadle.threads.primitives.channels.listening import StreamSocket
@@ -37,10 +39,10 @@ _SIZE_OF_BUFFER = 212_992
 _originals: dict[str, Any] = {}
 
 
-def _sockets() -> dict[int, tuple[Any, StreamSocket]]:
-    """Return the sockets of the present execution by `id`; kept, so that it stays theirs."""
+def _sockets() -> dict[int, StreamSocket]:
+    """Return what the sockets of the present execution stand for, by their `id`."""
     scratch = control.the_program().scheduler.scratch
-    found: dict[int, tuple[Any, StreamSocket]] = scratch.setdefault(_SOCKETS, {})
+    found: dict[int, StreamSocket] = scratch.setdefault(_SOCKETS, {})
     return found
 
 
@@ -48,12 +50,11 @@ def end_of_socket(one: Any) -> StreamSocket | None:
     """Return what a socket stands for in the present execution; None for a real one."""
     if control.current() is None:
         return None
-    found = _sockets().get(id(one))
-    return None if found is None else found[1]
+    return _sockets().get(id(one))
 
 
 def _attach(one: Any, end: StreamSocket) -> None:
-    _sockets()[id(one)] = (one, end)
+    _sockets()[id(one)] = end
     one._io_refs = 0
     one._closed = False
 
@@ -130,6 +131,7 @@ def _receive_from(end: StreamSocket, bufsize: int, flags: int = 0) -> tuple[byte
 
 
 def _send(end: StreamSocket, data: Any, flags: int = 0) -> int:
+    _refuse_flags(flags)
     view = memoryview(data).cast("B")
     if end.seconds is not None or flags & _AT_ONCE:
         return end.write(view, 0.0 if flags & _AT_ONCE else end.seconds)
@@ -137,9 +139,13 @@ def _send(end: StreamSocket, data: Any, flags: int = 0) -> int:
     return len(view)
 
 
-def _send_all(end: StreamSocket, data: Any, flags: int = 0) -> None:
+def _refuse_flags(flags: int) -> None:
     if flags & ~_KNOWN_FLAGS:
-        refusals.refuse("socket.sendall", "sending with these flags")
+        refusals.refuse("socket.send", "sending with these flags")
+
+
+def _send_all(end: StreamSocket, data: Any, flags: int = 0) -> None:
+    _refuse_flags(flags)
     end.write_all(memoryview(data), end.seconds)
 
 
@@ -306,6 +312,30 @@ def _detach(self: Any) -> int:
     return end.descriptor
 
 
+def _make_file(self: Any, mode: str = "r", buffering: int | None = None, **text: Any) -> Any:
+    """`socket.makefile`: its buffers have locks of tasks."""
+    if end_of_socket(self) is None or buffering == 0 or not set(mode) <= set("rwb"):
+        return _originals["makefile"](self, mode, buffering, **text)
+    raw = _originals["makefile"](self, f"{mode}b", 0)
+    size = io.DEFAULT_BUFFER_SIZE if buffering is None or buffering < 0 else buffering
+    binary = buffered(raw, size)
+    if "b" in mode:
+        return binary
+    found: Any = io.TextIOWrapper(binary, **text)
+    found.mode = mode
+    return found
+
+
+def _finalize(self: Any) -> None:
+    """Close a socket that nobody has any more, as the interpreter does."""
+    end = end_of_socket(self)
+    if end is None:
+        _originals["__del__"](self)
+    else:
+        _real_close(self)
+        del _sockets()[id(self)]
+
+
 def _send_file(self: Any, file: Any, offset: int = 0, count: int | None = None) -> int:
     name = "sendfile" if end_of_socket(self) is None else "_sendfile_use_send"
     return int(_originals[name](self, file, offset, count))
@@ -335,6 +365,8 @@ _ATTRIBUTES: dict[str, Any] = {
     "_real_close": _real_close,
     "detach": _detach,
     "sendfile": _send_file,
+    "makefile": _make_file,
+    "__del__": _finalize,
 }
 _originals.update(
     {name: getattr(socket.socket, name) for name in (*_ATTRIBUTES, "_sendfile_use_send")}
