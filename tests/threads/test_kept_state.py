@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import calendar
+import copyreg
 import csv
 import decimal
 import importlib
+import mimetypes
 import sys
+import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from together import together
+from together import outcomes, together
 
 import treadle
 
@@ -189,12 +193,108 @@ def test_an_attribute_of_an_object_that_a_module_keeps() -> None:
     assert [failure.kind for failure in treadle.explore(test).failures] == ["assertion"]
 
 
+def test_types_of_files_that_one_thread_adds() -> None:
+    """The module keeps them in an object of its own; nothing of the test's goes there."""
+
+    def found() -> str | None:
+        mimetypes.init()
+        seen: list[str | None] = []
+        together(
+            lambda: mimetypes.add_type("made/up", ".made-up"),
+            lambda: seen.append(mimetypes.guess_type("x.made-up")[0]),
+        )
+        mimetypes.init()
+        return seen[0]
+
+    assert outcomes(found) == {"None", "'made/up'"}
+
+
+def test_names_that_a_library_reaches_by_many_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions = [f"def f{index}():\n    return f{index + 1}()\n" for index in range(500)]
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    source = "\n".join(["limit = [0]\n", *functions, "def f500():\n    return limit[0]\n"])
+    (folder / "far_away_of_others.py").write_text(source)
+    monkeypatch.syspath_prepend(folder)
+    library = importlib.import_module("far_away_of_others")
+
+    def seen() -> int:
+        library.limit = [0]
+        found: list[int] = []
+
+        def change() -> None:
+            library.limit = [1]
+
+        together(change, lambda: found.append(library.f0()))
+        return found[0]
+
+    assert outcomes(seen) == {"0", "1"}
+
+
+def test_a_module_that_no_global_variable_holds(library: Any) -> None:
+    """The test has it in a variable of a function, an attribute, or out of `sys.modules`."""
+
+    def seen(reach: Callable[[], Any]) -> Callable[[], int]:
+        def program() -> int:
+            reach().kept = 0
+            found: list[int] = []
+
+            def change() -> None:
+                reach().kept = 1
+
+            together(change, lambda: found.append(reach().kept))
+            return found[0]
+
+        return program
+
+    held = types.SimpleNamespace(module=library)
+    for reach in (
+        lambda: library,
+        lambda: held.module,
+        lambda: sys.modules["settings_of_others"],
+        lambda: library.Registry,
+    ):
+        assert outcomes(seen(reach)) == {"0", "1"}
+    assert not hasattr(library, "kept")
+
+
+@pytest.mark.parametrize("granularity", ["access", "gil"])
+def test_what_the_test_assigns_in_a_library_is_undone_though_it_is_cut(
+    library: Any, granularity: str
+) -> None:
+    before = library.limit
+
+    def test() -> None:
+        found: list[int] = []
+        library.set_limit(0)
+
+        def change() -> None:
+            library.limit = lambda: 1
+
+        together(change, lambda: found.append(library.limit()))
+        library.limit = before
+        raise ValueError(found)
+
+    result = treadle.explore(test, granularity=granularity, stop_on_failure=False)
+    assert {failure.message for failure in result.failures} == {
+        "ValueError: [0]",
+        "ValueError: [1]",
+    }
+    assert library.limit is before
+
+
 @pytest.mark.parametrize(
     ("change", "back"),
     [
         (lambda: calendar.setfirstweekday(6), lambda: calendar.setfirstweekday(0)),
         (lambda: csv.field_size_limit(7), lambda: csv.field_size_limit(131072)),
         (lambda: csv.register_dialect("odd"), lambda: csv.unregister_dialect("odd")),
+        (
+            lambda: copyreg.add_extension("made.up", "Name", 240),
+            lambda: copyreg.remove_extension("made.up", "Name", 240),
+        ),
     ],
 )
 def test_settings_of_the_standard_library_are_named(

@@ -610,6 +610,37 @@ def test_finalizers_that_do_not_run_are_noted() -> None:
     assert any("weak references to it do not either (weakref.finalize()" in note for note in notes)
 
 
+class Closing:
+    """Something that does more than vanish."""
+
+    def __del__(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda _: Closing(), f"{__name__}.Closing()"),
+        (io.BufferedReader, "io.BufferedReader()"),
+        (io.TextIOWrapper, "io.TextIOWrapper()"),
+    ],
+)
+def test_what_would_be_closed_by_its_death_is_noted(make: Callable[[Any], Any], name: str) -> None:
+    def test() -> None:
+        kept: list[Any] = [io.BytesIO(b"made up")]
+        together(lambda: kept.append(make(kept[0])), lambda: None)
+
+    [note] = treadle.explore(test).notes
+    assert f"its `__del__` is run at the end of an execution only ({name} at " in note
+
+
+def test_files_that_close_nothing_that_is_shared_need_no_note() -> None:
+    def test() -> None:
+        with io.StringIO("made up") as text, io.BytesIO() as raw:
+            together(text.read, raw.read)
+
+    assert treadle.explore(test).notes == []
+
+
 def stamps() -> None:
     seen: dict[str, float] = {}
 

@@ -236,12 +236,12 @@ class ThreadProgram(Program):
                 self.abandon()
             finally:
                 after_import.clear()
+                if self._restorer is not None:  # also to what Treadle itself has put there
+                    self._restorer.restore()
+                    self._restorer.clear()
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
-                if self._restorer is not None:
-                    self._restorer.restore()
-                    self._restorer.clear()
                 self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
                 slots.item_by_item = False

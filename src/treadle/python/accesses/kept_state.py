@@ -53,7 +53,8 @@ def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
         return tuple
     by_name = functools.partial(library_names.codes_of, function, owner, _shared())
     if package in sys.stdlib_module_names:
-        return by_name
+        kept = library_state.KEPT.get((function.__module__, function.__qualname__), tuple)
+        return lambda: (*kept(), *by_name())
     changes = _changes_global(function.__code__, module_of(function), _is_kept(owner))
     tell = library_state.changing if changes else library_state.looking
     return lambda: (*tell(f"the state of {package}"), *by_name())

@@ -26,8 +26,7 @@ Name = tuple[str, str]
 _STORING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _TOOLS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 """Classes of what a module has to work with, and does not keep."""
-_MOST = 300
-"""Functions that are searched for the names of one."""
+_STORING_OPCODES = frozenset(map(dis.opmap.__getitem__, _STORING))
 
 
 class _Names(NamedTuple):
@@ -94,7 +93,7 @@ def _search(code: types.CodeType, module: str, kind: type) -> _Names:
     looked_at: set[Name] = set()
     assigned: set[Name] = set()
     todo, seen = [(code, module)], {id(code)}  # rewritten code has constants without a hash
-    while todo and len(seen) < _MOST:
+    while todo:
         here, module = todo.pop()
         found = [*_found_in(here, module, kind)]
         looked_at.update((home, name) for home, name, _ in found)
@@ -121,6 +120,8 @@ def _found_in(code: types.CodeType, module: str, kind: type) -> Iterator[tuple[s
 
 
 def _stored_in(code: types.CodeType) -> Iterator[str]:
+    if _STORING_OPCODES.isdisjoint(code.co_code[::2]):
+        return  # to disassemble all that a large library names would take seconds
     for instruction in dis.get_instructions(code):
         if instruction.opname in _STORING:
             yield instruction.argval

@@ -201,6 +201,20 @@ LIBRARY_STATE: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
+_TYPES_OF_FILES = "the types of files"
+KEPT: dict[tuple[str, str], Callable[[], Codes]] = {
+    **{
+        ("mimetypes", name): functools.partial(changing, _TYPES_OF_FILES)
+        for name in ("add_type", "init")
+    },
+    **{
+        ("mimetypes", f"guess_{what}"): functools.partial(looking, _TYPES_OF_FILES)
+        for what in ("type", "extension", "all_extensions", "file_type")
+    },
+}
+"""What functions do to what their module keeps, besides what they reach by name."""
+
+
 def _warning() -> Codes:
     """Return the codes of a warning: the filters decide, and somebody may keep it."""
     is_kept = not isinstance(getattr(warnings, "_showwarnmsg_impl", None), types.FunctionType)

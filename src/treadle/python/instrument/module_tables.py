@@ -175,6 +175,14 @@ def enter_module(shared: Shared, module: Any) -> None:
             shared.published[id(vars(module))] = shared._tables["names of module", name] = names
 
 
+def enter_of_library(shared: Shared, value: Any) -> None:
+    """Enter a module or class of a library, wherever the test has it from."""
+    if issubclass(type(value), types.ModuleType):
+        enter_module(shared, value)
+    else:
+        enter_class(shared, value)
+
+
 def _content(variable: Any, label: str) -> Children:
     namespace = vars(sys.modules[variable.module]) if variable.module in sys.modules else {}
     if variable.name in namespace:

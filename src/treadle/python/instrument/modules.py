@@ -34,6 +34,7 @@ from treadle.python.instrument.module_tables import (
     ModuleTable,
     enter_class,
     enter_module,
+    enter_of_library,
     variable_of,
 )
 from treadle.python.instrument.rewritten_code import RewrittenCode
@@ -173,6 +174,7 @@ class Instrumentation:
         notes.begin()
         effects[0] = False
         shared.follows = _is_followed
+        shared.enter_of_library = enter_of_library
         shared.has_foreign_operators = uninstrumented.has_foreign_operators
         try:
             self._trust_own_modules()
@@ -446,6 +448,9 @@ class Instrumentation:
             loggers.enter_loggers(self._shared)
         enter_module(self._shared, builtins)  # every module has them under a name
         enter_module(self._shared, sys)  # libraries assign what it has for their users
+        if "modules" in used:  # of `sys`, where every module is found
+            for one in list(sys.modules.values()):
+                enter_module(self._shared, one)
         self._shared.names = used
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)

@@ -23,14 +23,14 @@ import sys
 import types
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import flags_of, has_dict, members_of, mro_of
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.tables import ClassTable, Table, class_feature
-from treadle.python.sharing.variable import GLOBAL
+from treadle.python.sharing.variable import GLOBAL, MODULE
 
 Undo = Callable[[], None]
 
@@ -61,6 +61,8 @@ class Restorer:
         self._undo: list[Undo] = []
         self._known: set[str] = set()
         """Sorts of which something was written."""
+        self._assigned: dict[tuple[str, str], Undo] = {}
+        """Modules of libraries, what of them was assigned, and what puts it back."""
         self._objects: list[tuple[Any, Table]] = []
         """What lives as long as the exploration."""
         self._added: set[int] = set()
@@ -90,8 +92,10 @@ class Restorer:
             return True
         return _belongs_to_module(table.key) or id(value) in self._of_classes
 
-    def before_first(self, sort: str) -> None:
+    def before_first(self, sort: str, what: Hashable) -> None:
         """Be told that something is about to be written to objects of a sort for the first time."""
+        if sort.startswith(MODULE):
+            self._before_assigning(sort.removeprefix(MODULE), str(what))
         if sort in self._known:
             return
         self._known.add(sort)
@@ -103,15 +107,25 @@ class Restorer:
             if _sort_of(table) == sort and not table.is_primitive:
                 self._undo += _undoing(value, table)
 
+    def _before_assigning(self, module: str, name: str) -> None:
+        """Be told that code under test is about to assign a variable of a library.
+
+        Those of `sys` are put back with its lists and streams.
+        """
+        found = sys.modules.get(module)
+        if found not in (None, sys) and (module, name) not in self._assigned:
+            self._assigned[module, name] = undo_variable(vars(found), name)
+
     def restore(self) -> None:
         """Put everything back."""
-        for undo in self._undo:
+        for undo in (*self._assigned.values(), *self._undo):
             undo()
 
     def clear(self) -> None:
         """Forget everything."""
         self._undo.clear()
         self._known.clear()
+        self._assigned.clear()
         self._objects.clear()
         self._added.clear()
         self._of_classes.clear()

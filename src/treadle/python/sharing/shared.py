@@ -22,6 +22,7 @@ from typing import Any, TypeGuard
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import has_dict
+from treadle.python.sharing import finalizers
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.restoring import Restorer
@@ -114,6 +115,8 @@ class Shared:
         """Tells whether operators run code for a class that is not instrumented."""
         self.follows: Callable[[type], bool] = lambda _: False
         """Tells whether a class is of code under test, so that its attributes may be shared."""
+        self.enter_of_library: Callable[[Shared, Any], None] = lambda _, __: None
+        """Enters a module or class of a library, of which only what the test changes is shared."""
         self.names: Set[str] = frozenset()
         """Names that code under test uses, of variables and attributes."""
         self.assigned: set[tuple[str, Hashable]] = set()
@@ -162,8 +165,8 @@ class Shared:
                 for sort, what in features
                 if sort.startswith(MODULE)
             }
-            for sort, _ in features:
-                self._before_first(sort)
+            for sort, what in features:
+                self._before_first(sort, what)
             for table in self._tables.values():
                 table.forget()
 
@@ -283,6 +286,7 @@ class Shared:
         if table is None:
             table = self._tables[key] = make(self, key, label, sort)
         table.kind = type(value)
+        finalizers.meet(value, self.published)
         if self.has_foreign_operators(table.kind):
             self.note(*FOREIGN_OPERATORS)
         return table
@@ -290,8 +294,12 @@ class Shared:
     def _enters(self, value: Any) -> bool:
         """Tell whether an object is to be looked into: no class or module of a library is."""
         if issubclass(type(value), type):
-            return self.follows(value)
-        return sys.modules.get(attributes_of(value).get("__name__", "")) is not value
+            is_own = self.follows(value)
+        else:
+            is_own = sys.modules.get(attributes_of(value).get("__name__", "")) is not value
+        if not is_own:
+            self.enter_of_library(self, value)
+        return is_own
 
     def _walk_of(self, kind: type) -> Walk:
         """Return how to walk instances of a class; those of one execution are forgotten with it."""
@@ -332,12 +340,12 @@ class Shared:
         if (sort, what) in self.features:
             return True
         self.learned.add((sort, what))
-        self._before_first(sort)
+        self._before_first(sort, what)
         return False
 
-    def _before_first(self, sort: str) -> None:
+    def _before_first(self, sort: str, what: Hashable) -> None:
         if self._restorer is not None:
-            self._restorer.before_first(sort)
+            self._restorer.before_first(sort, what)
 
 
 def _is_special(what: Hashable) -> TypeGuard[str]:

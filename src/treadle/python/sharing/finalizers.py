@@ -1,0 +1,48 @@
+"""What is run when an object dies: what is shared lives on, so a note names who would notice."""
+
+from __future__ import annotations
+
+import io
+import sys
+import types
+from collections.abc import Callable, Container
+from typing import Any
+
+from treadle.python.runtime import notes
+from treadle.python.runtime.looking import found_in, module_of_class, qualname_of
+
+_BEHIND: dict[type, Callable[[Any], Any]] = {
+    **{
+        kind: lambda buffered: buffered.raw
+        for kind in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom)
+    },
+    io.TextIOWrapper: lambda text: text.buffer,
+}
+"""What files in C close when they die."""
+
+
+def meet(value: Any, published: Container[int]) -> None:
+    """Say so if the death of an object does something that others can see."""
+    kind = type(value)
+    if _has_finalizer(kind) or (kind in _BEHIND and _closes_shared(value, published)):
+        notes.remark(
+            "finalizers",
+            f"{'io' if kind in _BEHIND else module_of_class(kind)}.{qualname_of(kind)}",
+            "what is shared does not die while threads run, so its `__del__` is run at the end "
+            "of an execution only ({})",
+            has_threads=True,
+        )
+
+
+def _has_finalizer(kind: type) -> bool:
+    """Tell whether a class has a finalizer in Python; those of CPython's libraries are harmless."""
+    is_own = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
+    return is_own and issubclass(type(found_in(kind, "__del__")), types.FunctionType)
+
+
+def _closes_shared(value: Any, published: Container[int]) -> bool:
+    """Tell whether a file would close another one that threads share already."""
+    try:
+        return id(_BEHIND[type(value)](value)) in published
+    except ValueError:  # it was detached
+        return False
