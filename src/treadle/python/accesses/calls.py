@@ -61,7 +61,10 @@ from treadle.python.accesses.outside_modules import (
     look_outside,
     meet_extension,
     meet_memory,
+    note_change,
+    note_changing_method,
     note_hidden,
+    note_method,
     pass_extension,
     why_outside,
 )
@@ -200,6 +203,7 @@ def _of_private(function: Any, kind: type) -> Any:
     if not published:
         return function
     name = function.__name__
+    note_changing_method(kind, name)
     if name in LOOKING and not issubclass(kind, hooks.HASHED):
         return functools.partial(_look_into_owner, function)
     if name in READING_ARGUMENTS:
@@ -212,9 +216,8 @@ def _of_private(function: Any, kind: type) -> Any:
         return function
     if id(function) in stand_ins.HELD:
         return stand_ins.HELD[id(function)]
-    module = module_of_class(kind)
-    note_hidden(module)
-    is_of_library = module.partition(".")[0] not in sys.stdlib_module_names
+    note_method(kind, name)
+    is_of_library = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
     if name.endswith("into") or is_of_library:
         return functools.partial(_call_unknown, function)
     return functools.partial(_look_into_arguments, function)
@@ -236,7 +239,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     if id(function) in stand_ins.HELD:
         return stand_ins.HELD[id(function)]
     look_outside(module.__name__, function.__name__)
-    note_hidden(module.__name__)
+    note_change(module.__name__)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -302,8 +305,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if module in _WEAK_MODULES:
         _of_weak(f"{module}.{inner.__qualname__}", function)
     look_outside(module, inner.__qualname__)
-    if module is not None:
-        note_hidden(module)
+    note_change(module)
     owner = getattr(function, "__self__", None)
     if kept_state.is_met_by(inner, owner):
         return functools.partial(_call_unobserved, function)
@@ -325,9 +327,10 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
 def _of_instance(function: Any) -> Any:
     """Return what to call instead of an object with a method `__call__`."""
     found = behind(type(function), "__call__") if published else PLAIN
+    if found is not OWN:
+        note_change(module_of_class(type(function)))
     if found is OWN or not found.is_foreign:
         return function
-    note_hidden(module_of_class(type(function)))
     return functools.partial(_call_instance, found.name, function)
 
 

@@ -95,6 +95,7 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
+    effects[0] = True
     resolve_key(kwargs)
     given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
     table = published.get(id(given[0])) if given else None

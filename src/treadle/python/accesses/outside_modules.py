@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import sys
 import types
 from typing import Any
 
-from treadle.python.accesses.uninstrumented import modules_under_test
+from treadle.python.accesses.container_methods import MUTATORS
+from treadle.python.accesses.uninstrumented import is_immutable, is_silent, modules_under_test
 from treadle.python.runtime import notes
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.looking import module_of_class, mro_of, qualname_of
-from treadle.python.runtime.spin import unseen
+from treadle.python.runtime.spin import effects, unseen
 
 NOT_SEEN = "what threads do to each other through {} is not seen"
 _WHAT = {
@@ -61,6 +63,60 @@ def note_hidden(module: str) -> None:
     """Take note that code of a module is called."""
     if hides_what_it_does(module):
         unseen[0] = True
+
+
+def note_change(module: str | None) -> None:
+    """Take note that a function of a module is called, which may change what only it knows."""
+    if module is None or is_silent(module):
+        return
+    if hides_what_it_does(module):
+        unseen[0] = True
+    elif module.partition(".")[0] not in _WITHOUT_STATE:
+        effects[0] = True
+
+
+def note_changing_method(kind: type, name: str) -> None:
+    """Take note that a method in C is called, if it is known to change its object."""
+    if name in MUTATORS or (kind is contextvars.ContextVar and name != "get"):
+        effects[0] = True
+
+
+def note_method(kind: type, name: str) -> None:
+    """Take note that a method of an object in C is called, which may change what that hides.
+
+    A loop around `stream.readline()` is in another state after each round, whoever else looks.
+    """
+    if hides_what_it_does(module_of_class(kind)):
+        unseen[0] = True
+    elif name not in _ASKING and not is_immutable(kind):
+        effects[0] = True
+
+
+_WITHOUT_STATE = frozenset(
+    {
+        "_bisect", "_blake2", "_codecs", "_collections_abc", "_hashlib", "_json", "_md5",
+        "_operator", "_sha1", "_sha2", "_sha256", "_sha3", "_sha512", "_stat", "_statistics",
+        "_string", "_struct", "abc", "ast", "base64", "binascii", "bisect", "builtins",
+        "calendar", "cmath", "collections", "colorsys", "contextlib", "copy", "dataclasses",
+        "datetime", "decimal", "difflib", "dis", "encodings", "enum", "errno", "faulthandler",
+        "fnmatch", "fractions", "functools", "gc", "genericpath", "glob", "hashlib", "hmac",
+        "html", "importlib", "inspect", "ipaddress", "json", "keyword", "linecache", "logging",
+        "marshal", "math", "ntpath", "numbers", "operator", "os", "pathlib", "platform",
+        "posix", "posixpath", "pprint", "re", "reprlib", "shutil", "stat", "statistics",
+        "string", "struct", "sys", "textwrap", "threading", "time", "traceback", "treadle",
+        "types", "typing", "unicodedata", "urllib", "warnings", "weakref", "zlib",
+    }
+)  # fmt: skip
+"""Modules whose code changes nothing that only it knows, or is seen when it does."""
+
+
+_ASKING = frozenset(
+    {
+        "closed", "copy", "digest", "fileno", "getvalue", "hexdigest", "isatty", "readable",
+        "seekable", "tell", "writable",
+    }
+)  # fmt: skip
+"""Methods of objects in C that change nothing, by what they are called."""
 
 
 def look_outside(module: str | None, name: str) -> None:

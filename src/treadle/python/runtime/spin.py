@@ -31,8 +31,11 @@ effects: list[bool] = [False]
 unseen: list[bool] = [False]
 """Whether code under test has called what may depend on things that nobody sees, since then."""
 
+drawn: list[bool] = [False]
+"""Whether code under test has drawn random numbers, since then."""
+
 _IDLE = 1000
-"""Iterations without any visible access after which a loop is taken to be endless."""
+"""Iterations without any visible access, or that only luck ends, after which a loop is endless."""
 _LONG = 5_000
 """Steps without any change after which loops are taken to be endless, if they do not wait."""
 _ROUND = 100
@@ -117,6 +120,8 @@ class Trail:
         self._changing: set[int] = set()
         self._in_the_dark: dict[int, tuple[int, int]] = {}
         """How often, and when last, each task called what may depend on things nobody sees."""
+        self._draws: dict[int, int] = {}
+        """How often each task has drawn random numbers."""
         self._idle_since: dict[int, int] = {}
         """For each task in a loop, the length of the trail when it last changed something."""
         self._visited: dict[int, int] = {}
@@ -134,6 +139,9 @@ class Trail:
         if unseen[0]:
             unseen[0] = False
             self._in_the_dark[task.number] = self.unseen_calls(task) + 1, len(self.steps)
+        if drawn[0]:
+            drawn[0] = False
+            self._draws[task.number] = self.draws(task) + 1
 
     def visited(self, task: Task, *, is_idle: bool) -> None:
         """Take note of a backward jump, and of whether the iteration left all as it was."""
@@ -181,6 +189,10 @@ class Trail:
         """Return how often a task called what may depend on things that nobody sees."""
         return self._in_the_dark.get(task.number, (0, 0))[0]
 
+    def draws(self, task: Task) -> int:
+        """Return how often a task has drawn random numbers."""
+        return self._draws.get(task.number, 0)
+
     def looks_at(self, lock: int, task: Task) -> bool:
         """Tell whether somebody but this task has looked whether a lock is taken."""
         return any(
@@ -209,8 +221,17 @@ class _Visit:
     """Length of the trail."""
     unseen: int
     """How often the task had called what may depend on things that nobody sees."""
+    draws: int
+    """How often it had drawn random numbers."""
     idle: int = 0
-    """Iterations in a row that did nothing that anybody could see."""
+    """Iterations in a row that did nothing that anybody could see, or that drew and went on."""
+
+    def may_end(self, last: _Visit) -> bool:
+        """Tell whether the next round may be the last one, whatever others do.
+
+        The numbers that a task draws are always the same ones: no bad luck lasts so long.
+        """
+        return self.unseen > last.unseen or (self.draws > last.draws and self.idle < _IDLE)
 
 
 def visit(site: object) -> None:
@@ -218,8 +239,7 @@ def visit(site: object) -> None:
     program = slots.program
     if program is None or slots.announce is slots.nothing:
         return
-    scheduler = program.scheduler
-    me = scheduler.me
+    scheduler, me = program.scheduler, program.scheduler.me
     if me is None or scheduler.aborting:
         return
     if control.collected is not None:
@@ -231,12 +251,13 @@ def visit(site: object) -> None:
     if trail is None:
         trail = scheduler.scratch[Trail] = Trail()
         scheduler.listen(trail)
-        effects[0] = unseen[0] = False
+        effects[0] = unseen[0] = drawn[0] = False
     frame = callers_frame()
     values = dict(frame.f_locals)
     last: _Visit | None = me.scratch.get(site)
     changed = trail.has_changed_something(me)
-    me.scratch[site] = now = _Visit(frame, values, len(trail.steps), trail.unseen_calls(me))
+    at, luck = len(trail.steps), (trail.unseen_calls(me), trail.draws(me))
+    me.scratch[site] = now = _Visit(frame, values, at, *luck)
     if last is None or last.frame is not frame or changed or not same_values(last.values, values):
         trail.visited(me, is_idle=False)
         return
@@ -246,11 +267,11 @@ def visit(site: object) -> None:
         locations = _only_waited(me, trail, last.at)
     if locations is None:
         return
-    if not locations:  # it read nothing that ever changes
+    if not locations or now.draws > last.draws:
         now.idle = last.idle + 1
-        if now.idle < _IDLE:
+        if not locations and now.idle < _IDLE:  # it read nothing that ever changes
             return
-    operation = Spin(trail, locations, last.at + 1, now.unseen > last.unseen)
+    operation = Spin(trail, locations, last.at + 1, now.may_end(last))
     control.announce(operation)
     joins = () if operation.was_written(me) else times().joins(me)
     me.doing = (*joins, *operation.pending(me))

@@ -15,11 +15,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import has_dict, members_of, mro_of, qualname_of
+from treadle.python.runtime.looking import (
+    has_dict,
+    members_of,
+    module_of_class,
+    mro_of,
+    qualname_of,
+)
 from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
 
+_TREE_BUILDER = ("xml.etree.ElementTree", "TreeBuilder")
 _POINTER = object.__basicsize__ // 2
 """Bytes that a reference takes: an object without parts has a count and a class."""
 
@@ -244,7 +251,21 @@ def parts_in_c(value: Any) -> list[Any]:
     if type(value) is contextvars.Context:
         pairs = sorted(value.items(), key=lambda pair: pair[0].name)
         return [part for pair in pairs for part in pair]
-    return gc.get_referents(value)
+    parts = gc.get_referents(value)
+    kind = type(value)
+    has_gaps = (module_of_class(kind), qualname_of(kind)) == _TREE_BUILDER
+    return _without_gaps(parts) if has_gaps else parts
+
+
+def _without_gaps(parts: list[Any]) -> list[Any]:
+    """Return parts with what is in lists instead of these: ends of one may hold no object at all.
+
+    A `TreeBuilder` keeps its open elements in such a list; who reads its items ends the process.
+    """
+    found = []
+    for part in parts:
+        found += gc.get_referents(part) if type(part) is list else [part]
+    return found
 
 
 def hides_parts(kind: type) -> bool:

@@ -17,6 +17,7 @@ from treadle.python.accesses import calls
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import control
+from treadle.python.runtime.spin import drawn
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.published import published
 from treadle.threads.primitives.patches import Patches
@@ -46,6 +47,7 @@ def urandom(size: int, /) -> bytes:
         return _urandom(size)
     if size < 0:
         raise ValueError("negative argument not allowed")
+    drawn[0] = True
     return _generator(me, "os.urandom").getrandbits(size * 8).to_bytes(size, "little")
 
 
@@ -66,6 +68,7 @@ def _function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         me = control.current()
         if me is None:
             return original(*args, **kwargs)
+        drawn[0] = True
         own = getattr(_generator_for(me, name), name)
         return (calls.resolve(own) if name in _LOOKING else own)(*args, **kwargs)
 

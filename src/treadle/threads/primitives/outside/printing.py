@@ -17,6 +17,7 @@ from treadle.python.accesses.known_functions import LIBRARY
 from treadle.python.accesses.library_state import changing, looking, looking_at_sys
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control
+from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.published import published
 from treadle.threads.primitives.outside.world import has_threads, step
@@ -56,7 +57,9 @@ def _codes(file: Any) -> Codes:
 
 
 def _print(*args: Any, file: Any = None, **kwargs: Any) -> None:
-    """Stand for `print`."""
+    """Stand for `print`; a loop that fills a stream of its own is at its end some day."""
+    if not (file is None or file is sys.stdout or file is sys.stderr):
+        effects[0] = True
     if control.current() is not None and has_threads():
         step(lambda: _codes(file))
     _original(*args, file=file, **kwargs)
