@@ -130,6 +130,17 @@ def test_whether_a_callback_was_removed_is_told(parts: list[str]) -> None:
     assert seen == states
 
 
+@pytest.mark.parametrize("slow", [[("sleep", 2), ("add",)], [("sleep", 2), ("sleep", 1)]])
+def test_timeouts_strike_last_and_do_not_hold_back_what_comes_when_they_are_cancelled(
+    slow: list[Any],
+) -> None:
+    test = made(([slow, [("timeout", 1)]], "nothing"), "fifo")
+    _, classes, states = every_schedule(test, MOST, timeouts="last")
+    result, seen = explored(test, "fifo", timeouts="last")
+    assert seen == states
+    assert result.executions == len(classes)
+
+
 def test_what_is_known_of_an_object_stays_its_own_if_another_is_left_out() -> None:
     """A function is met at first only, and what was met behind it keeps its name."""
     program = ([[("semaphore",), ("context",)], [("gap",), ("put",)]], "wait")

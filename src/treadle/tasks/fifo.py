@@ -16,6 +16,7 @@ a constraint may have alternatives, and what waits is a *region*, a union of zon
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, product
 from typing import Any, ClassVar, NamedTuple
 
 from treadle.core.errors import TreadleError
@@ -141,24 +142,27 @@ class Fifo(Algorithm):
         for index, step in enumerate(taken):
             if step.is_arrival:
                 for other in run.ahead_of(step, index):
-                    self._add_hard(other, step)
+                    self._add_hard((other,), step)
             for first in races.get(index, ()):
                 if not (step.spin and woke(trace.codes[first], step)):
                     self._order(taken[first], step)
         if outcome == BLOCKED:
-            for other, step in self.polls.violated:
-                self._add_hard(other, step)
+            for others, step in self.polls.violated:
+                self._add_hard(others, step)
             if not self._region.is_empty:
                 self._todo.append(self._entries)
         elif outcome == ENDED:  # of one that was cut, only a part is known
             self._classes.add(self._own)
 
-    def _add_hard(self, other: Step, arrival: Step) -> None:
-        """Add that an arrival comes after something has run, or has arrived."""
-        for clause in polled_after(other.positions, arrival.process + 1):
+    def _add_hard(self, others: Sequence[Step], arrival: Step) -> None:
+        """Add that an arrival comes after one of some others has run, or has arrived."""
+        name = arrival.process + 1
+        other = others[0].process if len(others) == 1 else -1
+        for parts in product(*(polled_after(one.positions, name) for one in others)):
+            clause = tuple(chain.from_iterable(parts))
             self._region.add(clause)
             self._own.append((clause, True))
-            self._entries.append(Entry(clause, arrival.process, other.process))
+            self._entries.append(Entry(clause, arrival.process, other))
 
     def _order(self, x: Step, y: Step) -> None:
         """Add that a step runs before another; the opposite is to be tried."""

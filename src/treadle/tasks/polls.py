@@ -5,6 +5,7 @@ What the point does not name arrives when the loop is idle, one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treadle.tasks.steps import Step
@@ -24,8 +25,8 @@ class Polls:
         self._iteration = -1
         self._batch: list[Step] = []
         self._answers = 0
-        self.violated: list[tuple[Step, Step]] = []
-        """What had to come before an arrival, and did not: the point is impossible."""
+        self.violated: list[tuple[Sequence[Step], Step]] = []
+        """Of what something had to come before an arrival, and did not: the point is impossible."""
 
     def next_step(self, run: TaskRun) -> Step | None:
         """Return what runs next; None at the end, or if the point is impossible."""
@@ -56,8 +57,8 @@ class Polls:
     def _judge(self, run: TaskRun, step: Step) -> None:
         """See whether an arrival may come now."""
         if self._point[step.process + 1][0] < self._iteration and step.armed_by is not None:
-            self.violated.append((step.armed_by, step))
-        self.violated += [(other, step) for other in run.earlier(step)]
+            self.violated.append(((step.armed_by,), step))
+        self.violated += [(run.ends_with(other), step) for other in run.earlier(step)]
 
     def _at_idle_loop(self, run: TaskRun) -> list[Step]:
         """Return what arrives since nothing else is to do: answers, oldest first, then timers.

@@ -119,6 +119,25 @@ class TaskRun(Run):
         others = [*self.loop.ready.values(), *self.loop.armed.values()]
         return self._of_earlier_moments(step, others)
 
+    def ends_with(self, step: Step) -> list[Step]:
+        """Return steps, some of which run before one has run, or an arrival has been cancelled.
+
+        A timeout that is to strike last cannot do so as long as something else may cancel it.
+        """
+        if not self._strikes_last(step) or self.is_due(step):
+            return [step]
+        assert step.deadline is not None
+        return [
+            other
+            for other in (*self.loop.ready.values(), *self.loop.armed.values())
+            if other is not step
+            and not (other.is_arrival and other.is_cancelled)
+            and not step.deadline.precedes(other.moment)
+        ]
+
+    def _strikes_last(self, step: Step) -> bool:
+        return step.is_timeout and self.program.timeouts == "last"
+
     def _joined_by(self, step: Step) -> Codes:
         """Return which handles that were run had to precede an arrival."""
         earlier = self._before_in_time(step, len(self.loop.taken))
@@ -134,7 +153,7 @@ class TaskRun(Run):
         """Return those that surely happen before a timer is due."""
         deadline = step.deadline
         assert deadline is not None
-        is_last = step.is_timeout and self.program.timeouts == "last"
+        is_last = self._strikes_last(step)
         return [
             other
             for other in others
