@@ -90,7 +90,7 @@ from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS, held_by
-from treadle.python.sharing.published import published
+from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import Table
 
 Function = Callable[..., Any]
@@ -166,7 +166,7 @@ def _of_object(function: Any, owner: Any) -> Any:
     if stand_ins.has_stand_in(owner):
         return getattr(stand_ins.stand_in_for(owner), function.__name__)
     kind = type(owner)
-    table = published.get(id(owner))
+    table = table_of_id(id(owner))
     if issubclass(kind, type):
         if function.__name__ == class_making.SUBCLASSES:
             return functools.partial(class_making.subclasses_of, owner)
@@ -359,7 +359,7 @@ def _get_items(getter: Any, *args: Any) -> Any:
 
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
-    table = published.get(id(function))
+    table = table_of_id(id(function))
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
@@ -408,7 +408,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     is_pure = name != "__init__" or type(owner).__init__ is object.__init__
     if name in PURE_METHODS and is_pure:
         return function(*args, **kwargs)
-    table = published.get(id(owner))
+    table = table_of_id(id(owner))
     if table is None:
         return function(*args, **kwargs)
     check_caller(owner, name)
@@ -572,7 +572,7 @@ def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
 
 
 def _look_at_default_context() -> None:
-    table = published.get(id(decimal.DefaultContext))
+    table = table_of_id(id(decimal.DefaultContext))
     if table is not None:
         say(whole_read(table))
 

@@ -50,7 +50,7 @@ from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, content, holds
-from treadle.python.sharing.published import published
+from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.weak import WeakProxyTable
 
 _PLAIN = instrumented.plain_classes
@@ -190,7 +190,7 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
 
 def load_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "get")):
         codes = table[name]
         if codes:
@@ -199,9 +199,9 @@ def load_attr(obj: Any, name: str) -> None:
 
 def load_class_attr(obj: Any, name: str) -> None:
     """Before `obj.name` is read, an attribute that classes have and that is assigned."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
-        table = published.get(id(type(obj)))
+        table = table_of_id(id(type(obj)))
     elif type(obj) not in _PLAIN and _runs_foreign(obj, name, "get"):
         return
     if table is not None:
@@ -212,7 +212,7 @@ def load_class_attr(obj: Any, name: str) -> None:
 
 def store_attr(value: Any, obj: Any, name: str) -> None:
     """Before `obj.name = value`."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "set", value)):
         if type(value) not in ATOMS:
             slots.hand_out(value, f"{table.label}.{name}")
@@ -223,7 +223,7 @@ def store_attr(value: Any, obj: Any, name: str) -> None:
 
 def delete_attr(obj: Any, name: str) -> None:
     """Before `del obj.name`."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is not None and (type(obj) in _PLAIN or not _runs_foreign(obj, name, "delete")):
         codes = table.writes[name]
         if codes:
@@ -235,7 +235,7 @@ def delete_attr(obj: Any, name: str) -> None:
 
 def load_cell(cell: Any) -> None:
     """Before the variable of an enclosing function is read."""
-    table = published.get(id(cell))
+    table = table_of_id(id(cell))
     if table is not None:
         codes = table["cell"]
         if codes:
@@ -244,7 +244,7 @@ def load_cell(cell: Any) -> None:
 
 def store_cell(value: Any, cell: Any) -> None:
     """Before the variable of an enclosing function is assigned."""
-    table = published.get(id(cell))
+    table = table_of_id(id(cell))
     if table is not None:
         if type(value) not in ATOMS:
             slots.hand_out(value, table.label)
@@ -255,7 +255,7 @@ def store_cell(value: Any, cell: Any) -> None:
 
 def delete_cell(cell: Any) -> None:
     """Before the variable of an enclosing function is deleted."""
-    table = published.get(id(cell))
+    table = table_of_id(id(cell))
     if table is not None:
         codes = table.writes["cell"]
         if codes:
@@ -330,7 +330,7 @@ def _own_class(operand: Any) -> Iterator[int]:
     """Yield the codes of looking which class an operand has, or its elements have."""
     elements = operand if type(operand) in (list, tuple, set) else ()
     for one in (operand, *elements):
-        table = published.get(id(one))
+        table = table_of_id(id(one))
         if table is not None:
             yield from table["__class__"]
 
@@ -343,7 +343,7 @@ def container(obj: Any, method: str, *others: Any) -> ContainerTable | None:
 
     If it runs code that is not instrumented, that is announced, with other operands.
     """
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
         return None
     is_container = isinstance(table, ContainerTable)
@@ -401,7 +401,7 @@ def load_slice(obj: Any) -> None:
 
 def whole(obj: Any) -> Codes:
     """Return the codes of reading all of a container, if it is one and published."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     return table.whole_read() if isinstance(table, ContainerTable) else ()
 
 
@@ -457,7 +457,7 @@ def read_both(left: Any, right: Any, method: str) -> None:
         return
     reflected = _REFLECTED.get(method) or f"__r{method.removeprefix('__i').removeprefix('__')}"
     for obj, name, other in ((left, method, right), (right, reflected, left)):
-        table = published.get(id(obj))
+        table = table_of_id(id(obj))
         if table is not None and type(obj) not in EXACT:
             found = behind(type(obj), name)
             if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
@@ -577,7 +577,7 @@ def match_keys(obj: Any, keys: tuple[Any, ...]) -> None:
 
 def match_class(obj: Any, kind: Any, names: tuple[str, ...], count: int) -> None:
     """Before the attributes of a class pattern are read."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None or not issubclass(type(obj), kind):
         return
     positional = tuple(getattr(kind, "__match_args__", ()))[:count]

@@ -24,7 +24,7 @@ from treadle.python.runtime.looking import module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ListTable
 from treadle.python.sharing.nested import CONTAINERS, content
-from treadle.python.sharing.published import published
+from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.python.sharing.weak import WeakProxyTable
@@ -34,7 +34,7 @@ _END = object()
 
 def iterate(obj: Any) -> Any:
     """Return what a loop over an object goes through."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
         return obj
     if isinstance(table, WeakProxyTable):
@@ -168,7 +168,7 @@ def _each(iterator: Iterator[Any], before: Callable[[], None]) -> Iterator[Any]:
 
 def backwards(obj: Any) -> Any:
     """Return what `reversed` goes through."""
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
         return reversed(obj)
     found = behind(type(obj), "__reversed__")
@@ -213,7 +213,7 @@ def _is_read_at_once(values: Any) -> bool:
 
 def _is_read_by_item(values: Any) -> bool:
     """Tell whether going through a list is several steps, although nobody is called."""
-    return slots.item_by_item and isinstance(published.get(id(values)), ListTable)
+    return slots.item_by_item and isinstance(table_of_id(id(values)), ListTable)
 
 
 def _truths(values: Any) -> Iterator[Any]:
@@ -267,7 +267,7 @@ class SharedIterator:
         return self
 
     def __next__(self) -> Any:
-        own = published.get(id(self))
+        own = table_of_id(id(self))
         if own is not None:
             hooks.say((state_of(own),))
         table = self._table
@@ -283,7 +283,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
     """Stand for `iter`."""
     if sentinel:
         return iter(called_late(obj), *sentinel)
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
         return iter(obj)
     if isinstance(table, WeakProxyTable):
@@ -312,7 +312,7 @@ def _call_late(function: Any, *args: Any) -> Any:
 
 def lazily(obj: Any) -> Any:
     """Return what an iterator in C, like `map`, goes through: threads may share that as well."""
-    is_container = isinstance(published.get(id(obj)), ContainerTable)
+    is_container = isinstance(table_of_id(id(obj)), ContainerTable)
     return iterator_of(obj) if is_container else iterate(obj)
 
 

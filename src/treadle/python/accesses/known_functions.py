@@ -35,7 +35,7 @@ from treadle.python.sharing.containers import (
     whole_read,
 )
 from treadle.python.sharing.identities import hash_of, identities
-from treadle.python.sharing.published import published
+from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table
 
 Function = Callable[..., Any]
@@ -80,7 +80,7 @@ def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
-    table = published.get(id(function.__self__))
+    table = table_of_id(id(function.__self__))
     if isinstance(table, ContainerTable):
         args = tuple(streams.handed_on(table, value) for value in args)
         read = [
@@ -98,7 +98,7 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
     effects[0] = True
     resolve_key(kwargs)
     given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
-    table = published.get(id(given[0])) if given else None
+    table = table_of_id(id(given[0])) if given else None
     if not isinstance(table, ContainerTable):
         return function(*args, **kwargs)
     for value in given[1:]:
@@ -111,7 +111,7 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
 def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
     found = obj.__dict__
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if table is None:
         return found
     is_of_object = isinstance(table, ObjectTable) or type(obj) is types.ModuleType
@@ -129,7 +129,7 @@ _KEYWORDS = "functools.partial", "keywords are taken"
 def keywords_of(obj: Any) -> Any:
     """Stand for `obj.keywords`: a partial call has a dictionary of its own."""
     hooks.load_class_attr(obj, "keywords")
-    table = published.get(id(obj))
+    table = table_of_id(id(obj))
     if type(obj) is functools.partial and table is not None:
         table.shared.note(*_KEYWORDS)
         _enter_keywords(obj, table)
@@ -154,7 +154,7 @@ DICTIONARIES: dict[str, Function] = {
 
 def keywords_read(function: Any) -> Codes:
     """Return the codes of reading what a partial call has for keywords."""
-    table = published.get(id(function))
+    table = table_of_id(id(function))
     if table is None or not table.shared.happens(*_KEYWORDS):
         return ()
     _enter_keywords(function, table)
@@ -180,7 +180,7 @@ def store_dict(value: Any, obj: Any) -> None:
         return
     hooks.store_attr(value, obj, "__dict__")
     slots.hand_out(value, f"{type(obj).__name__}.__dict__")
-    of = published.get(id(value))
+    of = table_of_id(id(value))
     if isinstance(of, ContainerTable) and not isinstance(of, AttributesTable):
         ItemsTable(of, type(obj)).stand_for(obj)
 
@@ -218,7 +218,7 @@ def _delattr(obj: Any, name: str) -> None:
 
 
 def _stored(obj: Any, name: str) -> None:
-    table: Any = published.get(id(obj))
+    table: Any = table_of_id(id(obj))
     say(table.stored(name) if hasattr(table, "stored") else table.writes[name])
 
 
@@ -299,7 +299,7 @@ def add_note(error: Any, note: Any) -> None:
     def find() -> Reach:
         reach = Reach(published)
         reach.touch(table.writes[_NOTES])
-        held = published.get(id(getattr(error, _NOTES, None)))
+        held = table_of_id(id(getattr(error, _NOTES, None)))
         reach.touch(held.whole_write() if isinstance(held, ContainerTable) else ())
         return reach
 
@@ -399,7 +399,7 @@ def _going_through(function: Any, prepare: Function) -> Function:
 
 def _proxy(mapping: Any) -> Any:
     """Stand for `MappingProxyType`."""
-    table = published.get(id(mapping))
+    table = table_of_id(id(mapping))
     found = types.MappingProxyType(mapping)
     if table is not None:
         slots.hand_out(found, table.label)

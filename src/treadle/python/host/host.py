@@ -60,6 +60,7 @@ class Host:
         self._keepers = keepers
         self._beginnings = [keeper.begin for keeper in keepers]
         self._unraisablehook: Any = None
+        self._own_hook = self._note_unraisable
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -94,7 +95,7 @@ class Host:
 
     def begin(self, main: Task) -> None:
         """Prepare an execution: nothing is left of the one before."""
-        sys.unraisablehook = self._note_unraisable
+        sys.unraisablehook = self._own_hook
         for begin in self._beginnings:
             begin(main)
         if self._watchdog is not None:

@@ -81,7 +81,8 @@ def announce(
         return me
     if running.is_coarse:
         close_coarse_step(me)
-    running.announce(doing, deed, about, detail)
+    to_scheduler = running.announce  # called as a method, it would be looked up in the class first
+    to_scheduler(doing, deed, about, detail)
     return me
 
 
@@ -124,7 +125,8 @@ def spawn(
     if collected is None:
         if running.is_coarse:
             close_coarse_step(me)
-        running.announce(codes, deed, about, detail)
+        to_scheduler = running.announce
+        to_scheduler(codes, deed, about, detail)
         started(task)
         running.scheduler.begin(task, me)
         return

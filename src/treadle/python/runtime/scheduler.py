@@ -298,7 +298,8 @@ class Scheduler:
         task.parent = parent
         if parent is not None:
             task.now = parent.now
-            self.parted = parent.now if self.parted is None else self.parted
+            if self.parted is None:
+                self.parted = parent.now
         fiber = task.fiber = self.fibers.for_task(self.work_on, task)
         fiber.gr_context = None if parent else contextvars.copy_context()  # None: an empty one
         if parent is None:

@@ -155,9 +155,10 @@ class Locals:
 
     def _reset(self) -> None:
         """Forget the values of the last execution's tasks."""
-        self._scheduler.on_switch = None if self._slot is None else self._switch
         if self._slot is None:
+            self._scheduler.on_switch = None
             return
+        self._scheduler.on_switch = self._switch
         self._load(None)
         self._alive.clear()
         for one, values in self._instances:

@@ -21,34 +21,36 @@ class MainThread:
     """Keeps the main thread, and the hook for exceptions of threads, as they were."""
 
     def __init__(self) -> None:
+        self._thread: Any = threading.main_thread()
         self._attributes: dict[str, Any] = {}
         """What the main thread has at the beginning of an execution."""
 
     def take(self) -> Callable[[], None]:
         """Remember how things are; return what puts them back."""
         global _ambient_excepthook
-        before = dict(vars(threading.main_thread()))
+        self._thread = threading.main_thread()
+        before = dict(vars(self._thread))
         self._attributes = dict(before)
         _ambient_excepthook = threading.excepthook
 
         def put_back() -> None:
             threading.excepthook = _ambient_excepthook
-            _put_back_attributes(before)
+            self._put_back(before)
 
         return put_back
 
     def begin(self, main: Task) -> None:
         """Make the main thread the one of the test, with the attributes it had."""
         threading.excepthook = _ambient_excepthook
-        main.thread = threading.main_thread()
-        vars(main.thread)["_treadle"] = self._attributes["_treadle"] = main
-        _put_back_attributes(self._attributes)
+        main.thread = self._thread
+        current, attributes = vars(main.thread), self._attributes
+        current["_treadle"] = attributes["_treadle"] = main
+        if current != attributes:
+            self._put_back(attributes)
 
-
-def _put_back_attributes(attributes: dict[str, Any]) -> None:
-    """Take back what an execution did to the attributes of the main thread."""
-    current = vars(threading.main_thread())
-    if current != attributes:
+    def _put_back(self, attributes: dict[str, Any]) -> None:
+        """Take back what an execution did to the attributes of the main thread."""
+        current = vars(self._thread)
         for name in current.keys() - attributes.keys():
             if not name.startswith("_threading_local."):  # that module removes them itself
                 del current[name]

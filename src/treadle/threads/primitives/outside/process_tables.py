@@ -20,7 +20,6 @@ from treadle.python.sharing.restoring import Undo, undo_variable
 
 _LISTS = ((sys, "path"), (sys, "meta_path"), (sys, "path_hooks"), (warnings, "filters"))
 _STREAMS = ("stdin", "stdout", "stderr")
-_OF_SYS = (*_STREAMS, "path", "meta_path", "path_hooks")
 
 
 class ProcessTables:
@@ -28,47 +27,65 @@ class ProcessTables:
 
     def __init__(self) -> None:
         self._undo: list[Undo] = []
+        self._is_as_before: Callable[[], bool] = lambda: True
 
     def take(self) -> Callable[[], None]:
         """Remember how things are; return what puts them back."""
-        self._undo = [_undo_streams_and_lists(), _undo_loggers()]
+        undo_lists = (_undo_list(module, name) for module, name in _LISTS)
+        self._undo = [*map(_undo_stream, _STREAMS), *undo_lists, _undo_loggers()]
+        self._is_as_before = _comparison()
         return self._put_back
 
     def begin(self, main: Task) -> None:
         """Put back what the last execution changed."""
         del main
-        self._put_back()
+        if not self._is_as_before():
+            self._put_back()
 
     def _put_back(self) -> None:
         for undo in self._undo:
             undo()
 
 
-def _undo_streams_and_lists() -> Undo:
-    """Put back all that are not as they were; mostly they are, which one comparison shows.
+def _comparison() -> Callable[[], bool]:
+    """Return what tells whether everything is as it is now: it nearly always is.
 
-    Nobody is asked whether it is equal to another: that may be code under test.
+    Before each execution of a small test, to ask one by one takes 5 % of its time. Finders and
+    hooks of imports are not asked whether they are equal: that may be code under test.
     """
-    undo = [*map(_undo_stream, _STREAMS), *(_undo_list(*place) for place in _LISTS)]
-    lists: list[list[Any]] = [getattr(module, name) for module, name in _LISTS]
-    before = _held(*lists)
+    of_sys, path, filters = vars(sys), sys.path, warnings.filters
+    before, paths, shown = _places(of_sys), [*path], [*filters]
+    held = _of_imports(sys.meta_path, sys.path_hooks)
+    manager, known, loggers = logging.root.manager, logging.root.manager.loggerDict, _loggers()
+    named, disabled = [*known.values()], manager.disable
+    settings = [_copied(*_settings(logger)) for logger in loggers]
 
-    def undo_what_changed() -> None:
-        now = _held(*lists)
-        if len(now) != len(before) or not all(map(operator.is_, now, before)):
-            for one in undo:
-                one()
+    def is_as_before() -> bool:
+        try:
+            now = _places(of_sys)
+        except KeyError:  # somebody deleted one
+            return False
+        return (
+            all(map(operator.is_, now, before))
+            and path == paths
+            and warnings.filters is filters
+            and filters == shown
+            and all(map(operator.is_, _of_imports(*now[-2:]), held))
+            and [*known.values()] == named
+            and [*map(_settings, loggers)] == settings
+            and manager.disable == disabled
+        )
 
-    return undo_what_changed
+    return is_as_before
 
 
-def _held(
-    path: list[Any], meta_path: list[Any], path_hooks: list[Any], filters: list[Any]
-) -> list[Any]:
-    """Return which streams and lists there are now, and what is in the lists there were."""
-    now = map(vars(sys).get, _OF_SYS)
-    shown = vars(warnings).get("filters")
-    return [*now, shown, *path, path, *meta_path, meta_path, *path_hooks, path_hooks, *filters]
+_places = operator.itemgetter(*_STREAMS, "path", "meta_path", "path_hooks")
+"""Where output goes, and how modules are found."""
+
+
+def _of_imports(finders: list[Any], hooks: list[Any]) -> list[Any]:
+    """Return what finds modules; None shows where a list ends."""
+    return [*finders, None, *hooks, None]
 
 
 def _undo_stream(name: str) -> Undo:
@@ -103,18 +120,13 @@ def _undo_loggers() -> Undo:
 
     A logger that is new stays: the module that asked for it does. It is as new ones are.
     """
-    manager = logging.root.manager
-    known = manager.loggerDict
     before = {logger: _copied(*_settings(logger)) for logger in _loggers()}
-    settings = [*before.values()]
-    named, disabled = [*known.values()], manager.disable
+    disabled = logging.root.manager.disable
 
     def undo() -> None:
-        is_same = [*map(_settings, before)] == settings and [*known.values()] == named
-        if not is_same or manager.disable != disabled:
-            for logger in _loggers():
-                _set(logger, *before.get(logger, _new_settings(logger)))
-            logging.disable(disabled)  # which forgets who is enabled for what
+        for logger in _loggers():
+            _set(logger, *before.get(logger, _new_settings(logger)))
+        logging.disable(disabled)  # which forgets who is enabled for what
 
     return undo
 
