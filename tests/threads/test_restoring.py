@@ -392,6 +392,35 @@ def test_what_cannot_be_undone_is_named_with_its_line() -> None:
     )
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "exhaustive"])
+@pytest.mark.parametrize("first", range(2, 9))
+def test_who_ends_earlier_than_before_is_named_with_a_line(first: int, algorithm: str) -> None:
+    numbers = numbers_for_ever()
+
+    def test() -> None:
+        seen = []
+
+        def work() -> None:
+            seen.append(0)
+            if next(numbers) >= first:
+                return
+            seen.append(1)
+
+        together(work, lambda: seen.append(2))
+        assert len(seen) > 1
+
+    found = treadle.explore(test, algorithm)
+    last = test.__code__.co_firstlineno + 5
+    for failure in found.failures:
+        assert failure.kind == "nondeterminism"
+        where, _, said = failure.message.partition("before (")[2].partition("; then ")
+        assert said.partition(")")[0]
+        assert ", now " in said
+        file, _, line = where.removeprefix("after ").rpartition(":")
+        assert file.endswith("test_restoring.py")
+        assert int(line) in (last - 1, last, last + 1, last + 2, last + 4)
+
+
 def test_a_cache_with_a_limit_that_was_not_empty_is_left_alone() -> None:
     def test() -> None:
         together(lambda: filled(0), lambda: filled(0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from treadle.core.events import Codes, mode_of
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.happens_before import Trace
@@ -99,24 +101,39 @@ class Accounts:
         waits = any(process == one for one, _ in run.blocked())
         now = self._in_words(trace.codes[index] if trace.codes[index] != before else ())
         now = now or ("wait" if waits else "nothing" if run.where(process) else "end")
-        where = run.where(process) or self._line_of(index) or "it ended or is blocked"
+        where = run.where(process) or self._line_of(index, process)[0]
         self.not_deterministic(
             index, process, f"{where}; then {self._in_words(before) or 'nothing'}, now {now}"
         )
         return DIFFERS
 
-    def _line_of(self, index: int) -> str:
-        """Run the execution once more, up to a step, to find the line where that is taken."""
-        run = self._program.start(detail=True)
+    def cannot_step(self, process: int) -> None:
+        """Report that a process cannot go on where it did before under the same schedule."""
+        where, now = self._line_of(len(self._trace), process)
+        self.not_deterministic(len(self._trace), process, f"{where}; then a step, now {now}")
+
+    def _line_of(self, index: int, process: int) -> tuple[str, str]:
+        """Run the execution once more, up to a step: find its line, and what the process does."""
         try:
-            for process in self._trace.processes[: index + 1]:
-                run.step(process)
-            records = run.records()
-        except (CannotStepError, FindingError):
-            return ""
+            run = self._program.start(detail=True)
+        except CannotStepError:
+            return "at its beginning", "nothing"
+        try:
+            with suppress(CannotStepError):  # it has ended or waits, or does something else again
+                for number in self._trace.processes[: index + 1]:
+                    run.step(number)
+            waits = any(process == one for one, _ in run.blocked())
+            where, records = run.where(process), run.records() or []
+        except FindingError:
+            return "", ""
         finally:
             run.drop()
-        return records[index].where if records is not None and index < len(records) else ""
+        now = "wait" if waits else "nothing" if where else "end"
+        if index < len(records):
+            return records[index].where, now
+        name = self._program.vocabulary.process_names[process]
+        own = [step.where for step in records if step.process == name and step.where]
+        return where or (f"after {own[-1]}" if own else "at its beginning"), now
 
     def _in_words(self, codes: Codes) -> str:
         """Say what a step accesses."""

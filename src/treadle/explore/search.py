@@ -136,9 +136,7 @@ class Search:
         except FindingError as error:
             self._accounts.finding(error)
         except CannotStepError as error:
-            self._accounts.not_deterministic(
-                len(self.trace), error.process, "it ended or is blocked"
-            )
+            self._accounts.cannot_step(error.process)
         finally:
             result.seconds = self._meter.seconds
             self._meter.tell(final=True)
