@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -449,3 +450,45 @@ def test_no_more_connections_break_than_may(resets: int) -> None:
     answer = str(b"answer\n")
     expected = {repr(sorted([answer] * (2 - n) + ["reset"] * n)) for n in range(resets + 1)}
     assert explored(two_answered, "fifo", resets=resets)[1] == expected
+
+
+def test_a_socket_that_the_loop_connects_is_made_a_connection() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        sock = writer.get_extra_info("socket")
+        assert sock.getsockname() == ("10.1.2.3", 80)
+        assert sock.getpeername() == writer.get_extra_info("peername")
+        writer.close()
+
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        sock = socket.socket()
+        sock.setblocking(False)
+        with pytest.raises(ConnectionRefusedError):
+            await loop.sock_connect(sock, ("10.1.2.3", 80))
+        server = await asyncio.start_server(serve, "10.1.2.3", 80)
+        await loop.sock_connect(sock, ("10.1.2.3", 80))
+        reader, writer = await asyncio.open_connection(sock=sock)
+        given = writer.get_extra_info("socket")
+        given.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        assert given.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert await reader.read() == b""
+        writer.close()
+        server.close()
+
+    result = treadle.explore(test, stop_on_failure=False)
+    assert (result.ok, result.escapes) == (True, []), result.failures
+
+
+def test_what_the_end_of_the_test_cancels_is_no_finding_of_the_servers() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.close()
+
+    async def test() -> None:
+        server = await asyncio.start_server(serve, "db", 1)
+        _, writer = await asyncio.open_connection("db", 1)
+        assert writer.get_extra_info("socket").fileno() == -1
+        server.close()
+
+    assert treadle.explore(test).ok

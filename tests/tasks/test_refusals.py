@@ -30,10 +30,13 @@ async def nothing() -> None:
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "add_reader": (lambda: loop().add_reader(0, print), "real sockets are not explored: use"),
     "sock_recv": (lambda: loop().sock_recv(SOCKET, 1), "real sockets are not explored"),
-    "sock_connect": (lambda: loop().sock_connect(SOCKET, ("", 1)), "start_server"),
     "create_datagram_endpoint": (
         lambda: loop().create_datagram_endpoint(asyncio.DatagramProtocol, ("localhost", 1)),
         "datagrams are not explored: test the protocol's methods",
+    ),
+    "sock_connect(sock=...)": (
+        lambda: loop().sock_connect(SOCKET, ("", 1)),
+        "give a host and a port instead of a real socket",
     ),
     "create_connection(sock=...)": (
         lambda: loop().create_connection(asyncio.Protocol, sock=SOCKET),

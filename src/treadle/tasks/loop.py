@@ -471,6 +471,8 @@ class Loop(Networked, Refusing):
         except BaseException as error:
             if isinstance(error, TreadleError):
                 raise
+            if self._is_closing and isinstance(error, asyncio.CancelledError):
+                return  # a callback looks at a task that is cancelled because all is over
             self.call_exception_handler({"message": "in a callback", "exception": error})
 
     def _count(self, step: Step, countdown: Countdown) -> None:

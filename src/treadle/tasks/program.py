@@ -39,7 +39,8 @@ class TaskProgram(ThreadProgram):
     """A test that is a coroutine function."""
 
     front_end = "tasks"
-    controls = frozenset({"asyncio"})
+    is_atomic = True
+    controls = frozenset({"asyncio", "socket", "ssl"})
 
     ASKED: ClassVar[dict[str, object]] = {
         "order": "fifo",

@@ -40,7 +40,7 @@ _ADVICE: dict[str, str] = {
         (
             "add_reader", "remove_reader", "add_writer", "remove_writer", "sock_recv",
             "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall", "sock_sendto",
-            "sock_sendfile", "sock_connect", "sock_accept", "sendfile", "connect_accepted_socket",
+            "sock_sendfile", "sock_accept", "sendfile", "connect_accepted_socket",
             "getnameinfo",
         ),
         _STREAMS,
@@ -59,7 +59,7 @@ _ADVICE: dict[str, str] = {
 
 _METHODS_OF_SOCKETS = (
     "accept", "bind", "connect", "connect_ex", "listen", "recv", "recv_into", "recvfrom", "send",
-    "sendall", "sendto",
+    "recvfrom_into", "recvmsg", "recvmsg_into", "sendall", "sendfile", "sendmsg", "sendto",
 )  # fmt: skip
 _MAKERS_OF_LOOPS = ("run", "Runner", "new_event_loop", "set_event_loop_policy")
 

@@ -126,6 +126,7 @@ class ThreadProgram(Program):
         return [*found, running_loops, *([ProcessTables()] if restore else [])]
 
     front_end = "threads"
+    is_atomic = False
     _failed = ""
     """The exception that a trial execution ended with."""
     _ended_well: bool | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.uninstrumented import is_immutable, is_silent, modules_under_test
-from treadle.python.runtime import notes
+from treadle.python.runtime import control, notes
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.looking import module_of_class, mro_of, qualname_of
 from treadle.python.runtime.spin import effects, unseen
@@ -191,7 +191,7 @@ _KNOWN = sys.stdlib_module_names | {"greenlet", "builtins", "treadle"}
 def meet_extension(what: Any) -> None:
     """Say so if something shared meets code in C that came with no Python: a function, a class."""
     module, name = _home_of(what)
-    if module.partition(".")[0] not in _KNOWN:
+    if module.partition(".")[0] not in _KNOWN and not control.the_program().is_atomic:
         escapes.add(
             "C code may let other threads run meanwhile; here it is one step", f"{module}.{name}"
         )

@@ -66,6 +66,8 @@ class Controlled(Protocol):
     """Whether some execution had more than one task, or a choice."""
     is_cut: bool
     """Whether `treadle.assume` did not hold in this execution."""
+    is_atomic: bool
+    """Whether nobody else runs in the middle of a step, whatever that calls."""
     has_shared_clock: bool
     """Whether all tasks look at one clock, and each look is a step."""
 

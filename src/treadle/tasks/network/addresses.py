@@ -107,8 +107,8 @@ class Listening:
         return self._servers.get(address) or self._servers.get(everywhere)
 
 
-class ListeningSocket:
-    """What stands in for the socket of a server: it has an address, and nothing else."""
+class _Socket:
+    """What stands in for a socket: it has addresses, and options that change nothing."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -116,6 +116,7 @@ class ListeningSocket:
         self.family = socket.AF_UNIX if is_unix else socket.AF_INET
         self.type = socket.SOCK_STREAM
         self.proto = 0
+        self._options: dict[tuple[int, int], Any] = {}
 
     def getsockname(self) -> Any:
         """Return its address."""
@@ -125,8 +126,42 @@ class ListeningSocket:
         """Return that it is no file."""
         return -1
 
+    def setsockopt(self, level: int, option: int, value: Any, *_: Any) -> None:
+        """Set an option."""
+        self._options[level, option] = value
+
+    def getsockopt(self, level: int, option: int, *_: Any) -> Any:
+        """Return an option; one that was not set is 0."""
+        return self._options.get((level, option), 0)
+
+
+class ListeningSocket(_Socket):
+    """What stands in for the socket of a server."""
+
     def listen(self, backlog: int = 0) -> None:
         """Do nothing: the loop is told by its server."""
+
+
+class ConnectedSocket(_Socket):
+    """What stands in for the socket of a connection, as transports give it."""
+
+    def __init__(self, here: Any, there: Any) -> None:
+        is_unix = isinstance(here, str)
+        super().__init__((here, UNIX) if is_unix else here)
+        self._peer = there
+
+    def getpeername(self) -> Any:
+        """Return the address of the other end."""
+        return self._peer
+
+    def gettimeout(self) -> float:
+        """Return that it never blocks."""
+        return 0.0
+
+    def setblocking(self, flag: bool) -> None:
+        """Refuse to block, as sockets of transports do."""
+        if flag:
+            raise ValueError("setblocking(): transport sockets cannot be blocking")
 
 
 def hosts_of(host: Any) -> Iterable[Any]:

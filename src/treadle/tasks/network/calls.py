@@ -2,7 +2,7 @@
 
 | call | what it is here |
 |---|---|
-| `create_connection`, `create_unix_connection` | one arrival: both ends are connected, or it is refused |
+| `create_connection`, `create_unix_connection`, `sock_connect` before the first | one arrival: both ends are connected, or it is refused |
 | `create_server`, `create_unix_server` | asyncio's server, known by its address |
 | `start_tls`, `ssl=` | nothing is encrypted; the handshake takes some time |
 | `getaddrinfo` | a table, after an arrival |
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from treadle.python.runtime import slots
 from treadle.tasks.network.addresses import (
     UNIX,
     Address,
+    ConnectedSocket,
     Listening,
     ListeningSocket,
     client_port,
@@ -54,6 +56,8 @@ class Networked(asyncio.AbstractEventLoop):
         self._listening = Listening()
         self._boundaries = [text.encode() for text in split]
         self._resets = resets
+        self._connecting: dict[int, Address] = {}
+        """Where sockets are connected to, by their descriptors."""
 
     # Who listens
 
@@ -138,7 +142,7 @@ class Networked(asyncio.AbstractEventLoop):
         """Connect to whoever listens at a host and port, in memory."""
         del options
         if sock is not None:
-            self._refuse_socket("create_connection")
+            return await self._connected_by(sock, protocol_factory, ssl)
         if host is None and port is None:
             raise ValueError("host and port was not specified and no sock specified")
         address = host_address(host or "localhost"), port_number(port)
@@ -160,6 +164,30 @@ class Networked(asyncio.AbstractEventLoop):
         if path is None:
             raise ValueError("no path and sock were specified")
         return await self._connected((str(path), UNIX), protocol_factory, ssl)
+
+    async def sock_connect(self, sock: Any, address: Any) -> None:
+        """Connect a socket that is for `create_connection`: it only learns where to."""
+        if not _is_socket(sock) or not isinstance(address, tuple):
+            self._refuse_socket("sock_connect")
+        await pause()
+        at = host_address(address[0]), port_number(address[1])
+        self.touch(self._listener(at).read)
+        if self._listening.find(at) is None:
+            raise _refused(at)
+        self._connecting[sock.fileno()] = at
+
+    async def _connected_by(self, sock: Any, factory: Any, ssl: Any) -> tuple[Any, Any]:
+        """Make a connection of a socket that was connected here; the socket is not needed."""
+        address = self._connecting.pop(sock.fileno(), None) if _is_socket(sock) else None
+        if address is None:
+            self._refuse_socket("create_connection")
+        sock.close()
+        slots.hand_out(factory, "protocol factory")
+        done = self.create_future()
+        self._connect(address, factory, ssl, done)
+        await asyncio.tasks.sleep(0)  # as asyncio does: the protocol has to learn of it first
+        found: tuple[Any, Any] = done.result()
+        return found
 
     async def _connected(self, address: Address, factory: Any, ssl: Any) -> tuple[Any, Any]:
         slots.hand_out(factory, "protocol factory")
@@ -235,6 +263,10 @@ class Networked(asyncio.AbstractEventLoop):
         )
 
 
+def _is_socket(sock: Any) -> bool:
+    return isinstance(sock, socket.socket)
+
+
 def _refused(address: Address) -> OSError:
     if address[1] == UNIX:
         return FileNotFoundError(errno.ENOENT, "No such file or directory", address[0])
@@ -248,10 +280,14 @@ def _extras(address: Address, owner: Any, ssl: Any) -> tuple[dict[str, Any], dic
         there: Any = address[0]
     else:
         here, there = ("127.0.0.1", client_port(owner.name)), address
-    shared: dict[str, Any] = {"socket": None}
+    shared: dict[str, Any] = {}
     if ssl is not None:
         shared |= {"sslcontext": ssl, "peercert": {}, "cipher": None, "compression": None}
     return (
-        {**shared, "sockname": here, "peername": there},
-        {**shared, "sockname": there, "peername": here},
+        {**shared, **_ends(here, there)},
+        {**shared, **_ends(there, here)},
     )
+
+
+def _ends(here: Any, there: Any) -> dict[str, Any]:
+    return {"sockname": here, "peername": there, "socket": ConnectedSocket(here, there)}
