@@ -119,6 +119,24 @@ def chained_lists() -> Look:
     return second.clear, lambda: list(itertools.chain(first, second))
 
 
+def chained_with_a_dictionary() -> Look:
+    first, second = ["a"], {"b": 0}
+
+    def change() -> None:
+        second["c"] = 0
+        first.append("x")
+
+    def look() -> list[str]:
+        seen: list[str] = []
+        try:
+            seen.extend(itertools.chain(first, second))
+        except RuntimeError:
+            seen.append("changed")
+        return seen
+
+    return change, look
+
+
 def view_and_base() -> Look:
     data = bytearray(1)
     view: Any = memoryview(data)
@@ -345,6 +363,16 @@ def test_both_outcomes_are_seen(make: Callable[[], Look]) -> None:
     ("make", "expected"),
     [
         (chained_lists, [["a"], ["a", "b"]]),
+        (
+            chained_with_a_dictionary,  # whoever sees "x" begins with a dictionary that has "c"
+            [
+                ["a", "b"],
+                ["a", "b", "c"],
+                ["a", "b", "changed"],
+                ["a", "changed"],
+                ["a", "x", "b", "c"],
+            ],
+        ),
         (moved_to_the_end, [["a", "b"], ["b", "a"]]),
         (keys_as_a_set, [["a"], ["a", "b"]]),
         (union_of_a_proxy, [{"a": 1}, {"a": 2}]),
