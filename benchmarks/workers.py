@@ -29,7 +29,7 @@ from treadle.session.session import opened
 from treadle.session.settings import Settings
 from treadle.session.workers import coordinator
 from treadle.session.workers.coordinator import Coordinator, State
-from treadle.session.workers.foreman import QUANTUM
+from treadle.session.workers.foreman import seconds_for
 from treadle.session.workers.forked import ForkedHands
 from treadle.session.workers.hands import Died, Hands
 from treadle.session.workers.parts import Answer, Job, Part
@@ -372,7 +372,7 @@ class PretendedForemen(PretendedHands):
         policy = Policy(MACHINE, cost=self._own_cost)
         hands = PretendedHands(self._space, MACHINE, self._own_cost, is_one_machine=True)
         state = State(deque(job.parts))
-        coordinated(self._space, hands, policy, state, max(job.quantum, QUANTUM))
+        coordinated(self._space, hands, policy, state, seconds_for(job, policy))
         answer = Answer(job.number, state.counts, left=list(state.pending), done=state.parts)
         heapq.heappush(self._answers, (self.now + hands.now, job.number, answer))
 

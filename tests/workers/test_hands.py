@@ -23,9 +23,10 @@ from treadle.papers import jacm17
 from treadle.session.session import Session, opened
 from treadle.session.settings import Settings
 from treadle.session.workers.coordinator import Coordinator, State
+from treadle.session.workers.foreman import Foreman
 from treadle.session.workers.forked import ForkedHands, Scout
 from treadle.session.workers.hands import Alone, Died
-from treadle.session.workers.parts import Answer
+from treadle.session.workers.parts import Answer, Job
 from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import space_of
 from treadle.session.workers.task import Tasks
@@ -116,6 +117,43 @@ def test_a_part_that_always_kills_ends_it(test: Callable[[], None], how: str) ->
     assert " step " in result.stopped_by
     assert result.stopped_by.endswith(how)
     assert children() == before
+
+
+def test_a_foreman_keeps_its_hands() -> None:
+    with tasks_of(jacm17.lastzero(8)) as tasks:
+        foreman, found = Foreman(tasks, 2), []
+        for number in (1, 2):
+            answer = foreman.done(Job(number, tuple(tasks.space.everything()), (), 60.0))
+            assert (answer.counts["executions"], answer.left) == (704, [])
+            found.append(sorted(children()))
+        assert found[0] == found[1]
+        assert len(found[0]) == 2
+        foreman.close()
+    assert not children()
+
+
+def test_those_nobody_waits_for_are_replaced() -> None:
+    with tasks_of(jacm17.lastzero(8)) as tasks:
+        hands = ForkedHands(tasks, 2)
+        before = children()
+        hands.submit(Job(1, tuple(tasks.space.everything()), (), 60.0))
+        hands.end_busy()
+        assert len(set(children()) & set(before)) == 1
+        state = State(deque(tasks.space.everything()))
+        Coordinator(tasks.space, hands, POLICY, state).run()
+        assert state.counts["executions"] == 704
+        hands.close()
+    assert not children()
+
+
+@pytest.mark.parametrize("pending", [1, 9, 400])
+def test_foremen_share_what_there_is(pending: int) -> None:
+    policy, left, groups = Policy(4, hands=64), pending, []
+    for idle in (4, 3, 2, 1):
+        groups.append(min(policy.group(left, idle), left))
+        left -= groups[-1]
+    assert sum(groups) == {1: 1, 9: 7, 400: 320}[pending]
+    assert max(groups) - min(groups) <= 1
 
 
 def test_a_copy_that_goes_ahead() -> None:

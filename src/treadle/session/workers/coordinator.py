@@ -191,7 +191,8 @@ class Coordinator:
         is_scarce = policy.is_scarce(waiting)
         parts = [state.pending.popleft()]
         if self._space.is_grouped and not parts[0].deaths:
-            for _ in range(min(policy.group(waiting) - 1, waiting - 1)):
+            group = policy.group(waiting, self._hands.count - len(self._flying))
+            for _ in range(min(group, waiting) - 1):
                 if state.pending[0].deaths:
                     break
                 parts.append(state.pending.popleft())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import pickle
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -144,7 +145,9 @@ def _on_ray(engine: str, count: int | None, hello: Hello) -> OnExecutor:
     if is_started:
         address = None if engine == "ray" else engine
         try:
-            ray.init(address, log_to_driver=False, include_dashboard=False if not address else None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the error says it, in one sentence
+                ray.init(address, log_to_driver=False, include_dashboard=None if address else False)
         except (OSError, RuntimeError, ValueError) as error:
             raise TreadleError(
                 f"on={engine!r}: there is no Ray ({_first_line(error)}): start it with "

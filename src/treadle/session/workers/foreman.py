@@ -15,6 +15,7 @@ from treadle.explore.budget import is_used_up
 from treadle.session.workers.coordinator import Coordinator, State
 from treadle.session.workers.forked import ForkedHands
 from treadle.session.workers.parts import Answer, Job
+from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import SampleSpace, cpu_seconds
 from treadle.session.workers.task import Tasks
 
@@ -37,12 +38,18 @@ def foremen(processors: Sequence[int]) -> tuple[int, int]:
     return len(processors), min(processors)
 
 
+def seconds_for(job: Job, policy: Policy) -> float:
+    """Return how long a foreman goes on with a job; less, if other foremen have too little."""
+    return max(job.quantum, policy.shortened(QUANTUM) if job.patience else QUANTUM)
+
+
 class Foreman:
-    """Does jobs with several hands."""
+    """Does jobs with several hands, which it keeps."""
 
     def __init__(self, tasks: Tasks, count: int) -> None:
         self._tasks = tasks
         self._count = count
+        self._hands: ForkedHands | None = None
 
     def done(self, job: Job) -> Answer:
         """Explore parts for a while; answer with what was finished, and what is left."""
@@ -53,21 +60,26 @@ class Foreman:
         space.work.max_executions, space.work.timeout = job.max_executions, job.timeout
         space.work.program.know(job.knowledge)
         state = State(deque(job.parts), knowledge=job.knowledge)
-        hands = ForkedHands(self._tasks, self._count)
+        self._hands = hands = self._hands or ForkedHands(self._tasks, self._count)
         policy = replace(space.policy, workers=self._count)
         coordinator = Coordinator(
             space, hands, policy, state, timeout=job.timeout, keeps_unfinished=True
         )
         try:
-            coordinator.run(max(job.quantum, QUANTUM))
+            coordinator.run(seconds_for(job, policy))
         finally:
-            hands.close()
+            hands.end_busy()
         if state.knowledge != job.knowledge:
             return Answer(job.number, learned=state.knowledge)
         answer = self._answer(job, state)
         answer.unfinished = coordinator.unfinished
         answer.seconds = cpu_seconds() - began
         return answer
+
+    def close(self) -> None:
+        """End all hands."""
+        if self._hands is not None:
+            self._hands.close()
 
     def _answer(self, job: Job, state: State) -> Answer:
         is_its_own = is_used_up(state.stopped_by, "max_executions", "timeout")

@@ -212,6 +212,7 @@ class ForkedHands(Hands):
 
     def wait(self, seconds: float) -> list[Answer | Died]:
         """Return answers, and deaths; replace who died."""
+        self._fill()
         self._give()
         busy = {hand.answers: hand for hand in self._hands}
         ready, _, _ = _select(list(busy), [], [], seconds)
@@ -238,11 +239,25 @@ class ForkedHands(Hands):
         """Let hands know whether one of them has nothing to do."""
         self._flag[:1] = _IDLE if is_idle else _BUSY
 
+    def end_busy(self) -> None:
+        """End hands whose answers nobody waits for any more; others take their place later."""
+        self._waiting.clear()
+        busy = [hand for hand in self._hands if hand.job is not None]
+        self._hands = [hand for hand in self._hands if hand.job is None]
+        _end(busy)
+
     def close(self) -> None:
         """End all hands, at once."""
         hands, self._hands = self._hands, []
-        for hand in hands:
-            hand.end()
+        _end(hands)
+
+
+def _end(hands: Sequence[_Hand]) -> None:
+    for hand in hands:
+        with suppress(ProcessLookupError):
+            _kill(hand.pid, signal.SIGKILL)
+    for hand in hands:
+        hand.end()
 
 
 def _has_ended(pid: int) -> bool:

@@ -122,6 +122,8 @@ def _serve(session: Session, hello: Hello, link: _Link) -> None:
             except (OutOfMemory, MemoryError):
                 _exit(OutOfMemory.status)
             send(link.answers, answer)
+    if isinstance(worker, Foreman):
+        worker.close()
 
 
 if __name__ == "__main__":

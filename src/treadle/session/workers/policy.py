@@ -65,9 +65,15 @@ class Policy:
         """Return how long a job is when work is scarce."""
         return quantum / _SCARCE
 
-    def group(self, pending: int) -> int:
-        """Return how many parts one job gets."""
-        return max(1, min(pending // (_EACH * self.workers), _MOST_AT_ONCE * self.hands))
+    def group(self, pending: int, idle: int) -> int:
+        """Return how many parts one job gets, when so many workers are idle.
+
+        Foremen share what there is: what is too much for one comes back, and too little leaves
+        most of its hands idle. As much as each of them gets is kept for those who come back.
+        """
+        if self.hands > 1:
+            return max(1, min(pending // (idle + 1), _MOST_AT_ONCE * self.hands))
+        return max(1, min(pending // (_EACH * self.workers), _MOST_AT_ONCE))
 
     def wanted(self, parts: int) -> int:
         """Return on how many pairs to divide when so many parts are all there is."""
