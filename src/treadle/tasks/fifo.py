@@ -42,6 +42,9 @@ class Entry(NamedTuple):
     other: int = -1
 
 
+_MOST_REGIONS = 100
+"""Zones that wait with their matrix; that of the others is made again."""
+Waiting = tuple[list[Entry], Region | None]
 Named = tuple[tuple[tuple[tuple[str, str, int, bool], ...], str, str], ...]
 """A region by names of processes, which mean the same elsewhere: clauses, and what is hard."""
 
@@ -56,7 +59,7 @@ class Fifo(Algorithm):
 
     def prepare(self) -> None:
         """Begin with everything."""
-        self._todo: list[list[Entry]] = [[]]
+        self._todo: list[Waiting] = [([], None)]
         self._classes = Classes()
         self._take()
 
@@ -70,17 +73,20 @@ class Fifo(Algorithm):
             return process(name) if name else -1
 
         self._todo = [
-            [
-                Entry(
-                    tuple(
-                        Constraint(number(a) + 1, number(b) + 1, most, is_order)
-                        for a, b, most, is_order in clause
-                    ),
-                    number(hard),
-                    number(other),
-                )
-                for clause, hard, other in part
-            ]
+            (
+                [
+                    Entry(
+                        tuple(
+                            Constraint(number(a) + 1, number(b) + 1, most, is_order)
+                            for a, b, most, is_order in clause
+                        ),
+                        number(hard),
+                        number(other),
+                    )
+                    for clause, hard, other in part
+                ],
+                None,
+            )
             for part in parts
         ]
         self._take()
@@ -97,14 +103,15 @@ class Fifo(Algorithm):
                 )
                 for clause, hard, other in entries
             )
-            for entries in (*self._todo, self._entries)
+            for entries in (*(entries for entries, _ in self._todo), self._entries)
         ]
 
     def _take(self) -> bool:
         """Take the next zone, and a point of it that no class so far has; tell whether one is."""
         while self._todo:
-            self._entries = self._todo.pop()
-            self._region = Region(entry.clause for entry in self._entries)
+            entries, region = self._todo.pop()
+            self._entries = dict.fromkeys(entries)
+            self._region = region or Region(entry.clause for entry in entries)
             elsewhere = self._classes.outside(self._region)
             if elsewhere is not None:
                 self.polls = Polls(elsewhere.point())
@@ -150,7 +157,7 @@ class Fifo(Algorithm):
             for others, step in self.polls.violated:
                 self._add_hard(others, step)
             if not self._region.is_empty:
-                self._todo.append(self._entries)
+                self._todo.append(([*self._entries], self._region))
         elif outcome == ENDED:  # of one that was cut, only a part is known
             self._classes.add(self._own)
 
@@ -160,9 +167,11 @@ class Fifo(Algorithm):
         other = others[0].process if len(others) == 1 else -1
         for parts in product(*(polled_after(one.positions, name) for one in others)):
             clause = tuple(chain.from_iterable(parts))
-            self._region.add(clause)
             self._own.append((clause, True))
-            self._entries.append(Entry(clause, arrival.process, other))
+            entry = Entry(clause, arrival.process, other)
+            if entry not in self._entries:
+                self._region.add(clause)
+                self._entries[entry] = None
 
     def _order(self, x: Step, y: Step) -> None:
         """Add that a step runs before another; the opposite is to be tried."""
@@ -170,24 +179,38 @@ class Fifo(Algorithm):
         if not clauses:
             return
         self._own += [(clause, False) for clause in clauses]
+        found = [Entry(clause) for clause in clauses]
+        if all(entry in self._entries for entry in found):
+            return
         opposite = before(y.positions, x.positions)
-        kept = [entry for entry in self._entries if not self._is_stale(entry, x, y)]
-        is_new = self._region.admits(opposite)
-        if not is_new and len(kept) < len(self._entries):
-            is_new = Region(entry.clause for entry in kept).admits(opposite)
-        if is_new:
-            self._todo.append([*kept, *map(Entry, opposite)])
-        for clause in clauses:
-            self._region.add(clause)
-            self._entries.append(Entry(clause))
+        kept = [e for e in self._entries if e.hard < 0 or not self._is_stale(e, x, y)]
+        self._try(kept, opposite)
+        for entry in found:
+            self._region.add(entry.clause)
+            self._entries[entry] = None
+
+    def _try(self, kept: list[Entry], opposite: Sequence[Clause]) -> None:
+        """Put what satisfies some clauses into `todo`, and those that are kept of this zone."""
+        region: Region | None = None
+        if len(kept) == len(self._entries):
+            if not self._region.admits(opposite):
+                return
+            if len(self._todo) < _MOST_REGIONS:
+                region = self._region.copy()
+                for clause in opposite:
+                    region.add(clause)
+        elif not self._region.admits(opposite):
+            region = Region(entry.clause for entry in kept)
+            if not region.admits(opposite):
+                return
+            region = None
+        self._todo.append(([*kept, *map(Entry, opposite)], region))
 
     def _is_stale(self, entry: Entry, x: Step, y: Step) -> bool:
         """Tell whether a hard constraint may be another one when `x` comes after `y`.
 
         What armed `y` itself stays: only this order makes `y` happen after `x`.
         """
-        if entry.hard < 0:
-            return False
         event = entry.other if entry.hard == y.process else entry.hard
         index = self._index.get(event)
         if index is None:

@@ -21,10 +21,12 @@ import asyncio.tasks
 import zlib
 from collections.abc import Callable, Generator
 from contextvars import Context
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.tasks.moments import BEGINNING
 from treadle.tasks.steps import Owner, Place
 
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
 _PyFuture: Any = asyncio.futures._PyFuture  # type: ignore[attr-defined]
 _PyTask: Any = asyncio.tasks._PyTask  # type: ignore[attr-defined]
 _PENDING = "PENDING"
+
+
+@lru_cache(1 << 14)
+def hash_of(name: str) -> int:
+    """Return a hash that a future has in all executions, and in all processes."""
+    return zlib.crc32(name.encode())
 
 
 class Future(_PyFuture):  # type: ignore[misc]
@@ -49,7 +57,7 @@ class Future(_PyFuture):  # type: ignore[misc]
         if not hasattr(self.of_loop, "touch"):
             raise TreadleError("a future of another event loop is used in a test that is explored")
         self.where = self._place()
-        self._hash = zlib.crc32(self.where_name.encode())
+        self._hash = hash_of(self.where_name)
         self.listeners = self.of_loop.place("callbacks", self.where_name, "callbacks of")
         self.of_loop.note_future(self)
         self._listening: list[tuple[Any, str]] = []
@@ -77,7 +85,7 @@ class Future(_PyFuture):  # type: ignore[misc]
     def done(self) -> bool:
         """Tell whether it is done."""
         self.of_loop.touch(self.where.read, self)
-        return bool(self._state != _PENDING)
+        return self._state != _PENDING  # type: ignore[no-any-return]
 
     def cancelled(self) -> bool:
         """Tell whether it was cancelled."""
@@ -109,7 +117,8 @@ class Future(_PyFuture):  # type: ignore[misc]
     def set_result(self, result: Any) -> None:
         """Complete it."""
         self.change()
-        slots.hand_out(result, "result")
+        if type(result) not in ATOMS:
+            slots.hand_out(result, "result")
         super().set_result(result)
 
     def set_exception(self, exception: Any) -> None:
@@ -134,9 +143,10 @@ class Future(_PyFuture):  # type: ignore[misc]
         loop = self.of_loop
         self.look()
         loop.touch(self.listeners.write if loop.is_fifo else self.listeners.add)
-        task = getattr(fn, "__self__", None)
-        name = "" if isinstance(task, Task) else loop.owner.next_name("/d")
-        slots.hand_out(fn, "callback")
+        name = ""
+        if not isinstance(getattr(fn, "__self__", None), Task):  # it wakes itself
+            name = loop.owner.next_name("/d")
+            slots.hand_out(fn, "callback")
         if self._state != _PENDING:
             loop.enqueue(name, fn, (self,), context)
             return
@@ -160,8 +170,8 @@ class Future(_PyFuture):  # type: ignore[misc]
         if not self.done():
             self._asyncio_future_blocking = True
             yield self
-        if not self.done():
-            raise RuntimeError("await wasn't used with future")
+            if not self.done():
+                raise RuntimeError("await wasn't used with future")
         return self.result()
 
     __iter__ = __await__

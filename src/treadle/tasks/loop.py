@@ -23,6 +23,7 @@ from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.program import Violation
 from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.tasks import spinning
 from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
@@ -32,7 +33,7 @@ from treadle.tasks.futures import Future, Task
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.network.calls import Networked
-from treadle.tasks.positions import Position
+from treadle.tasks.positions import Position, next_turns
 from treadle.tasks.recording import TaskRecorder, place_of_caller
 from treadle.tasks.refusals import Refusing
 from treadle.tasks.rounds import Rounds
@@ -140,8 +141,9 @@ class Loop(Networked, Refusing):
         if isinstance(task, Task):
             step = self._step_of(task)
         else:
+            if not (name and getattr(callback, "__module__", "") in _RECORDING_ITSELF):
+                self._publish(callback, args)
             name = name or self.owner.next_name("/s")
-            self._publish(callback, args)
             step = self._new_step(name, Owner(self.program.path(name)))
             if args and isinstance(args[0], Future):
                 step.countdown = countdown_of(callback, args[0], self._countdowns)
@@ -181,7 +183,7 @@ class Loop(Networked, Refusing):
             step.spin, step.waits = me.spin, me.waits
         if not step.is_arrival:
             place = len(self.spawned)
-            step.positions = tuple([one.next_turn(place) for one in me.positions])
+            step.positions = next_turns(me.positions, place)
         if self._woken is not None:
             self._woken.append(step)
         self.spawned.append(step)
@@ -270,7 +272,8 @@ class Loop(Networked, Refusing):
         """Make a task of a coroutine: what that can reach is shared from now on."""
         if self.step is not None:
             for item in _referents(coro):
-                slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
+                if type(item) not in ATOMS:
+                    slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
         task = made_by(self, self._factory, coro, name=name, context=context, **options)
         if self.step is not None:
             self._faults.threaten(task)
@@ -361,8 +364,8 @@ class Loop(Networked, Refusing):
 
     def run(self, step: Step) -> Codes:
         """Run a step; return what it accessed."""
-        self.ready.pop(step.process, None)
-        self.armed.pop(step.process, None)
+        if self.ready.pop(step.process, None) is None:
+            self.armed.pop(step.process, None)
         self.taken.append(step)
         self.step, self.owner = step, step.owner
         self.spawned = []
@@ -374,7 +377,7 @@ class Loop(Networked, Refusing):
         sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
         self.accessed = []
         self.rounds.begin()
-        control.enter_block()
+        control.begin_step()
         slots.announce = self.collect if self.recorder is None else self.recorder.collect
         try:
             with self.generators:
@@ -382,16 +385,15 @@ class Loop(Networked, Refusing):
             if self.main_is_done() and not self.is_over:
                 self._note_the_end()
         finally:
-            slots.announce = self.collect
-            control.leave_block()
             slots.announce = slots.nothing
+            self.accessed += control.end_step(me)
             asyncio.events._set_running_loop(None)
             sys.set_asyncgen_hooks(*hooks)
             self.step = scheduler.me = None
         if self.fatal is not None:
             raise self.fatal
-        accessed = [*self.accessed, *(me.doing or ())]
-        codes = self._codes(step, added(accessed) if step.countdown is not None else accessed)
+        accessed = self.accessed if step.countdown is None else added(self.accessed)
+        codes = self._codes(step, accessed)
         if step.spin and not self.is_fifo:
             codes = (*step.spin, *codes)
         spinning.written(self, step, codes)
@@ -435,8 +437,9 @@ class Loop(Networked, Refusing):
 
     def _codes(self, step: Step, collected: Any) -> Codes:
         """Return the accesses of a step that has been taken."""
-        spawns = (code(new.process, Mode.SPAWN) for new in self.spawned if not new.joins)
-        accesses = [access for access in dict.fromkeys(collected) if access != OPEN]
+        spawns = [code(new.process, Mode.SPAWN) for new in self.spawned if not new.joins]
+        accesses = dict.fromkeys(collected)
+        accesses.pop(OPEN, None)
         end = (OPEN,) if accesses and not self.is_fifo else ()
         return (*step.joins, *accesses, *spawns, *end)
 

@@ -14,8 +14,11 @@ alternatives.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
+_KNOWN = 1 << 14
+"""Answers that are kept: most runs ask what others asked."""
 START = 0
 """Stands for the beginning of the execution: `t(START) = 0`."""
 
@@ -52,6 +55,12 @@ Clause = tuple[Constraint, ...]
 """Alternatives, at least one of which holds."""
 
 
+@lru_cache(_KNOWN)
+def next_turns(found: tuple[Position, ...], place: int) -> tuple[Position, ...]:
+    """Return when something runs that a step with these positions has scheduled."""
+    return tuple(one.next_turn(place) for one in found)
+
+
 def latest_positions(found: Iterable[Position]) -> tuple[Position, ...]:
     """Leave out positions that are never the latest: of each arrival one is left."""
     kept: dict[int, Position] = {}
@@ -62,13 +71,14 @@ def latest_positions(found: Iterable[Position]) -> tuple[Position, ...]:
     return tuple(kept.values())
 
 
-def before(first: tuple[Position, ...], second: tuple[Position, ...]) -> list[Clause]:
+@lru_cache(_KNOWN)
+def before(first: tuple[Position, ...], second: tuple[Position, ...]) -> tuple[Clause, ...]:
     """Return when one step runs before another; nothing if it always does."""
-    clauses = []
+    clauses: list[Clause] = []
     for x in first:
         if not any(x.arrival == y.arrival and x < y for y in second):
             clauses.append(tuple(_before(x, y) for y in second if x.arrival != y.arrival))
-    return clauses
+    return tuple(clauses)
 
 
 def _before(x: Position, y: Position) -> Constraint:

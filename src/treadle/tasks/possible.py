@@ -8,7 +8,7 @@ allow, no loop with a FIFO queue can do it.
 from __future__ import annotations
 
 from treadle.core.happens_before import Trace
-from treadle.tasks.positions import before, polled_after
+from treadle.tasks.positions import Clause, before, polled_after
 from treadle.tasks.run import TaskRun
 from treadle.tasks.zones import Region
 
@@ -30,7 +30,7 @@ def is_possible_in_fifo(run: TaskRun, trace: Trace) -> bool:
     trace.extend()
     taken = run.loop.taken
     races = [*trace.races, *trace.undecided]  # all steps are open: what they do depends on values
-    clauses = []
+    clauses: list[Clause] = []
     for race in races:
         if race.first < length:
             clauses += before(taken[race.first].positions, taken[race.second].positions)

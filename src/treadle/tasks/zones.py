@@ -38,10 +38,11 @@ class Zone:
         if arrival in self._most:
             return
         bounds = self._most
-        bounds[arrival] = dict.fromkeys(bounds, _FAR)
-        for other in bounds:
-            bounds[other][arrival] = 0 if other == arrival else _FAR
-        self._bound(START, arrival, -1)
+        for row in bounds.values():  # nothing arrives before poll 1, and more is not known
+            from_start = row[START]
+            row[arrival] = from_start - 1 if from_start < _FAR >> 1 else _FAR
+        row = bounds[arrival] = dict.fromkeys(bounds, _FAR)
+        row[arrival] = 0
 
     def admits(self, constraint: Constraint) -> bool:
         """Tell whether some point of the zone satisfies a constraint."""
@@ -108,6 +109,10 @@ class Region:
     def is_empty(self) -> bool:
         """Whether no point is left."""
         return not self._zones
+
+    def copy(self) -> Region:
+        """Return another one of the same points."""
+        return _union(zone.copy() for zone in self._zones)
 
     def add(self, clause: Clause) -> None:
         """Leave out what does not satisfy a clause."""

@@ -167,6 +167,21 @@ def leave_block() -> None:
         _end_collecting()
 
 
+def begin_step() -> None:
+    """Enter a block that is a step of a loop: it begins with nothing, and somebody listens."""
+    global collected, _depth
+    collected, _depth = [], 1
+
+
+def end_step(me: Task) -> list[int]:
+    """Leave that block, whatever was left in the middle; return what was done to primitives."""
+    global collected, _depth
+    found, collected, _depth = collected or [], None, 0
+    if isinstance(me.doing, tuple):
+        found.extend(me.doing)
+    return found
+
+
 def _begin_collecting() -> None:
     global collected
     collected = []
