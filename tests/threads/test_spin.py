@@ -527,3 +527,70 @@ def test_a_test_that_is_out_of_time_in_its_first_step_is_incomplete() -> None:
 
     result = treadle.explore(test, timeout=0.5)
     assert (result.failures, result.stopped_by) == ([], "timeout = 0.5 s")
+
+
+# Loops with two jumps back, and variables that others assign
+
+
+def a_worker_that_polls() -> None:
+    lock = threading.Lock()
+    jobs: list[int] = []
+    done = []
+    stop = False
+
+    def work() -> None:
+        while True:
+            with lock:
+                if jobs:
+                    done.append(jobs.pop(0))
+                    continue
+                if stop:
+                    return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for number in range(2):
+        with lock:
+            jobs.append(number)
+    with lock:
+        stop = True
+    thread.join()
+    assert done == [0, 1]
+
+
+def test_a_loop_does_not_look_at_variables_that_others_assign_unless_it_reads_them() -> None:
+    result = treadle.explore(a_worker_that_polls)
+    assert (result.failures, result.complete) == ([], True)
+
+
+def what_only_it_has() -> None:
+    ready: list[int] = []
+    done = []
+
+    def work() -> None:
+        left = [1, 2]
+        times = 0
+        while True:
+            if ready:
+                return
+            if left and times % 2:
+                left.pop()
+                times = 0
+                continue
+            if not left:
+                done.append(True)
+                return
+            times = 1
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    ready.append(1)
+    assert done == [True]
+
+
+def test_a_loop_changed_something_if_it_did_so_in_a_round_that_another_jump_ended() -> None:
+    result = treadle.explore(what_only_it_has)
+    assert (result.failures, result.complete, result.executions) == ([], True, 1)

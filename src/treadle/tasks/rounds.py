@@ -15,7 +15,7 @@ from treadle.core.events import Mode, mode_of
 from treadle.core.frames import callers_frame
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control
-from treadle.python.runtime.spin import effects, same_values
+from treadle.python.runtime.spin import effects, own_values, same_values
 from treadle.tasks.kinds import EndlessLoop
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Rounds:
         loop = self._loop
         frame = callers_frame()
         accesses = [*loop.accessed, *(control.collected or ())]
-        now = _Visit(frame, dict(frame.f_locals), len(accesses), len(loop.spawned))
+        now = _Visit(frame, own_values(frame), len(accesses), len(loop.spawned))
         last = self._visits.get(site)
         self._visits[site] = now
         changed, effects[0] = effects[0], False

@@ -117,7 +117,8 @@ class Trail:
 
     def __init__(self) -> None:
         self.steps: list[tuple[Task, Codes]] = []
-        self._changing: set[int] = set()
+        self._changes: dict[int, int] = {}
+        """How often each task has changed something."""
         self._in_the_dark: dict[int, tuple[int, int]] = {}
         """How often, and when last, each task called what may depend on things nobody sees."""
         self._draws: dict[int, int] = {}
@@ -135,7 +136,7 @@ class Trail:
     def _notice(self, task: Task) -> None:
         if effects[0]:
             effects[0] = False
-            self._changing.add(task.number)
+            self._changes[task.number] = self._changes.get(task.number, 0) + 1
         if unseen[0]:
             unseen[0] = False
             self._in_the_dark[task.number] = self.unseen_calls(task) + 1, len(self.steps)
@@ -202,13 +203,10 @@ class Trail:
             for access in codes
         )
 
-    def has_changed_something(self, task: Task) -> bool:
-        """Tell whether a task changed anything since this was last asked."""
+    def changes(self, task: Task) -> int:
+        """Return how often a task has changed something, as far as it is known at a jump."""
         self._notice(task)
-        if task.number in self._changing:
-            self._changing.remove(task.number)
-            return True
-        return False
+        return self._changes.get(task.number, 0)
 
 
 @dataclass(slots=True)
@@ -219,6 +217,8 @@ class _Visit:
     values: dict[str, Any]
     at: int
     """Length of the trail."""
+    changes: int
+    """How often the task had changed something: it may have gone round by another jump since."""
     unseen: int
     """How often the task had called what may depend on things that nobody sees."""
     draws: int
@@ -253,12 +253,17 @@ def visit(site: object) -> None:
         scheduler.listen(trail)
         effects[0] = unseen[0] = drawn[0] = False
     frame = callers_frame()
-    values = dict(frame.f_locals)
+    values = own_values(frame)
     last: _Visit | None = me.scratch.get(site)
-    changed = trail.has_changed_something(me)
+    changes = trail.changes(me)
     at, luck = len(trail.steps), (trail.unseen_calls(me), trail.draws(me))
-    me.scratch[site] = now = _Visit(frame, values, at, *luck)
-    if last is None or last.frame is not frame or changed or not same_values(last.values, values):
+    me.scratch[site] = now = _Visit(frame, values, at, changes, *luck)
+    if (
+        last is None
+        or last.frame is not frame
+        or changes != last.changes
+        or not same_values(last.values, values)
+    ):
         trail.visited(me, is_idle=False)
         return
     trail.visited(me, is_idle=True)
@@ -288,6 +293,16 @@ def _give_up_at_last(scheduler: Scheduler) -> None:
     scheduler.scratch["visits"] = scheduler.steps, visits
     if visits > _MOST_VISITS:
         raise Abort
+
+
+def own_values(frame: FrameType) -> dict[str, Any]:
+    """Return a frame's local variables, but those that inner or enclosing functions share.
+
+    Who assigns one of these changes something, or has an event; and a look at what another task
+    assigned would be a read that nobody knows of.
+    """
+    shared = {*frame.f_code.co_cellvars, *frame.f_code.co_freevars}
+    return {name: value for name, value in frame.f_locals.items() if name not in shared}
 
 
 def same_values(before: dict[str, Any], after: dict[str, Any]) -> bool:
