@@ -140,7 +140,7 @@ def patches() -> list[Patches]:
 
 def loaded() -> frozenset[str]:
     """Return the modules that are loaded now, of those for which something is replaced."""
-    return frozenset(name for name in _WHEN_LOADED if name in sys.modules)
+    return frozenset(name for name in _WHEN_LOADED if sys.modules.get(name) is not None)
 
 
 def patches_of(modules: Collection[str]) -> list[Patches]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from treadle.python.accesses.outside_modules import look_outside
 from treadle.threads.primitives.channels import refusals
 from treadle.threads.primitives.channels.ends import End, end_of
 from treadle.threads.primitives.patches import Patches
@@ -41,7 +42,10 @@ def _on_end(original: Any, model: Callable[..., Any]) -> Callable[..., Any]:
     def call(fd: Any, *args: Any) -> Any:
         number = fd if isinstance(fd, int) else fd.fileno()
         end = end_of(number)
-        return original(fd, *args) if end is None else model(end, *args)
+        if end is not None:
+            return model(end, *args)
+        look_outside("fcntl", original.__name__)
+        return original(fd, *args)
 
     return call
 
