@@ -18,13 +18,13 @@ from collections.abc import Iterable
 
 from treadle.core import deadline
 from treadle.core.deadline import OutOfTime
-from treadle.tasks.positions import Clause
+from treadle.tasks.positions import Formula
 from treadle.tasks.zones import Region
 
-Label = tuple[Clause, bool]
-"""A clause, and whether it is hard."""
+Label = tuple[Formula, Formula | None]
+"""An order of two steps, and the opposite one; None for what is hard."""
 Node = dict[Label, "Node"]
-_END: Label = ((), False)
+_END: Label = ((), None)
 """Stands where the constraints of a class end."""
 _MOST_PARTS = 1000
 """Parts of a zone that are looked at: beyond that a class may be run twice."""
@@ -54,27 +54,28 @@ class Classes:
             met = self._met_by(part)
             if met is None:
                 return part
-            for clause in met:
-                todo.append(part.without(clause))
-                part = part.within(clause)
+            for order, opposite in met:
+                todo.append(part.within(opposite))
+                part = part.within(order)
             todo = [one for one in todo if not one.is_empty]
         return region
 
-    def _met_by(self, region: Region) -> list[Clause] | None:
+    def _met_by(self, region: Region) -> list[tuple[Formula, Formula]] | None:
         """Return how a class that has a point in a region orders things."""
-        todo: list[tuple[Node, Region, list[Clause]]] = [(self._tree, region, [])]
+        todo: list[tuple[Node, Region, list[tuple[Formula, Formula]]]] = [(self._tree, region, [])]
         while todo:
             node, part, path = todo.pop()
             if _END in node:
                 return path
-            for (clause, is_hard), child in node.items():
-                inside = part.within(clause)
+            for (order, opposite), child in node.items():
+                inside = part.within(order)
                 if not inside.is_empty:
-                    todo.append((child, inside, path if is_hard else [*path, clause]))
+                    further = path if opposite is None else [*path, (order, opposite)]
+                    todo.append((child, inside, further))
         return None
 
 
 def _place(label: Label) -> tuple[bool, int, int, Label]:
     """Return where a constraint stands in the tree: pairs that are ordered first, oldest first."""
-    (a, b, *_), *_ = label[0]
-    return label[1], max(a, b), min(a, b), label
+    a, b, *_ = label[0][0].all_of[0]
+    return label[1] is None, max(a, b), min(a, b), label

@@ -10,13 +10,12 @@ into `todo`, and the rest of the list is about what is left of the zone. If the 
 violates a hard constraint, the run is forgotten, and the part that satisfies it is tried instead.
 
 What a countdown wakes runs after the last of several callbacks, and who was last makes no class: so
-a constraint may have alternatives, and what waits is a *region*, a union of zones (`positions`).
+an order may have alternatives, and what waits is a *region*, a union of zones (`positions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, product
 from typing import Any, ClassVar, NamedTuple
 
 from treadle.core.errors import TreadleError
@@ -26,7 +25,7 @@ from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
 from treadle.tasks.classes import Classes, Label
 from treadle.tasks.points import fewest_early_arrivals
 from treadle.tasks.polls import Polls
-from treadle.tasks.positions import Clause, Constraint, before, polled_after
+from treadle.tasks.positions import ALWAYS, Alternative, Constraint, Formula, before, polled_after
 from treadle.tasks.run import TaskRun
 from treadle.tasks.sampling import PctArrivals, RandomArrivals
 from treadle.tasks.spinning import woke
@@ -35,9 +34,9 @@ from treadle.tasks.zones import Region
 
 
 class Entry(NamedTuple):
-    """A clause of a region; a hard one names the arrival that it is about, and what precedes."""
+    """A formula of a region; a hard one names the arrival that it is about, and what precedes."""
 
-    clause: Clause
+    formula: Formula
     hard: int = -1
     other: int = -1
 
@@ -45,8 +44,9 @@ class Entry(NamedTuple):
 _MOST_REGIONS = 100
 """Zones that wait with their matrix; that of the others is made again."""
 Waiting = tuple[list[Entry], Region | None]
-Named = tuple[tuple[tuple[tuple[str, str, int, bool], ...], str, str], ...]
-"""A region by names of processes, which mean the same elsewhere: clauses, and what is hard."""
+NamedConstraint = tuple[str, str, int, bool]
+Named = tuple[tuple[tuple[tuple[tuple[NamedConstraint, ...], ...], ...], str, str], ...]
+"""A region by names of processes, which mean the same elsewhere: formulas, and what is hard."""
 
 
 class Fifo(Algorithm):
@@ -72,21 +72,17 @@ class Fifo(Algorithm):
         def number(name: str) -> int:
             return process(name) if name else -1
 
-        self._todo = [
-            (
-                [
-                    Entry(
-                        tuple(
-                            Constraint(number(a) + 1, number(b) + 1, most, is_order)
-                            for a, b, most, is_order in clause
-                        ),
-                        number(hard),
-                        number(other),
-                    )
-                    for clause, hard, other in part
-                ],
-                None,
+        def constraint(a: str, b: str, most: int, is_order: bool) -> Constraint:
+            return Constraint(number(a) + 1, number(b) + 1, most, is_order)
+
+        def formula(alternatives: Any) -> Formula:
+            return tuple(
+                Alternative(*(tuple(constraint(*one) for one in part) for part in alternative))
+                for alternative in alternatives
             )
+
+        self._todo = [
+            ([Entry(formula(one), number(hard), number(other)) for one, hard, other in part], None)
             for part in parts
         ]
         self._take()
@@ -94,15 +90,15 @@ class Fifo(Algorithm):
     def left_over(self) -> list[Named]:
         """Return the zones that nobody has been to; the next one is taken already."""
         names = ["", *self.search.program.vocabulary.process_names]
-        return [
-            tuple(
-                (
-                    tuple((names[a], names[b], most, is_order) for a, b, most, is_order in clause),
-                    names[hard + 1],
-                    names[other + 1],
-                )
-                for clause, hard, other in entries
+
+        def named(formula: Formula) -> tuple[tuple[tuple[NamedConstraint, ...], ...], ...]:
+            return tuple(
+                tuple(tuple((names[a], names[b], *rest) for a, b, *rest in part) for part in one)  # type: ignore[misc]
+                for one in formula
             )
+
+        return [
+            tuple((named(one), names[hard + 1], names[other + 1]) for one, hard, other in entries)
             for entries in (*(entries for entries, _ in self._todo), self._entries)
         ]
 
@@ -111,7 +107,7 @@ class Fifo(Algorithm):
         while self._todo:
             entries, region = self._todo.pop()
             self._entries = dict.fromkeys(entries)
-            self._region = region or Region(entry.clause for entry in entries)
+            self._region = region or Region(entry.formula for entry in entries)
             elsewhere = self._classes.outside(self._region)
             if elsewhere is not None:
                 self.polls = Polls(elsewhere.point())
@@ -163,48 +159,42 @@ class Fifo(Algorithm):
 
     def _add_hard(self, others: Sequence[Step], arrival: Step) -> None:
         """Add that an arrival comes after one of some others has run, or has arrived."""
-        name = arrival.process + 1
         other = others[0].process if len(others) == 1 else -1
-        for parts in product(*(polled_after(one.positions, name) for one in others)):
-            clause = tuple(chain.from_iterable(parts))
-            self._own.append((clause, True))
-            entry = Entry(clause, arrival.process, other)
-            if entry not in self._entries:
-                self._region.add(clause)
-                self._entries[entry] = None
+        formula = polled_after((one.positions for one in others), arrival.process + 1)
+        if formula == ALWAYS:
+            return
+        self._own.append((formula, None))
+        entry = Entry(formula, arrival.process, other)
+        if entry not in self._entries:
+            self._region.add(formula)
+            self._entries[entry] = None
 
     def _order(self, x: Step, y: Step) -> None:
         """Add that a step runs before another; the opposite is to be tried."""
-        clauses = before(x.positions, y.positions)
-        if not clauses:
-            return
-        self._own += [(clause, False) for clause in clauses]
-        found = [Entry(clause) for clause in clauses]
-        if all(entry in self._entries for entry in found):
+        order = before(x.positions, y.positions)
+        if order == ALWAYS:
             return
         opposite = before(y.positions, x.positions)
-        kept = [e for e in self._entries if e.hard < 0 or not self._is_stale(e, x, y)]
-        self._try(kept, opposite)
-        for entry in found:
-            self._region.add(entry.clause)
+        self._own.append((order, opposite))
+        entry = Entry(order)
+        if entry not in self._entries:
+            kept = [e for e in self._entries if e.hard < 0 or not self._is_stale(e, x, y)]
+            self._try(kept, opposite)
+            self._region.add(order)
             self._entries[entry] = None
 
-    def _try(self, kept: list[Entry], opposite: Sequence[Clause]) -> None:
-        """Put what satisfies some clauses into `todo`, and those that are kept of this zone."""
+    def _try(self, kept: list[Entry], opposite: Formula) -> None:
+        """Put what satisfies a formula into `todo`, and those that are kept of this zone."""
         region: Region | None = None
-        if len(kept) == len(self._entries):
-            if not self._region.admits(opposite):
-                return
-            if len(self._todo) < _MOST_REGIONS:
+        if self._region.admits(opposite):
+            if len(kept) == len(self._entries) and len(self._todo) < _MOST_REGIONS:
                 region = self._region.copy()
-                for clause in opposite:
-                    region.add(clause)
-        elif not self._region.admits(opposite):
-            region = Region(entry.clause for entry in kept)
-            if not region.admits(opposite):
-                return
-            region = None
-        self._todo.append(([*kept, *map(Entry, opposite)], region))
+                region.add(opposite)
+        elif len(kept) == len(self._entries) or not Region(entry.formula for entry in kept).admits(
+            opposite
+        ):
+            return
+        self._todo.append(([*kept, Entry(opposite)], region))
 
     def _is_stale(self, entry: Entry, x: Step, y: Step) -> bool:
         """Tell whether a hard constraint may be another one when `x` comes after `y`.

@@ -7,8 +7,8 @@ before (b, m)" is one constraint, and so is its negation.
 
 What a countdown wakes (`countdowns`) runs a turn after the last of its callbacks, whichever that
 is: it has several positions, and runs at the latest of them. "The latest of X is before the latest
-of Y" is: each of X is before some one of Y. That is a list of clauses, each of which gives
-alternatives.
+of Y" is: for some one of Y, all of X are before it. Those are alternatives, and whichever of Y is
+the latest tells which one it is.
 """
 
 from __future__ import annotations
@@ -51,8 +51,17 @@ class Constraint(NamedTuple):
         return Constraint(self.b, self.a, -self.most - 1)
 
 
-Clause = tuple[Constraint, ...]
+class Alternative(NamedTuple):
+    """Constraints that all hold."""
+
+    all_of: tuple[Constraint, ...]
+    only: tuple[Constraint, ...] = ()
+    """What holds besides if no other alternative is meant; some alternative has it always."""
+
+
+Formula = tuple[Alternative, ...]
 """Alternatives, at least one of which holds."""
+ALWAYS: Formula = (Alternative(()),)
 
 
 @lru_cache(_KNOWN)
@@ -72,13 +81,18 @@ def latest_positions(found: Iterable[Position]) -> tuple[Position, ...]:
 
 
 @lru_cache(_KNOWN)
-def before(first: tuple[Position, ...], second: tuple[Position, ...]) -> tuple[Clause, ...]:
-    """Return when one step runs before another; nothing if it always does."""
-    clauses: list[Clause] = []
-    for x in first:
-        if not any(x.arrival == y.arrival and x < y for y in second):
-            clauses.append(tuple(_before(x, y) for y in second if x.arrival != y.arrival))
-    return tuple(clauses)
+def before(first: tuple[Position, ...], second: tuple[Position, ...]) -> Formula:
+    """Return when one step runs before another."""
+    found: list[Alternative] = []
+    for y in second:
+        if any(x.arrival == y.arrival and not x < y for x in first):
+            continue
+        all_of = tuple(_before(x, y) for x in first if x.arrival != y.arrival)
+        if not all_of:
+            return ALWAYS
+        others = second if len(first) > 1 else ()
+        found.append(Alternative(all_of, tuple(_before(z, y) for z in others if z is not y)))
+    return tuple(found)
 
 
 def _before(x: Position, y: Position) -> Constraint:
@@ -88,6 +102,10 @@ def _before(x: Position, y: Position) -> Constraint:
     return Constraint(a, b, m - k - 1 if k < m else m - k)
 
 
-def polled_after(first: tuple[Position, ...], arrival: int) -> list[Clause]:
-    """Return when an arrival comes at a poll after a step has run."""
-    return [(Constraint(a, arrival, -k - 1),) for a, k, _ in first if a != arrival]
+def polled_after(firsts: Iterable[tuple[Position, ...]], arrival: int) -> Formula:
+    """Return when an arrival comes at a poll after one of some steps has run."""
+    found = tuple(
+        Alternative(tuple(Constraint(a, arrival, -k - 1) for a, k, _ in first if a != arrival))
+        for first in firsts
+    )
+    return found if all(one.all_of for one in found) else ALWAYS

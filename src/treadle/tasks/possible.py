@@ -8,7 +8,7 @@ allow, no loop with a FIFO queue can do it.
 from __future__ import annotations
 
 from treadle.core.happens_before import Trace
-from treadle.tasks.positions import Clause, before, polled_after
+from treadle.tasks.positions import before, polled_after
 from treadle.tasks.run import TaskRun
 from treadle.tasks.zones import Region
 
@@ -30,12 +30,13 @@ def is_possible_in_fifo(run: TaskRun, trace: Trace) -> bool:
     trace.extend()
     taken = run.loop.taken
     races = [*trace.races, *trace.undecided]  # all steps are open: what they do depends on values
-    clauses: list[Clause] = []
+    formulas = []
     for race in races:
         if race.first < length:
-            clauses += before(taken[race.first].positions, taken[race.second].positions)
+            order = before(taken[race.first].positions, taken[race.second].positions)
+            formulas.append(order)
     for index, step in enumerate(taken[:length]):
         if step.is_arrival:
             for other in run.ahead_of(step, index):
-                clauses += polled_after(other.positions, step.process + 1)
-    return not Region(clauses).is_empty
+                formulas.append(polled_after((other.positions,), step.process + 1))
+    return not Region(formulas).is_empty

@@ -1,7 +1,7 @@
 """Zones: sets of constraints on when things arrive at the polls of a loop.
 
 A zone is a difference-bound matrix over the polls `t(a)` of arrivals, kept closed, and a strict
-order of those that come at the same poll. A region is a union of zones: a clause with alternatives
+order of those that come at the same poll. A region is a union of zones: a formula of alternatives
 (`positions`) divides each zone into those that satisfy one of them.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from treadle.tasks.positions import START, Clause, Constraint
+from treadle.tasks.positions import START, Alternative, Constraint, Formula
 
 _FAR = 1 << 40
 
@@ -17,14 +17,12 @@ _FAR = 1 << 40
 class Zone:
     """A set of constraints, closed; `add` tells whether any point is left."""
 
-    def __init__(self, constraints: Iterable[Constraint] = ()) -> None:
+    def __init__(self) -> None:
         self._most: dict[int, dict[int, int]] = {START: {START: 0}}
         """Upper bounds of `t(a) - t(b)`."""
         self._behind: dict[int, set[int]] = {}
         """What comes behind an arrival by order."""
         self.is_empty = False
-        for constraint in constraints:
-            self.add(constraint)
 
     def copy(self) -> Zone:
         """Return another one with the same constraints."""
@@ -73,6 +71,17 @@ class Zone:
                 self._behind.setdefault(first, set()).update(behind)
         return True
 
+    def add_all(self, constraints: Iterable[Constraint]) -> bool:
+        """Add constraints; tell whether any point is left."""
+        return all(map(self.add, constraints))
+
+    def with_all(self, constraints: Sequence[Constraint]) -> Zone | None:
+        """Return the part that satisfies constraints, if there is one."""
+        if not all(map(self.admits, constraints)):
+            return None
+        found = self.copy()
+        return found if found.add_all(constraints) else None
+
     def _bound(self, a: int, b: int, most: int) -> None:
         """Note that `t(a) - t(b) <= most`, and what follows."""
         bounds = self._most
@@ -98,12 +107,12 @@ class Zone:
 
 
 class Region:
-    """A union of zones: all that satisfies some clauses."""
+    """A union of zones: all that satisfies some formulas."""
 
-    def __init__(self, clauses: Iterable[Clause] = ()) -> None:
+    def __init__(self, formulas: Iterable[Formula] = ()) -> None:
         self._zones = [Zone()]
-        for clause in clauses:
-            self.add(clause)
+        for formula in formulas:
+            self.add(formula)
 
     @property
     def is_empty(self) -> bool:
@@ -114,32 +123,21 @@ class Region:
         """Return another one of the same points."""
         return _union(zone.copy() for zone in self._zones)
 
-    def add(self, clause: Clause) -> None:
-        """Leave out what does not satisfy a clause."""
-        if len(clause) == 1:
-            self._zones = [zone for zone in self._zones if zone.add(clause[0])]
+    def add(self, formula: Formula) -> None:
+        """Leave out what does not satisfy a formula."""
+        if len(formula) == 1:
+            constraints = formula[0].all_of
+            self._zones = [zone for zone in self._zones if zone.add_all(constraints)]
         else:
-            self._zones = [part for zone in self._zones for part in _parts(zone, clause)]
+            self._zones = [part for zone in self._zones for part in _parts(zone, formula)]
 
-    def within(self, clause: Clause) -> Region:
-        """Return the part that satisfies a clause."""
-        return _union(part for zone in self._zones for part in _parts(zone, clause))
+    def within(self, formula: Formula) -> Region:
+        """Return the part that satisfies a formula."""
+        return _union(part for zone in self._zones for part in _parts(zone, formula))
 
-    def without(self, clause: Clause) -> Region:
-        """Return the part that does not satisfy a clause."""
-        found = self
-        for one in clause:
-            found = found.within((one.negation,))
-        return found
-
-    def admits(self, clauses: Sequence[Clause]) -> bool:
-        """Tell whether some point satisfies some more clauses."""
-        if len(clauses) == 1:
-            return any(zone.admits(one) for zone in self._zones for one in clauses[0])
-        found = self
-        for clause in clauses:
-            found = found.within(clause)
-        return not found.is_empty
+    def admits(self, formula: Formula) -> bool:
+        """Tell whether some point satisfies one more formula."""
+        return any(_admits(zone, one) for zone in self._zones for one in formula)
 
     def point(self) -> dict[int, tuple[int, int]]:
         """Return the earliest poll of each arrival that is named, and its place there."""
@@ -152,17 +150,29 @@ def _union(zones: Iterable[Zone]) -> Region:
     return found
 
 
-def _parts(zone: Zone, clause: Clause) -> list[Zone]:
-    """Return the parts of a zone that satisfy one of some alternatives, none of them twice."""
-    if any(map(zone.implies, clause)):
+def _admits(zone: Zone, alternative: Alternative) -> bool:
+    """Tell whether some point of a zone satisfies an alternative."""
+    constraints = alternative.all_of
+    if len(constraints) == 1:
+        return zone.admits(constraints[0])
+    return zone.with_all(constraints) is not None
+
+
+def _parts(zone: Zone, formula: Formula) -> list[Zone]:
+    """Return the parts of a zone that satisfy one of some alternatives.
+
+    None is there twice, but for alternatives of several constraints that do not exclude each other.
+    """
+    if any(all(map(zone.implies, one.all_of)) for one in formula):
         return [zone]
     parts, rest = [], zone
-    for one in clause:
-        if rest.admits(one):
-            part = rest.copy()
-            part.add(one)
+    for one in formula:
+        part = rest.with_all((*one.all_of, *one.only))
+        if part is not None:
             parts.append(part)
-        rest = rest.copy()
-        if not rest.add(one.negation):
-            break
+        if len(one.all_of) == 1 and not one.only:
+            others = rest.with_all((one.all_of[0].negation,))
+            if others is None:
+                break
+            rest = others
     return parts
