@@ -498,3 +498,18 @@ def test_two_delays_in_one_await_are_no_loop(order: str) -> None:
     """`slow` pauses twice at one line of the test, which stands there all the while."""
     result = treadle.explore(_two_delays_at_one_line, order=order)
     assert (result.executions, result.complete, result.failures) == (1, True, [])
+
+
+def test_what_a_loop_calls_itself_is_nowhere_in_the_tests_caller() -> None:
+    async def test() -> None:
+        log: list[int] = []
+        asyncio.get_running_loop().call_soon(log.append, 1)
+        await asyncio.sleep(2)
+        assert log == [2]
+
+    (failure,) = treadle.explore(test).failures
+    line = test.__code__.co_firstlineno
+    lines = {int(step.where.rpartition(":")[2]) for step in failure.trace if step.where}
+    assert lines == {line + 3, line + 4}
+    (called,) = [step for step in failure.trace if step.accesses and not step.source]
+    assert called.where == ""

@@ -20,7 +20,8 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
+from typing import TypeVar
 
 Place = tuple[str, int]
 """File and line."""
@@ -116,12 +117,24 @@ def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__")).partition(".")[0]
 
 
+_Function = TypeVar("_Function", bound=Callable[..., object])
+_outermost: dict[int, CodeType] = {}
+"""By `id`: code that was rewritten cannot be hashed."""
+
+
+def outermost(function: _Function) -> _Function:
+    """Mark a function that runs a test's code: who called it has nothing to do with the test."""
+    code: CodeType = function.__code__
+    _outermost[id(code)] = code
+    return function
+
+
 def users_frame(
     frame: FrameType | None, leaves_out: Callable[[str], bool] = is_machinery
 ) -> FrameType | None:
     """Return the innermost frame, from this one outwards, of a file that is not left out."""
     while frame is not None and leaves_out(frame.f_code.co_filename):
-        frame = frame.f_back
+        frame = None if id(frame.f_code) in _outermost else frame.f_back
     return frame
 
 
@@ -132,7 +145,9 @@ def is_own(file: str) -> bool:
 
 def callers_frame() -> FrameType:
     """Return the frame of whoever called Treadle, with or without compiled functions between."""
-    frame = users_frame(sys._getframe(1), is_own)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
     assert frame is not None
     return frame
 

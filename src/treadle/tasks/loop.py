@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
+from treadle.core.frames import outermost
 from treadle.core.program import Violation
 from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
@@ -443,6 +444,7 @@ class Loop(Networked, Refusing):
         end = (OPEN,) if accesses and not self.is_fifo else ()
         return (*step.joins, *accesses, *spawns, *end)
 
+    @outermost
     def _run_handle(self, step: Step) -> None:
         handle: Any = step.handle
         task = getattr(handle._callback, "__self__", None)

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, location_of, mode_of
-from treadle.core.frames import Place, users_frame
+from treadle.core.frames import Place, is_of_the_user, users_frame
 from treadle.core.records import Access, FrameRecord, StepRecord
 from treadle.core.words import (
     OPERATIONS,
@@ -25,17 +25,16 @@ from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.tasks.labels import label_of
 from treadle.tasks.steps import Step
-from treadle.tasks.waiting import frames_of, is_asyncio
+from treadle.tasks.waiting import frames_of, is_asyncio, place_of
 
 if TYPE_CHECKING:
     from treadle.tasks.loop import Loop
 
 
 def place_of_caller() -> Place | None:
-    """Return the line of the user's that is being run."""
-    frame = users_frame(sys._getframe(1))
-    while frame is not None and is_asyncio(frame.f_code.co_filename):
-        frame = users_frame(frame.f_back)
+    """Return the line of the user's that is being run, or else of a library's."""
+    frame = users_frame(sys._getframe(1), lambda file: not is_of_the_user(file))
+    frame = frame or users_frame(sys._getframe(1), is_asyncio)
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
@@ -67,7 +66,7 @@ class TaskRecorder(Recorder):
         shown = [note for note in notes if note.place and not is_asyncio(note.place[0])]
         place = next((note.place for note in shown), None)
         if place is None and step.owner is task.as_owner:
-            place = _last_place(task)
+            place = place_of(task)
         arrival = self._arrival_in_words(step)
         if arrival:
             place = step.armed_at
@@ -137,15 +136,6 @@ class TaskRecorder(Recorder):
                 stack = [(frame, frame.f_lineno) for frame in frames_of(task)]
                 found += frames_in_words(task.where_name, stack, say=self._say)
         return found
-
-
-def _last_place(task: Any) -> Place | None:
-    places = [
-        (frame.f_code.co_filename, frame.f_lineno)
-        for frame in frames_of(task)
-        if not is_asyncio(frame.f_code.co_filename)
-    ]
-    return places[-1] if places else None
 
 
 def _what_then(step: Step, task: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.frames import is_machinery, is_of_the_standard_library
+from treadle.core.frames import Place, is_machinery, is_of_the_standard_library, is_of_the_user
 from treadle.core.records import Wait, WaitKind
 from treadle.core.words import place_in_words
 from treadle.tasks.labels import label_of
@@ -48,12 +48,18 @@ def frames_of(task: Any) -> Iterator[FrameType]:
 
 def innermost(task: Any) -> str:
     """Return the line of the user's where a task awaits."""
+    return place_in_words(place_of(task))
+
+
+def place_of(task: Any) -> Place | None:
+    """Return the innermost line of the user's where a task awaits, or else of a library's."""
     places = [
         (frame.f_code.co_filename, frame.f_lineno)
         for frame in frames_of(task)
         if not is_asyncio(frame.f_code.co_filename)
     ]
-    return place_in_words(places[-1]) if places else ""
+    of_the_user = [place for place in places if is_of_the_user(place[0])]
+    return next(reversed(of_the_user or places), None)
 
 
 @functools.cache

@@ -9,9 +9,10 @@ written in C (`_thread.allocate_lock`, `time.sleep`, ...) is replaced wherever a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from treadle.python.accesses.stand_ins import HELD
@@ -45,10 +46,18 @@ class Patches:
 
 
 class Installer:
-    """Installs patches, and undoes them in reverse order."""
+    """Installs patches, and undoes them in reverse order.
+
+    Modules that were loaded meanwhile have what they imported by name from others: stand-ins. They
+    get the originals when all is put back.
+    """
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
+        self._modules: frozenset[str] = frozenset()
+        """Modules that were loaded before anything was replaced."""
+        self._originals: dict[int, Any] = {}
+        """By `id` of what stands for them."""
 
     def install(
         self, patches: Iterable[Patches], looks_inside: Callable[[str], bool] = lambda _: False
@@ -58,6 +67,8 @@ class Installer:
         A class of a module that the user wants to look inside is left as it is, if it is one that
         can run on the other primitives.
         """
+        if not self._undo:
+            self._modules = frozenset(sys.modules)
         try:
             replaced: dict[int, Any] = {}
             for one in patches:
@@ -66,7 +77,9 @@ class Installer:
                     if module not in _CAN_RUN_THEMSELVES or not looks_inside(module):
                         self._hold(owner, name, value)
                         self._set(owner, name, value)
-                replaced.update((id(original), new) for original, new in one.references)
+                for original, new in one.references:
+                    replaced[id(original)] = new
+                    self._originals.setdefault(id(new), original)
             HELD.update(replaced)
             for owner, name, value in _references.find(replaced):
                 self._set(owner, name, value)
@@ -79,6 +92,10 @@ class Installer:
         while self._undo:
             self._undo.pop()()
         HELD.clear()
+        new = sys.modules.keys() - self._modules
+        for owner, name, original in _references.put_back(new, self._originals):
+            setattr(owner, name, original)
+        self._originals.clear()
 
     def _hold(self, owner: Any, name: str, value: Any) -> None:
         """Say what stands for a function in Python that somebody may have kept."""
@@ -89,6 +106,8 @@ class Installer:
     def _set(self, owner: Any, name: str, value: Any) -> None:
         is_of_function = type(owner) is FunctionType
         before = getattr(owner, name) if is_of_function else vars(owner).get(name, _MISSING)
+        if type(owner) is ModuleType and before is not _MISSING:
+            self._originals.setdefault(id(value), before)
         setattr(owner, name, value)
         self._undo.append(
             (lambda: delattr(owner, name))

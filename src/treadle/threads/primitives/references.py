@@ -8,7 +8,7 @@ found is remembered until they change: there are hundreds, and nearly always the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -61,6 +61,16 @@ class References:
                 continue
             if isinstance(module, ModuleType) and not module.__name__.startswith("treadle."):
                 yield from self._of_module(module, replaced)
+
+    def put_back(self, names: Iterable[str], originals: dict[int, Any]) -> Iterator[Place]:
+        """Yield the places of modules that refer to stand-ins, given what these stand for."""
+        for module in [sys.modules[name] for name in names if name in sys.modules]:
+            self._seen.pop(id(module), None)
+            if isinstance(module, ModuleType) and not module.__name__.startswith("treadle."):
+                namespace = vars(module)
+                yield from _changed(module, _names_of(namespace, originals), namespace, originals)
+                for owner, name in _inside(module, originals):
+                    yield owner, name, _with_stand_ins(getattr(owner, name, None), originals)
 
     def _of_module(self, module: ModuleType, replaced: dict[int, Any]) -> Iterator[Place]:
         namespace = vars(module)
