@@ -63,8 +63,8 @@ class TaskRecorder(Recorder):
         task = self._task_of(step.owner.name)
         crash = self._crashes[-1] if self._crashes else None
         is_failing = crash is not None and crash.step == len(self.records)
-        shown = [note for note in notes if note.place and not is_asyncio(note.place[0])]
-        place = next((note.place for note in shown), None)
+        shown = [note for note in notes if note.place is None or not is_asyncio(note.place[0])]
+        place = next((note.place for note in shown if note.place), None)
         if place is None and step.owner is task.as_owner:
             place = place_of(task)
         arrival = self._arrival_in_words(step)
