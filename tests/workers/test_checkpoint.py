@@ -17,7 +17,7 @@ import treadle
 from treadle.papers import jacm17
 from treadle.session.workers import checkpoint
 from treadle.session.workers.coordinator import State
-from treadle.session.workers.parts import Part
+from treadle.session.workers.parts import Part, Ran
 from treadle.session.workers.taken import Taken
 from worker_programs import adding, in_threads, lost_update
 
@@ -47,7 +47,7 @@ def resumed(test: Any, kept: Path, **options: Any) -> treadle.Result:
 def test_what_is_left_is_explored(test: Any, executions: int, workers: int, kept: Path) -> None:
     first = begun(test, kept)
     assert first.executions < executions
-    assert json.loads(kept.read_text())["format"] == "treadle.checkpoint/2"
+    assert json.loads(kept.read_text())["format"] == "treadle.checkpoint/3"
     result = resumed(test, kept, workers=workers)
     assert (result.executions, result.complete) == (executions, True)
     assert result.seconds > first.seconds
@@ -261,13 +261,48 @@ def test_other_files(kept: Path, content: str | None, words: str) -> None:
     assert words in str(refused.value)
 
 
-def test_a_damaged_file(kept: Path) -> None:
+def without_what_waits(content: str) -> str:
+    found = json.loads(content)
+    del found["pending"]
+    return json.dumps(found)
+
+
+def without_one_that_waits(content: str) -> str:
+    found = json.loads(content)
+    found["pending"].pop()
+    return json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        without_what_waits,
+        without_one_that_waits,
+        lambda content: content.replace('"executions": ', '"executions": 1'),
+        lambda content: content.replace('"seconds": ', '"seconds": 1'),
+        lambda content: content.replace('"sources": "', '"sources": "x'),
+    ],
+    ids=["no list", "one missing", "a count", "seconds", "sources"],
+)
+def test_a_damaged_file(kept: Path, damage: Callable[[str], str]) -> None:
+    """Whatever is damaged: what would be counted is not what was there."""
     begun(PROGRAM, kept)
-    content = json.loads(kept.read_text())
-    del content["pending"]
-    kept.write_text(json.dumps(content))
-    with pytest.raises(treadle.TreadleError, match="is damaged: explore anew"):
+    kept.write_text(damage(kept.read_text()))
+    with pytest.raises(treadle.TreadleError) as refused:
         resumed(PROGRAM, kept)
+    assert str(refused.value) == f"{kept} is damaged: explore anew"
+
+
+def test_a_file_of_which_the_end_is_missing(kept: Path) -> None:
+    begun(PROGRAM, kept)
+    content = kept.read_bytes()
+    for length in (0, 1, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:length])
+        with pytest.raises(treadle.TreadleError) as refused:
+            resumed(PROGRAM, kept)
+        assert str(refused.value) == (
+            f"{kept} is no checkpoint: give the file that checkpoint wrote"
+        )
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
@@ -316,9 +351,11 @@ def test_parts_of_all_sorts_are_read_as_they_were_written(tmp_path: Path) -> Non
     parts = [Part(range(3, 9), 0.5), Part(((), zone), 0.25), Part((), 0.25)]
     state = State()
     state.pending.extend(parts)
+    state.ran["1f"] = Ran("1f", 2)
     state.samples.append(Taken(range(3), Counter(executions=3), [], "the first failure"))
     identity = checkpoint.identity_of("test", "sources", {"seed": 1})
     file = checkpoint.Checkpoint(tmp_path / "kept.json", identity)
     file.save(state)
     found = checkpoint.resumed(tmp_path / "kept.json", identity)
     assert (list(found.pending), found.samples) == (parts, state.samples)
+    assert found.ran == state.ran

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn_programs import made
 
 import treadle
 import treadle.networks as sdn
@@ -122,6 +124,43 @@ def test_tasks(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.lost == 0 or order == "any"
     found = {(f.kind, f.process, f.message) for f in result.failures}
     assert found == {(f.kind, f.process, f.message) for f in alone.failures}
+
+
+def in_common(end: str, *parts: list[Any]) -> Any:
+    """Return tasks of which two zones have points that mean the same class."""
+    return made(([*parts], end), "fifo")
+
+
+@pytest.mark.parametrize(
+    ("test", "executions"),
+    [
+        (in_common("wait", [("gap",), ("add",)], [("timeout", 1), ("wait_for", 1), ("read",)]), 54),
+        (
+            in_common(
+                "wait", [("later", 1), ("lock",), ("gap",)], [("read",), ("timeout", 1), ("add",)]
+            ),
+            24,
+        ),
+    ],
+    ids=["54", "24"],
+)
+def test_classes_that_zones_have_in_common(
+    test: Any, executions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each counts once, whoever runs it, also if somebody goes on later."""
+    monkeypatch.setattr(policy, "_EXECUTIONS", 4)
+    options: dict[str, Any] = {
+        "order": "fifo", "stop_on_failure": False, "split_by": "executions",
+    }  # fmt: skip
+    assert treadle.explore(test, **options).executions == executions
+    several = treadle.explore(test, workers=2, **options)
+    assert (several.executions, several.complete) == (executions, True)
+    assert several.elsewhere > 0
+    kept = tmp_path / "kept.json"
+    part = treadle.explore(test, checkpoint=kept, max_executions=executions // 2, **options)
+    assert not part.complete
+    whole = treadle.explore(test, resume=kept, workers=2, **options)
+    assert (whole.executions, whole.complete) == (executions, True)
 
 
 @pytest.mark.parametrize("test", [adding, waiting, forgetful, network])

@@ -166,6 +166,13 @@ class Algorithm(ABC):
         """Return what a search that has given up leaves, each a part: plain data, by names."""
         raise NotImplementedError
 
+    def latest_class(self) -> str:
+        """Return what is known everywhere as the class of the latest execution.
+
+        Parts may have classes in common: who explores one does not know what others have run.
+        """
+        raise NotImplementedError
+
     def violations(self) -> Iterator[str]:
         """Yield what is wrong with the algorithm's sets and trees: nothing, if all is well."""
         return iter(())

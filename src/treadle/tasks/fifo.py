@@ -45,7 +45,8 @@ _MOST_REGIONS = 100
 """Zones that wait with their matrix; that of the others is made again."""
 Waiting = tuple[list[Entry], Region | None]
 NamedConstraint = tuple[str, str, int, bool]
-Named = tuple[tuple[tuple[tuple[tuple[NamedConstraint, ...], ...], ...], str, str], ...]
+NamedFormula = tuple[tuple[tuple[NamedConstraint, ...], ...], ...]
+Named = tuple[tuple[NamedFormula, str, str], ...]
 """A region by names of processes, which mean the same elsewhere: formulas, and what is hard."""
 
 
@@ -89,18 +90,24 @@ class Fifo(Algorithm):
 
     def left_over(self) -> list[Named]:
         """Return the zones that nobody has been to; the next one is taken already."""
-        names = ["", *self.search.program.vocabulary.process_names]
-
-        def named(formula: Formula) -> tuple[tuple[tuple[NamedConstraint, ...], ...], ...]:
-            return tuple(
-                tuple(tuple((names[a], names[b], *rest) for a, b, *rest in part) for part in one)  # type: ignore[misc]
-                for one in formula
-            )
-
+        names = self._names
         return [
-            tuple((named(one), names[hard + 1], names[other + 1]) for one, hard, other in entries)
+            tuple(
+                (_named(one, names), names[hard + 1], names[other + 1])
+                for one, hard, other in entries
+            )
             for entries in (*(entries for entries, _ in self._todo), self._entries)
         ]
+
+    def latest_class(self) -> str:
+        """Return the constraints of the latest run alone, by names of processes."""
+        names = self._names
+        return repr(sorted({repr(_named(formula, names)) for formula, _ in self._own}))
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of processes by number in constraints; the first is nobody's."""
+        return ["", *self.search.program.vocabulary.process_names]
 
     def _take(self) -> bool:
         """Take the next zone, and a point of it that no class so far has; tell whether one is."""
@@ -232,6 +239,14 @@ class Fifo(Algorithm):
     def shrink(cls, program: Any, failure: Any) -> Any:
         """Let fewer things arrive before their time."""
         return fewest_early_arrivals(program, failure)
+
+
+def _named(formula: Formula, names: Sequence[str]) -> NamedFormula:
+    """Return a formula by names of processes."""
+    return tuple(
+        tuple(tuple((names[a], names[b], *rest) for a, b, *rest in part) for part in one)  # type: ignore[misc]
+        for one in formula
+    )
 
 
 _SAMPLERS: dict[str, type[Algorithm]] = {"random": RandomArrivals, "pct": PctArrivals}

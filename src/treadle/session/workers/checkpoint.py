@@ -7,6 +7,7 @@ others: parts of a space mean nothing elsewhere.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -23,10 +24,10 @@ from treadle.core.schedule import Schedule
 from treadle.core.version import __version__
 from treadle.explore.cubes.order import Order, Step
 from treadle.session.workers.coordinator import State
-from treadle.session.workers.parts import Part, key_of
+from treadle.session.workers.parts import Part, Ran, key_of
 from treadle.session.workers.taken import Taken
 
-FORMAT = "treadle.checkpoint/2"
+FORMAT = "treadle.checkpoint/3"
 _EVERY = 5.0
 """Seconds between two writes."""
 
@@ -59,10 +60,11 @@ class Checkpoint:
 
     def save(self, state: State) -> None:
         """Write the file; if that cannot be done, the old one stays, and a note says so."""
-        content = json.dumps({**self._identity, **_state_as_dict(state)}).encode()
+        content = {**self._identity, **_state_as_dict(state)}
+        content["digest"] = _digest(content)
         new = f"{self._path}.new"
         try:
-            _written(new, content)
+            _written(new, json.dumps(content).encode())
             _replace(new, self._path)
             self.notes.clear()
         except OSError as error:
@@ -72,6 +74,11 @@ class Checkpoint:
                 f"the checkpoint {self._path} could not be written ({error.strerror}): what is "
                 f"there is as it was before; make room, and run again with resume"
             ]
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """Return what changes with anything else in the file."""
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _written(path: str, content: bytes) -> None:
@@ -113,13 +120,19 @@ def resumed(path: Path, identity: Mapping[str, Any]) -> State:
         ) from None
     if found != FORMAT:
         raise TreadleError(f"{path} is of the format {found!r}, not {FORMAT!r}: explore anew")
+    if content.pop("digest", "") != _digest(content):
+        raise TreadleError(_damaged(path))
     for name, wanted in identity.items():
         if content.get(name) != wanted:
             raise TreadleError(_difference(path, name, content.get(name), wanted))
     try:
         return _state_from(content)
     except (LookupError, TypeError, ValueError):
-        raise TreadleError(f"{path} is damaged: explore anew") from None
+        raise TreadleError(_damaged(path)) from None
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is damaged: explore anew"
 
 
 def _difference(path: Path, name: str, found: Any, wanted: Any) -> str:
@@ -149,6 +162,7 @@ def _state_as_dict(state: State) -> dict[str, Any]:
         "lost": state.lost,
         "deepest": state.deepest,
         "failures": [_failure_as_dict(one) for one in state.failures.values()],
+        "ran": list(state.ran.values()),
         "samples": [_taken_as_dict(taken) for taken in state.samples],
         "knowledge": state.knowledge,
         "incomplete": state.incomplete,
@@ -170,6 +184,7 @@ def _state_from(content: Mapping[str, Any]) -> State:
         lost=content["lost"],
         deepest=content["deepest"],
         failures={key_of(failure): failure for failure in failures},
+        ran={digest: Ran(digest, failing) for digest, failing in content["ran"]},
         samples=[_taken_from(one) for one in content["samples"]],
         knowledge=tuple(content["knowledge"]),
         incomplete=content["incomplete"],

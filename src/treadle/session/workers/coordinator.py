@@ -23,6 +23,7 @@ from treadle.session.workers.parts import (
     Answer,
     Job,
     Part,
+    Ran,
     Unfinished,
     begun,
     is_simpler,
@@ -63,6 +64,8 @@ class State:
     """Figures of parts that are not finished: they count if nobody goes on, who begins anew."""
     deepest: int = 0
     failures: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
+    ran: dict[str, Ran] = field(default_factory=dict)
+    """The classes that were run, by digest, if parts may have some in common."""
     samples: list[Taken] = field(default_factory=list)
     """Samples that were taken, in order, if samples are taken."""
     knowledge: tuple[str, ...] = ()
@@ -80,6 +83,7 @@ class State:
         self.pending = deque(everything)
         self.counts = Counter()
         self.begun, self.samples = Counter(), []
+        self.ran = {}
         self.parts, self.share, self.lost, self.incomplete = 0, 0.0, 0, ""
 
     @property
@@ -277,6 +281,7 @@ class Coordinator:
     def _add(self, answer: Answer, job: Job) -> None:
         state = self._state
         state.counts += answer.counts
+        self._count_once(answer.ran)
         state.parts += answer.done
         state.share += answer.share
         state.lost += answer.lost
@@ -291,6 +296,16 @@ class Coordinator:
             self.unfinished += answer.unfinished
         else:
             self._leave_for_later(answer)
+
+    def _count_once(self, ran: list[Ran]) -> None:
+        """Take back what was counted of classes that others had run, too."""
+        state = self._state
+        for one in ran:
+            if one.digest in state.ran:
+                state.counts["executions"] -= 1
+                state.counts["elsewhere"] += 1
+                state.counts["failing"] -= one.failing
+            state.ran.setdefault(one.digest, one)
 
     def _leave_for_later(self, answer: Answer) -> None:
         """Let somebody go on with what was ended: in smaller parts, if it was by executions.

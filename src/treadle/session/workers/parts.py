@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.core.failure import Failure, without_addresses
 from treadle.core.result import Result
@@ -66,6 +66,14 @@ class Unfinished:
     """What was explored of it; that counts only if nobody ever explores the part."""
 
 
+class Ran(NamedTuple):
+    """A class that was run, and that others may have run, too."""
+
+    digest: str
+    failing: int
+    """Failures that this execution has reported."""
+
+
 @dataclass(slots=True)
 class Answer:
     """What a hand has done."""
@@ -77,6 +85,8 @@ class Answer:
     """Parts that were not explored to their end."""
     is_late: bool = False
     """Whether that budget was time, which is up for all."""
+    ran: list[Ran] = field(default_factory=list)
+    """The classes of the executions, if parts may have some in common."""
     failures: list[Failure] = field(default_factory=list)
     left: list[Part] = field(default_factory=list)
     done: int = 0

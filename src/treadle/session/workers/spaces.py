@@ -7,6 +7,7 @@ it on: then it is finished after all. Of zones and samples nothing is lost.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from treadle.explore.cubes.splitting import coarse_parts_of, parts_of
 from treadle.explore.registry import ALGORITHMS
 from treadle.explore.search import Search
 from treadle.explore.strategy import EXPLORED, Algorithm
-from treadle.session.workers.parts import Job, Part, begun, counts_of
+from treadle.session.workers.parts import Job, Part, Ran, begun, counts_of
 from treadle.session.workers.policy import (
     Looks,
     Policy,
@@ -33,6 +34,9 @@ from treadle.session.workers.work import Work
 
 _SAMPLES = 32
 """Samples that are taken at once, if only time ends them."""
+
+_DIGITS = 24
+"""Hexadecimal digits that tell classes apart."""
 
 _COARSE = 3
 """Pairs on which a part is divided of which hands die."""
@@ -72,6 +76,10 @@ class Space(ABC):
     @abstractmethod
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Divide a part without exploring it."""
+
+    def ran(self) -> list[Ran]:
+        """Return the classes that the latest search has counted, if others may run them, too."""
+        return []
 
     loses = False
     """Whether what was explored of a part that is given up does not count."""
@@ -184,7 +192,15 @@ class CubeSpace(Space):
 
 
 class ZoneSpace(Space):
-    """A space of arrival times, in zones (`treadle.tasks.fifo`), which its strategy divides."""
+    """A space of arrival times, in zones (`treadle.tasks.fifo`), which its strategy divides.
+
+    A class may have points in several zones. One search knows which classes it has run; of several
+    the coordinator counts each once.
+    """
+
+    def __init__(self, work: Work, policy: Policy) -> None:
+        super().__init__(work, policy)
+        self._ran: list[Ran] = []
 
     def everything(self) -> list[Part]:
         """Return the zone of all points."""
@@ -205,7 +221,27 @@ class ZoneSpace(Space):
             return used >= job.quantum or (used >= idle_after() and self.is_idle())
 
         search.gives_up = gives_up
+        self._note_classes(search)
         return search
+
+    def _note_classes(self, search: Search) -> None:
+        """Let a search take note of the classes that it counts."""
+        self._ran = ran = []
+        result, counted, failing = search.result, 0, 0
+
+        def note(outcome: int) -> None:
+            nonlocal counted, failing
+            del outcome
+            if result.executions > counted:
+                digest = hashlib.sha256(search.algorithm.latest_class().encode()).hexdigest()
+                ran.append(Ran(digest[:_DIGITS], result.failing - failing))
+            counted, failing = result.executions, result.failing
+
+        search.on_counted = note
+
+    def ran(self) -> list[Ran]:
+        """Return the classes that the latest search has counted."""
+        return self._ran
 
     def left(self, search: Search, part: Part) -> list[Part]:
         """Return the zones that nobody has been to, each a part of its own."""

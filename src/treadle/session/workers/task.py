@@ -94,6 +94,7 @@ class Tasks:
         self._is_repeated = True
         answer.failures += map(as_data, result.failures)
         answer.deepest = max(answer.deepest, result.peak_nodes)
+        answer.ran += space.ran()
         if search.has_ended:
             self._finish(part, result, answer)
         elif not _is_left(result.stopped_by):
