@@ -25,8 +25,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import TreadleBug, TreadleError
+from treadle.python.accesses.coroutines import changes
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.published import published
 from treadle.tasks.moments import BEGINNING
 from treadle.tasks.steps import Owner, Place
 
@@ -211,9 +213,15 @@ class Task(_PyTask, Future):  # type: ignore[misc]
 
     def _Task__eager_start(self) -> None:  # noqa: N802 - CPython's private name
         """Take the first step at once, as part of the creator's: what it makes is its own."""
-        self.of_loop.touch(self.control.write)
+        self.begin_step()
         with self.of_loop.owned_by(self.as_owner):
             super()._Task__eager_start()
+
+    def begin_step(self) -> None:
+        """Record what each step does: others may hold the coroutine that it runs."""
+        self.of_loop.touch(self.control.write)
+        if id(self._coro) in published:
+            self.of_loop.accessed += changes(self._coro)
 
     def _place(self) -> Place:
         loop = self.of_loop

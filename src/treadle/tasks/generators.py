@@ -9,6 +9,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from treadle.python.accesses.coroutines import changes
 from treadle.tasks.steps import Place
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Generators:
             known = self._places.get(id(frame))
             if known is not None and known[0].ag_frame is frame:
                 self._loop.touch(known[1].write)
+                self._loop.accessed += changes(known[0])
 
     def are_open(self) -> bool:
         """Tell whether some have begun and not ended."""

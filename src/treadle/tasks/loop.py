@@ -450,7 +450,7 @@ class Loop(Networked, Refusing):
         task = getattr(handle._callback, "__self__", None)
         if isinstance(task, Task):
             self._running = task
-            self.touch(task.control.write)
+            task.begin_step()
         elif step.deadline is None or self.is_fifo:
             self.touch(handle.where.read)
         else:  # whether a timer is due, only a run can tell: it is at once if it is cancelled

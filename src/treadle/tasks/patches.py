@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.frames import callers_frame
+from treadle.python.accesses.coroutines import awaited
 from treadle.python.runtime import slots
 from treadle.tasks.futures import Future, GatheringFuture, Task, all_tasks
 from treadle.tasks.pausing import arriving
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _original_sleep = asyncio.tasks.sleep
 _original_acquire = asyncio.locks.Lock.acquire
 _original_as_completed = asyncio.tasks.as_completed
+_original_wait_for = asyncio.tasks.wait_for
 
 
 def _as_completed(fs: Any, *, timeout: float | None = None) -> Any:
@@ -35,6 +37,16 @@ def _as_completed(fs: Any, *, timeout: float | None = None) -> Any:
     if isinstance(fs, Iterable) and not asyncio.isfuture(fs) and not asyncio.iscoroutine(fs):
         fs = [asyncio.ensure_future(one) for one in dict.fromkeys(fs)]
     return _original_as_completed(fs, timeout=timeout)
+
+
+def _wait_for(fut: Any, timeout: float | None) -> Any:
+    """Await something that others may await, too, as code under test would."""
+    return _original_wait_for(awaited(fut), timeout)
+
+
+async def _wrap_awaitable(awaitable: Any) -> Any:
+    """Await something that is no coroutine, as code under test would."""
+    return await awaited(awaitable)
 
 
 def _running_loop(self: Any) -> Any:
@@ -85,6 +97,8 @@ def patches(program: TaskProgram) -> list[Patches]:
         (asyncio.tasks.all_tasks, all_tasks),
         (_original_sleep, sleep),
         (_original_as_completed, _as_completed),
+        (_original_wait_for, _wait_for),
+        (asyncio.tasks._wrap_awaitable, _wrap_awaitable),  # type: ignore[attr-defined]
         *other_loops(),
     ]
     attributes = [

@@ -25,7 +25,15 @@ from typing import Any
 
 from bytecode import BinaryOp, Instr, Label
 
-from treadle.python.accesses import calls, described, iterate, known_functions, managers, streams
+from treadle.python.accesses import (
+    calls,
+    coroutines,
+    described,
+    iterate,
+    known_functions,
+    managers,
+    streams,
+)
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.direct_methods import look_at
@@ -295,6 +303,15 @@ class _Rewriter(OperatorHooks):
             self._emit([*replaced(i.location, iterate.begin), copy, keep])
         return False
 
+    def _await(self, i: Any) -> bool:
+        self._emit(replaced(i.location, coroutines.awaited))
+        return False
+
+    def _ask_for_next(self, i: Any) -> bool:
+        call = hook(i.location, coroutines.asked_for_next, copies=[1])
+        self._emit(guard(i.location, 1, call))
+        return False
+
     def _load_local(self, i: Any) -> bool:
         """What a generator expression goes through may be published after the generator is made."""
         if ITERATES_BY_INDEX or i.arg != ".0" or not self._is_generator_expression:
@@ -437,6 +454,8 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     **dict.fromkeys(NAMING, _Rewriter._name),
     "GET_ITER": _Rewriter._iterate,
     "GET_YIELD_FROM_ITER": _Rewriter._iterate,
+    "GET_AWAITABLE": _Rewriter._await,
+    "GET_ANEXT": _Rewriter._ask_for_next,
     "UNPACK_SEQUENCE": _Rewriter._read_top,
     "UNPACK_EX": _Rewriter._read_top,
     "LIST_EXTEND": _Rewriter._read_top,
