@@ -41,6 +41,7 @@ TESTS = [
     "tests/test_constrained.py",
     "tests/test_properties.py",
 ]
+OF_TAKING = ("tests/threads/test_taking.py",)
 OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_threaded.py")
 OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
@@ -344,6 +345,12 @@ MUTANTS = [
            ("tests/threads/test_callbacks.py",)),
     Mutant("a factory in Python is no place to switch", "python/accesses/defaults.py",
            "        control.point()  # also", "        pass  # also", OF_CALLBACKS),
+    Mutant("who takes something only looked", "python/accesses/taking.py",
+           "        if len(owner) == before:\n", "        if codes:\n", OF_TAKING),
+    Mutant("what somebody takes from a container of his own is no change",
+           "python/instrument/rewrite.py",
+           "self._out += [*(effect(at) if name in taking.TAKING else ()), i]",
+           "self._out += [i]", OF_TAKING),
     Mutant("operators that are called as functions only read", "python/accesses/known_functions.py",
            "if name.startswith(\"i\") and name not in _NOT_IN_PLACE:", "if not name:", OF_CALLBACKS),
     Mutant("lists are looked through at once", "python/accesses/item_by_item.py",

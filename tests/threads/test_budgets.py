@@ -16,6 +16,7 @@ from treadle.core import deadline
 from treadle.explore import progress
 from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
 from treadle.explore.probing import Probes
+from treadle.threads.program import ThreadProgram
 from waiting import PATIENCE
 
 
@@ -158,6 +159,18 @@ def test_timeout_holds_while_an_execution_is_analysed(monkeypatch: pytest.Monkey
     result = treadle.explore(taking_turns, timeout=3600, stop_on_failure=False)
     assert (result.executions, result.probes, asked) == (1, 0, [1])
     assert (result.failure_kinds, result.stopped_by) == ({"assertion": 1}, "timeout = 3600 s")
+
+
+def test_a_search_whose_time_is_up_while_it_looks_back_is_incomplete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def looks_back(program: ThreadProgram) -> str:
+        raise deadline.OutOfTime
+
+    monkeypatch.setattr(ThreadProgram, "not_repeated", looks_back)
+    result = treadle.explore(lambda: None, timeout=100)
+    assert (result.complete, result.failures) == (False, [])
+    assert result.stopped_by == "timeout = 100 s"
 
 
 def test_budget_says_when_to_look_again() -> None:

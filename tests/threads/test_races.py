@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -133,3 +134,46 @@ def test_unordered_accesses_are_found_with_both_lines(test: Callable[[], None]) 
 def test_ordered_accesses_are_no_races(test: Callable[[], None], algorithm: str) -> None:
     result = treadle.explore(test, algorithm, races=True, max_executions=2000)
     assert not result.failures
+
+
+def test_who_looks_whether_a_thread_runs_is_ordered_after_its_end() -> None:
+    """As in CPython, where that takes the thread's own lock."""
+
+    def test() -> None:
+        results: list[int] = []
+        thread = threading.Thread(target=lambda: results.append(1))
+        thread.start()
+        while thread.is_alive():
+            time.sleep(0.01)
+        assert results == [1]
+
+    result = treadle.explore(test, races=True)
+    assert result.ok
+    # It ends before the first look, between two, or while the loop waits.
+    assert result.executions == treadle.explore(test).executions == 4
+
+
+def test_a_loop_that_waits_for_data_and_for_a_queue_accesses_neither() -> None:
+    def test() -> None:
+        jobs: queue.Queue[int] = queue.Queue()
+        left, done, lock = [1], [], threading.Lock()
+        jobs.put(5)
+
+        def work() -> None:
+            while True:
+                with lock:
+                    if not left[0]:
+                        return
+                try:
+                    job = jobs.get_nowait()
+                except queue.Empty:
+                    time.sleep(0.01)
+                    continue
+                with lock:
+                    left[0] -= 1
+                    done.append(job)
+
+        racing(work, work)
+        assert done == [5]
+
+    assert treadle.explore(test, races=True).ok

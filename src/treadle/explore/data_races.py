@@ -33,11 +33,11 @@ def data_races(trace: Trace) -> Iterator[Race]:
         for ended in footprint.joins:
             if ended in latest:
                 known |= before[latest[ended]]
-        if _only_waits_for_data(footprint, vocabulary):
+        data, synchronising = _conflicts(footprint, vocabulary)
+        if data and _only_waits(footprint):
             before.append(known)
             latest[process] = index
             continue
-        data, synchronising = _conflicts(footprint, vocabulary)
         for key in synchronising:
             while unknown := touched.get(key, 0) & ~known:
                 known |= before[unknown.bit_length() - 1]  # the latest knows most of the others
@@ -53,10 +53,9 @@ def data_races(trace: Trace) -> Iterator[Race]:
             touched[key] = touched.get(key, 0) | 1 << index
 
 
-def _only_waits_for_data(footprint: Footprint, vocabulary: Vocabulary) -> bool:
+def _only_waits(footprint: Footprint) -> bool:
     """Tell whether a step is a loop's wait for what it reads, which accesses nothing itself."""
-    read = {location_of_key(key) for key in footprint.accessed}
-    return bool(read) and read <= set(footprint.awaits) & vocabulary.data
+    return {location_of_key(key) for key in footprint.accessed} <= set(footprint.awaits)
 
 
 def _conflicts(footprint: Footprint, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:

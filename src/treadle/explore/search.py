@@ -122,7 +122,11 @@ class Search:
     def explore(self) -> Result:
         """Run executions until the space is covered, a failure stops it or a budget is used up."""
         result = self.explore_part()
-        self._accounts.conclude(is_guided=self.algorithm.is_guided)
+        try:
+            self._accounts.conclude(is_guided=self.algorithm.is_guided)
+        except OutOfTime:  # whether something is left of the first execution is not known then
+            result.complete = False
+            result.stopped_by = result.stopped_by or self._timeout()
         return result
 
     def explore_part(self) -> Result:

@@ -32,6 +32,7 @@ from treadle.python.accesses.container_methods import (
     publish_arguments,
 )
 from treadle.python.accesses.known_functions import ATTRIBUTE_METHODS, published_among, say
+from treadle.python.accesses.taking import called, may_take
 from treadle.python.accesses.uninstrumented import hashes_visibly, kind_calls_back, may_call_back
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
@@ -63,6 +64,7 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
     if slots.item_by_item and isinstance(table, ListTable):
         instead = item_by_item.method(owner, name)
         if instead is not None:
+            may_take(name)
             return instead(owner, table, *args, **kwargs)
     is_visible_sort = name == "sort" and not args and sorting.calls_back(owner, kwargs.get("key"))
     known_functions.resolve_key(kwargs)
@@ -82,9 +84,10 @@ def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **
         defaults.make_default(owner, args[0], table)
         result = callbacks.call(again, lambda: codes, owner.__getitem__, args, kwargs)
     elif _calls_back(name, owner, table, args):
+        may_take(name)
         result = _call_stepwise(again, codes, function, args, kwargs)
     else:
-        result = function(*args, **kwargs)
+        result = called(function, name, codes, args, kwargs)
     _tell_result(call, result)
     if name in ("keys", "values", "items") and not issubclass(type(result), list):
         ViewTable(table, type(result)).stand_for(result)
@@ -98,8 +101,9 @@ def _call_with_atoms(function: Any, name: str, table: ContainerTable, args: tupl
     """
     publish_arguments(table, name, args, {})
     call: MethodCall = (name, args, {})
-    say(codes_of_method(table, name, args, {}), METHOD, table.label, call)
-    result = function(*args)
+    codes = codes_of_method(table, name, args, {})
+    say(codes, METHOD, table.label, call)
+    result = called(function, name, codes, args, {})
     _tell_result(call, result)
     return result
 

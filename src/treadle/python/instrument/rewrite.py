@@ -33,6 +33,7 @@ from treadle.python.accesses import (
     known_functions,
     managers,
     streams,
+    taking,
 )
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_methods import MUTATORS
@@ -49,6 +50,7 @@ from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
     before_reading,
+    effect,
     guard,
     guard_cell,
     guard_two,
@@ -199,11 +201,12 @@ class _Rewriter(OperatorHooks):
         unknown, shared, end = Label(), Label(), Label()
         loads = hooks.load_class_attr if name in self._scope.class_names else hooks.load_attr
         self._emit(unless_direct(at, shared, unknown))
-        self._out += [i, Instr("JUMP_FORWARD", end, location=at)]
+        self._out += [*(effect(at) if name in taking.TAKING else ()), i]
+        self._out.append(Instr("JUMP_FORWARD", end, location=at))
         self._out += [unknown, *hook(at, look_at, copies=[1])]
         self._out += [shared, *hook(at, loads, copies=[1], consts=[name])]
         self._out += load_attribute(at, name)
-        self._out += [*replaced(at, calls.resolve), *null_for_call(at), end]
+        self._out += [*replaced(at, _resolving(name)), *null_for_call(at), end]
         self._origins.follow(i)
         return True
 
@@ -346,14 +349,15 @@ class _Rewriter(OperatorHooks):
             for place in self._unpacked(i):
                 call = hook(i.location, hooks.read_whole, copies=[place])
                 self._emit(guard(i.location, place, call))
-        if origin.by is not None and origin.arg in MUTATORS:
+        resolve = calls.resolve if origin.by is None else _resolving(origin.arg)
+        if origin.by is not None and origin.arg in MUTATORS - taking.TAKING:
             self._effect(i)
         if id(i) in self._direct or origin.name in NOT_CALLABLE or self._leaves_with(i):
             return
         if origin.name == "LOAD_GLOBAL" and self._is_plain(origin.arg, i):
             return
         swap = [] if depth == 1 else [Instr("SWAP", depth, location=i.location)]
-        self._emit([*swap, *replaced(i.location, calls.resolve), *swap])
+        self._emit([*swap, *replaced(i.location, resolve), *swap])
 
     def _unpacked(self, i: Any) -> range:
         """Return where the arguments of `f(*a, **k)` lie; a NULL may stand for keywords."""
@@ -430,6 +434,11 @@ class _Rewriter(OperatorHooks):
         if self._scope.gil and (ends_round or can_be_interrupted):
             self._emit(hook(i.location, hooks.point))
         return False
+
+
+def _resolving(name: str) -> Callable[[Any], Any]:
+    """Return what finds out what to call instead of a method of this name."""
+    return taking.resolve if name in taking.TAKING else calls.resolve
 
 
 _DICTIONARIES = {**known_functions.DICTIONARIES, **described.DICTIONARIES}

@@ -34,6 +34,9 @@ unseen: list[bool] = [False]
 drawn: list[bool] = [False]
 """Whether code under test has drawn random numbers, since then."""
 
+in_vain: list[bool] = [False]
+"""Whether the present step was to take something out, and found nothing: it only looked."""
+
 _IDLE = 1000
 """Iterations without any visible access, or that only luck ends, after which a loop is endless."""
 _LONG = 5_000
@@ -130,7 +133,8 @@ class Trail:
 
     def add(self, task: Task, codes: Codes) -> None:
         """Take note of a step that a task has just ended."""
-        self.steps.append((task, codes))
+        self.steps.append((task, _as_it_was(codes)))
+        in_vain[0] = False
         self._notice(task)
 
     def _notice(self, task: Task) -> None:
@@ -251,7 +255,7 @@ def visit(site: object) -> None:
     if trail is None:
         trail = scheduler.scratch[Trail] = Trail()
         scheduler.listen(trail)
-        effects[0] = unseen[0] = drawn[0] = False
+        effects[0] = unseen[0] = drawn[0] = in_vain[0] = False
     frame = callers_frame()
     values = own_values(frame)
     last: _Visit | None = me.scratch.get(site)
@@ -292,6 +296,7 @@ def _give_up_at_last(scheduler: Scheduler) -> None:
     visits = visits + 1 if steps == scheduler.steps else 0
     scheduler.scratch["visits"] = scheduler.steps, visits
     if visits > _MOST_VISITS:
+        control.the_program().is_cut = True  # what others make of it says nothing
         raise Abort
 
 
@@ -334,8 +339,22 @@ def _accesses(me: Task, trail: Trail, start: int) -> list[int]:
     """Return what a task has accessed from some step on."""
     mine = [codes for task, codes in trail.steps[start:] if task is me]
     if isinstance(me.doing, tuple):
-        mine.append(me.doing)
+        mine.append(_as_it_was(me.doing))
     return [access for codes in mine for access in codes]
+
+
+def _as_it_was(codes: Codes) -> Codes:
+    """Return what the present step turned out to be: who finds nothing to take only looked."""
+    return tuple(code(location_of(a), Mode.READ) for a in codes) if in_vain[0] else codes
+
+
+def found_nothing(announced: Codes) -> None:
+    """Take note that what the present step announced, to take something out, changed nothing.
+
+    For races it stays what it was announced as; but a loop that does nothing else waits.
+    """
+    me = None if slots.program is None else slots.program.scheduler.me
+    in_vain[0] = control.collected is None and me is not None and me.doing == announced
 
 
 def _read(accesses: list[int]) -> list[int]:

@@ -215,7 +215,7 @@ def _look_codes(thread: Any, what: str, mode: Mode, *, looks: bool) -> Codes:
             return ()
     elif not table.shared.happens(table.sort, feature):
         return ()
-    return (table.at(feature, mode, f" {what}"),)
+    return (table.sync_at(feature, mode, f" {what}"),)
 
 
 def _count_codes(mode: Mode, *, looks: bool) -> Codes:
