@@ -165,7 +165,7 @@ def test_a_search_whose_time_is_up_while_it_looks_back_is_incomplete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def looks_back(program: ThreadProgram) -> str:
-        raise deadline.OutOfTime
+        raise deadline.OutOfTime(program.name)
 
     monkeypatch.setattr(ThreadProgram, "not_repeated", looks_back)
     result = treadle.explore(lambda: None, timeout=100)
