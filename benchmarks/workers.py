@@ -15,6 +15,7 @@ import math
 import os
 import random
 import resource
+import statistics
 import threading
 import time
 from collections import deque
@@ -181,6 +182,28 @@ class Verdicts:
             print(f"  missed: {one}")
 
 
+def small(verdicts: Verdicts, rounds: int) -> None:
+    """Print what `workers="auto"` costs where no other worker is needed: medians of ratios."""
+    for name, test in (("lastzero(8)", jacm17.lastzero(8)), ("locked 3 x 2", locked(3, 2))):
+        ratios = []
+        for _ in range(5 * rounds):
+            one, auto = (spent_on(test, workers) for workers in (1, "auto"))
+            ratios.append(auto / one)
+        print(f"{name}: one process, {one:.2f} CPU s")
+        verdicts.show(name, 'workers="auto" / 1, CPU', statistics.median(ratios), 1.02)
+        print()
+
+
+def spent_on(test: Test, workers: int | str) -> float:
+    """Return the seconds of the processor that an exploration takes."""
+    began = cpu_of_all()
+    with opened(test, Settings.asked_for({"workers": workers})) as session:
+        result: Result = session.explore()
+    assert result.complete
+    assert result.workers == 1
+    return cpu_of_all() - began
+
+
 def table(programs: list[tuple[str, str, Test]], rounds: int) -> None:
     """Print the rows."""
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; wall time says")
@@ -196,6 +219,7 @@ def table(programs: list[tuple[str, str, Test]], rounds: int) -> None:
             if used * (1 + 1.5 / len(ones)) > SECONDS / len(programs):  # one more, and the virtual
                 break
         rows(verdicts, name, kind, test, ones, twos)
+    small(verdicts, rounds)
     verdicts.conclude()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import textwrap
 import threading
@@ -25,6 +26,7 @@ from treadle.session.workers import engines, forked, spawned
 from treadle.session.workers.handshake import difference, facts_of
 from treadle.session.workers.naming import Name, name_of, named
 from treadle.session.workers.parts import Job, Part
+from waiting import children
 from worker_programs import in_threads
 
 READERS = jacm17.readers(9)
@@ -186,6 +188,27 @@ def test_files_that_an_engine_has_brought(tmp_path: Path, monkeypatch: pytest.Mo
     answer = hand.done(Job(1, (Part(EVERYTHING),), (), 60.0))
     assert (answer.counts["executions"], answer.done) == (32, 1)
     hand.close()
+
+
+def test_hands_of_earlier_explorations_are_buried() -> None:
+    """An engine's worker lives on: what has ended in it leaves nothing."""
+    kept = spawned._Kept()
+    hello = hello_of(two_by_three, name_of(two_by_three, "workers=2"), Path.cwd())
+    hello = replace(hello, path=tuple(sys.path))
+    one, other = pickle.dumps(hello), pickle.dumps(replace(hello, workers=3))
+    first = kept.take(one)
+    kept.give_back(one, first, is_dead=False)
+    assert kept.take(one) is first
+    kept.give_back(one, first, is_dead=False)
+    pid = first._process.pid
+    first.let_go()  # as if it had been idle for long
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert pid in children()
+    second = kept.take(other)
+    assert pid not in children()
+    assert not kept._idle
+    kept.give_back(other, second, is_dead=False)
+    kept.close(other)
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,8 @@ class _Kept:
 
     def take(self, key: bytes) -> SpawnedHand:
         with self._lock:
-            idle = self._idle.setdefault(key, [])
-            while idle and not idle[-1].is_there:
-                idle.pop().close()
+            self._bury()
+            idle = self._idle.get(key)
             hand = idle.pop() if idle else None
             self._numbers += 1
             number = self._numbers
@@ -140,6 +139,16 @@ class _Kept:
         with self._lock:
             self._busy.setdefault(key, []).append(hand)
         return hand
+
+    def _bury(self) -> None:
+        """Forget hands that have ended, of earlier explorations, too: workers of engines stay."""
+        for key, hands in list(self._idle.items()):
+            self._idle[key] = [hand for hand in hands if hand.is_there]
+            for hand in hands:
+                if not hand.is_there:
+                    hand.close()
+            if not self._idle[key]:
+                del self._idle[key]
 
     def give_back(self, key: bytes, hand: SpawnedHand, *, is_dead: bool) -> None:
         with self._lock:
