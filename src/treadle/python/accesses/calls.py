@@ -123,8 +123,6 @@ _ASKS_FOR_CALLER = frozenset(
      ("traceback", "format_stack"), ("traceback", "extract_stack")]
 )  # fmt: skip
 """Functions that look at the frame that calls them, as a debugger's `set_trace` does."""
-_SHOWS_ASSERTIONS = "_pytest.assertion."
-"""What pytest puts into assertions, to show those that fail: nobody wants to look inside."""
 
 
 def resolve(function: Any) -> Any:
@@ -231,6 +229,8 @@ def _of_class_method(function: Any) -> Any:
         return lazy_calls.chained_from
     if (held := stand_ins.in_place_of_class_method(function)) is not None:
         return held
+    owner = function.__self__
+    look_outside(module_of_class(owner), f"{qualname_of(owner)}.{function.__name__}")
     return functools.partial(_look_into_arguments, function)
 
 
@@ -346,10 +346,6 @@ def _of_descriptor(function: Any) -> Any:
     return functools.partial(_call_unbound, function)
 
 
-def _of_reader(function: Any) -> Any:
-    return functools.partial(read_everything, function)
-
-
 def _get_items(getter: Any, *args: Any) -> Any:
     """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
     for obj in args:
@@ -384,7 +380,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: _of_weak("weakref.ref", function),
     operator.itemgetter: lambda function: functools.partial(_get_items, function),
-    operator.attrgetter: _of_reader,
+    operator.attrgetter: lambda function: functools.partial(read_everything, function),
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
     type(functools.lru_cache(int)): _of_cache,
 }
@@ -478,7 +474,7 @@ def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     name = known_functions.name_in_python(function)
-    name = "" if name.startswith(_SHOWS_ASSERTIONS) else name
+    name = "" if name.startswith(kept_state.SHOWS_ASSERTIONS) else name
     owner = getattr(function, "__self__", None)
     if is_set_by_attributes(type(owner)):
         hooks.read_deeply((owner,), (), deeply=True)

@@ -40,6 +40,8 @@ _CHANGING_METHODS = frozenset(
     if not name.startswith("_") and name not in ("copy", "count", "index", "get", "keys", "values")
 ) - {"items", "union", "difference", "intersection", "issubset", "issuperset", "isdisjoint",
      "symmetric_difference", "fromkeys"}  # fmt: skip
+SHOWS_ASSERTIONS = "_pytest.assertion."
+"""What pytest puts into assertions, to show those that fail: nobody wants to look inside."""
 _CONSTANT = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, tuple, frozenset,
 )  # fmt: skip
@@ -68,7 +70,12 @@ def named_by(function: types.FunctionType, owner: Any) -> list[Any]:
 
 
 def is_met_by(function: types.FunctionType, owner: Any) -> bool:
-    """Tell whether a function meets by name what code under test changes or looks at."""
+    """Tell whether a function meets by name what code under test changes or looks at.
+
+    What pytest puts into assertions does not: it is no code of the test's.
+    """
+    if (module_of(function) or "").startswith(SHOWS_ASSERTIONS):
+        return False
     return library_state.has_threads() and library_names.met_by(function, owner, _shared())
 
 

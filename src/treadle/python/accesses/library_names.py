@@ -4,7 +4,7 @@
 what `tempfile.gettempdir()` assigns, code under test may look at. Functions of libraries are not
 instrumented. So before one is called whose module is changed like that, its code is searched for
 the names that it uses, with that of the functions it names: those of its module, of other modules
-that it names, and methods of its object.
+that it names, and methods of its object and of classes that it names.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from treadle.core.events import Codes
-from treadle.python.runtime.looking import found_in
+from treadle.core.events import Codes, Mode
+from treadle.python.runtime.looking import members_of, mro_of
 from treadle.python.runtime.slots import Knowledge
 from treadle.python.sharing.published import published
+from treadle.python.sharing.tables import class_attribute, class_feature
 
 Name = tuple[str, str]
-"""A module, and a variable of it."""
+"""A module, or a class as in its features, and a variable or attribute of it."""
 _STORING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _TOOLS = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 """Classes of what a module has to work with, and does not keep."""
+_MADE_BY = ("__init__", "__new__")
+"""What calling a class calls."""
 _STORING_OPCODES = frozenset(map(dis.opmap.__getitem__, _STORING))
 
 
@@ -34,6 +37,8 @@ class _Names(NamedTuple):
 
     looked_at: frozenset[Name]
     assigned: frozenset[Name]
+    classes: dict[str, type]
+    """Those that attributes of are looked at."""
 
 
 def met_by(function: types.FunctionType, owner: Any, shared: Knowledge) -> bool:
@@ -43,8 +48,13 @@ def met_by(function: types.FunctionType, owner: Any, shared: Knowledge) -> bool:
 
 def codes_of(function: types.FunctionType, owner: Any, shared: Knowledge) -> Codes:
     """Return the codes of the variables that a function looks at or assigns."""
-    looked_at = _names_of(function, owner).looked_at & shared.assigned
-    codes = [code for name in looked_at for code in _table_of(name)[name[1]]]
+    names = _names_of(function, owner)
+    codes: list[int] = []
+    for home, held in names.looked_at & shared.assigned:
+        if home in names.classes:
+            codes.append(class_attribute(shared, names.classes[home], held, Mode.READ))
+        else:
+            codes += _table_of((home, held))[held]
     for name in _assigned(function, owner, shared):
         codes += _table_of(name).writes[name[1]]
     return tuple(sorted(set(codes)))
@@ -52,8 +62,9 @@ def codes_of(function: types.FunctionType, owner: Any, shared: Knowledge) -> Cod
 
 def values_of(function: types.FunctionType, owner: Any, shared: Knowledge) -> list[Any]:
     """Return what modules keep, a function has hold of by its name, and threads share."""
-    names = sorted(_changed(function, owner, shared) & shared.looked_into)
-    values = [vars(sys.modules[module])[name] for module, name in names]
+    found = sorted(_changed(function, owner, shared) & shared.looked_into)
+    classes = _names_of(function, owner).classes
+    values = [vars(classes.get(home) or sys.modules[home]).get(name) for home, name in found]
     return [value for value in values if id(value) in published]
 
 
@@ -92,10 +103,15 @@ def _names_of(function: types.FunctionType, owner: Any) -> _Names:
 def _search(code: types.CodeType, module: str, kind: type) -> _Names:
     looked_at: set[Name] = set()
     assigned: set[Name] = set()
+    classes: dict[str, type] = {}
     todo, seen = [(code, module)], {id(code)}  # rewritten code has constants without a hash
     while todo:
         here, module = todo.pop()
-        found = [*_found_in(here, module, kind)]
+        found = [*_found_in(here, module)]
+        named = dict.fromkeys(value for _, _, value in found if issubclass(type(value), type))
+        found += _found_in_class(kind, here.co_names, classes)
+        for one in named:
+            found += _found_in_class(one, (*here.co_names, *_MADE_BY), classes)
         looked_at.update((home, name) for home, name, _ in found)
         assigned |= {(module, name) for name in _stored_in(here)}
         functions = [value for _, _, value in found if issubclass(type(value), types.FunctionType)]
@@ -104,19 +120,35 @@ def _search(code: types.CodeType, module: str, kind: type) -> _Names:
         new = {id(one[0]): one for one in called if id(one[0]) not in seen}
         todo += new.values()
         seen.update(new)
-    return _Names(frozenset(looked_at), frozenset(assigned))
+    return _Names(frozenset(looked_at), frozenset(assigned), classes)
 
 
-def _found_in(code: types.CodeType, module: str, kind: type) -> Iterator[tuple[str, str, Any]]:
-    """Yield what code names: of its module, of modules it names, of the class of its object."""
+def _found_in(code: types.CodeType, module: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield what code names of its module, and of modules it names."""
     namespace = vars(sys.modules.get(module, object))
     for name in code.co_names:
         value = namespace.get(name)
         yield module, name, value
-        yield module, name, found_in(kind, name)
         if type(value) is types.ModuleType:
             for other in code.co_names:
                 yield value.__name__, other, vars(value).get(other)
+
+
+def _found_in_class(
+    kind: type, names: Iterable[str], classes: dict[str, type]
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a class has under names, or a class may get that comes before in its order."""
+    owners = [one for one in mro_of(kind) if one is not object]
+    for name in dict.fromkeys(names):
+        holder = next((one for one in owners if name in members_of(one)), None)
+        if holder is not None:
+            for owner in owners[: owners.index(holder) + 1]:
+                home, _ = class_feature(owner, name)
+                classes[home] = owner
+                yield home, name, None
+            value = members_of(holder)[name]
+            value = value.fget if type(value) is property else value
+            yield home, name, getattr(value, "__func__", value)
 
 
 def _stored_in(code: types.CodeType) -> Iterator[str]:

@@ -13,12 +13,19 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import Codes, Mode
 from treadle.python.accesses import calls
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
+from treadle.python.instrument.scan import is_special
 from treadle.python.runtime import control
-from treadle.python.runtime.looking import module_of_class, qualname_of
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
 from treadle.python.sharing.shared import Shared
-from treadle.python.sharing.tables import CellTable, ClassTable, ObjectTable, Table
+from treadle.python.sharing.tables import (
+    CellTable,
+    ClassTable,
+    ObjectTable,
+    Table,
+    class_feature,
+)
 from treadle.python.sharing.variable import GLOBAL, MODULE, Variable
 from treadle.python.sharing.walks import register
 
@@ -155,13 +162,38 @@ def _is_state(kind: type, module: str) -> bool:
     )
 
 
+class LibraryClassTable(ClassTable):
+    """A class of a library: which of its attributes code under test assigns is remembered."""
+
+    __slots__ = ()
+
+    def write(self, what: Any) -> Codes:
+        """Return the location of the class's own attribute."""
+        self.shared.note(MODULE + class_feature(self.owner, what)[0], what)
+        return super().write(what)
+
+
 def enter_class(shared: Shared, kind: Any) -> None:
     """Enter a class of a library: its attributes are looked at when they are assigned."""
     if id(kind) not in shared.published:
         key = ("class", module_of_class(kind), qualname_of(kind))
-        table = shared.new_table(ClassTable, key, kind, qualname_of(kind))
+        table = shared.new_table(LibraryClassTable, key, kind, qualname_of(kind))
         table.begin(kind)
         shared.enter_for_good(kind, table)
+        for owner in mro_of(kind):
+            _enter_data(shared, owner)
+
+
+def _enter_data(shared: Shared, owner: type) -> None:
+    """Enter the containers that a class of a library has under names of its own."""
+    module = module_of_class(owner)
+    if is_silent(module) or module in _ANNOUNCED or shared.follows(owner):
+        return
+    for name, value in list(members_of(owner).items()):
+        if type(value) in _HELD and not is_special(name):
+            label = f"{qualname_of(owner)}.{name}"
+            shared.enter_container(value, ("attribute", module, label), f"{module}.{label}")
+            shared.looked_into.add((class_feature(owner, name)[0], name))
 
 
 def enter_module(shared: Shared, module: Any) -> None:

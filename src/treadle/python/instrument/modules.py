@@ -249,9 +249,11 @@ class Instrumentation:
             self._declined.add(module)
             return False
         self._called.add(module)
-        for name, _ in self._add_modules():
+        for name, namespace in self._add_modules():
             if self._shared is not None:
                 self._shared.note(f"module {name}", "called")
+                for value in list(namespace.values()):
+                    self._enter_library(self._shared, value)  # what changes now is put back
         return True
 
     def covers(self, module: str) -> bool:
@@ -464,11 +466,9 @@ class Instrumentation:
         for name, variable in scope.variables.items():
             found.publish(variable, name, ("variable", module, name))
         for name, value in list(namespace.items()):
-            if issubclass(type(value), types.ModuleType):
-                enter_module(found, value)
-            elif issubclass(type(value), type) and not self._is_under_test(value):
-                enter_class(found, value)
-            elif issubclass(type(value), logging.Logger):
+            if self._enter_library(found, value):
+                continue
+            if issubclass(type(value), logging.Logger):
                 loggers.enter_logger(found, value)
             elif name in used and self._is_data(value):
                 found.publish(value, name, ("global", module, name))
@@ -480,6 +480,16 @@ class Instrumentation:
         for kind in _CONTAINERS:
             table = ModuleTable(found, ("class", kind.__name__), kind.__name__, kind.__name__)
             found.published.setdefault(id(kind), table)
+
+    def _enter_library(self, shared: Shared, value: Any) -> bool:
+        """Enter a module, or a class of a library; tell whether it is one."""
+        if issubclass(type(value), types.ModuleType):
+            enter_module(shared, value)
+        elif issubclass(type(value), type) and not self._is_under_test(value):
+            enter_class(shared, value)
+        else:
+            return False
+        return True
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""

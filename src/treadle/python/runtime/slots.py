@@ -41,6 +41,9 @@ class Knowledge(Protocol):
     def location(self, key: Hashable, name: str) -> int:
         """Return the number of a location."""
 
+    def data_location(self, key: Hashable, name: str) -> int:
+        """Return the number of a location that holds data of the program."""
+
     def publish(self, root: Any, label: str, key: Hashable) -> None:
         """Enter everything newly reachable from an object, in a fixed order."""
 

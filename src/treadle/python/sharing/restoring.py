@@ -114,7 +114,7 @@ class Restorer:
         """
         found = sys.modules.get(module)
         if found not in (None, sys) and (module, name) not in self._assigned:
-            self._assigned[module, name] = undo_variable(vars(found), name)
+            self._assigned[module, name] = _undo_attribute(found, name)
 
     def restore(self) -> None:
         """Put everything back."""
@@ -145,7 +145,12 @@ def _ids_in(values: Iterable[Any]) -> Iterator[int]:
 
 
 def _belongs_to_module(key: Any) -> bool:
-    """Tell whether something was published as a part of what a module under test holds."""
+    """Tell whether something was published as a part of what a module holds.
+
+    What `sys` holds others put back, and modules that were imported stay.
+    """
+    if issubclass(type(key), tuple) and key[:1] == ("attribute",):
+        return bool(key[1] != "sys")
     while issubclass(type(key), tuple) and key:
         key = key[0]
     return key in ("global", "variable")
@@ -179,6 +184,19 @@ def undo_variable(namespace: dict[str, Any], name: str) -> Undo:
             namespace.pop(name, None)
         elif namespace.get(name, _MISSING) is not before:
             namespace[name] = before
+
+    return undo
+
+
+def _undo_attribute(module: Any, name: str) -> Undo:
+    """Return what puts an attribute of a module back, but for what is imported and stays."""
+    assigned = undo_variable(vars(module), name)
+
+    def undo() -> None:
+        held = vars(module).get(name)
+        is_inside = issubclass(type(held), types.ModuleType)
+        if not is_inside or sys.modules.get(f"{module.__name__}.{name}") is not held:
+            assigned()
 
     return undo
 

@@ -233,6 +233,8 @@ class Shared:
         """Enter one object under a given table, for all executions."""
         self.published[id(value)] = table
         self._static_kept.append(value)
+        if self._restorer is not None:
+            self._restorer.add([(value, table)])
 
     def _withdraw(self, length: int) -> None:
         """Forget the objects that were published last, up to so many."""

@@ -16,6 +16,7 @@ from treadle.core.stored import Stores
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 
 if TYPE_CHECKING:
+    from treadle.python.runtime.slots import Knowledge
     from treadle.python.sharing.shared import Feature, Shared
 
 
@@ -209,7 +210,7 @@ def class_feature(owner: type, name: str) -> Feature:
     return (f"class {module_of_class(owner)}.{qualname_of(owner)}", name)
 
 
-def class_attribute(shared: Shared, owner: type, name: str, mode: Mode) -> int:
+def class_attribute(shared: Knowledge, owner: type, name: str, mode: Mode) -> int:
     """Return the code of a class attribute."""
     sort, _ = class_feature(owner, name)
     return code(shared.data_location((sort, name), f"{qualname_of(owner)}.{name}"), mode)

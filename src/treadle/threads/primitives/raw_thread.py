@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from treadle.core.errors import TreadleError
+from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.library_state import changing, has_threads
 from treadle.python.host.host import is_own_hook
 from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Abort
@@ -198,6 +200,8 @@ def stack_size(size: int = 0, /) -> int:
     if control.current() is None:
         return _stack_size(size)
     _stack_size(_stack_size(size))  # says what is wrong with it
+    if has_threads():
+        hooks.say(changing("the size of new stacks"))
     main = control.the_program().scheduler.alive.get(0)
     kept = control.task().scratch if main is None else main.scratch
     before: int = kept.get("stack size", 0)
