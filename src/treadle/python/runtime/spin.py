@@ -251,11 +251,7 @@ def visit(site: object) -> None:
         return
     if program.shared.learned:
         _give_up_at_last(scheduler)
-    trail: Trail | None = scheduler.scratch.get(Trail)
-    if trail is None:
-        trail = scheduler.scratch[Trail] = Trail()
-        scheduler.listen(trail)
-        effects[0] = unseen[0] = drawn[0] = in_vain[0] = False
+    trail: Trail = scheduler.scratch.get(Trail) or _begin_trail(scheduler)
     frame = callers_frame()
     values = own_values(frame)
     last: _Visit | None = me.scratch.get(site)
@@ -285,6 +281,14 @@ def visit(site: object) -> None:
     joins = () if operation.was_written(me) else times().joins(me)
     me.doing = (*joins, *operation.pending(me))
     now.at = len(trail.steps)
+
+
+def _begin_trail(scheduler: Scheduler) -> Trail:
+    """Take the steps down from now on."""
+    trail = scheduler.scratch[Trail] = Trail()
+    scheduler.listen(trail)
+    effects[0] = unseen[0] = drawn[0] = in_vain[0] = False
+    return trail
 
 
 def _give_up_at_last(scheduler: Scheduler) -> None:
