@@ -30,6 +30,7 @@ _original_sleep = asyncio.tasks.sleep
 _original_acquire = asyncio.locks.Lock.acquire
 _original_as_completed = asyncio.tasks.as_completed
 _original_wait_for = asyncio.tasks.wait_for
+_original_ensure_future = getattr(asyncio.tasks, "_ensure_future", asyncio.tasks.ensure_future)
 
 
 def _as_completed(fs: Any, *, timeout: float | None = None) -> Any:
@@ -44,9 +45,9 @@ def _wait_for(fut: Any, timeout: float | None) -> Any:
     return _original_wait_for(awaited(fut), timeout)
 
 
-async def _wrap_awaitable(awaitable: Any) -> Any:
-    """Await something that is no coroutine, as code under test would."""
-    return await awaited(awaitable)
+def _ensure_future(coro_or_future: Any, *, loop: Any = None) -> Any:
+    """Make a task of what others may await, too, as if code under test awaited it."""
+    return _original_ensure_future(awaited(coro_or_future), loop=loop)
 
 
 def _running_loop(self: Any) -> Any:
@@ -98,7 +99,7 @@ def patches(program: TaskProgram) -> list[Patches]:
         (_original_sleep, sleep),
         (_original_as_completed, _as_completed),
         (_original_wait_for, _wait_for),
-        (asyncio.tasks._wrap_awaitable, _wrap_awaitable),  # type: ignore[attr-defined]
+        (_original_ensure_future, _ensure_future),
         *other_loops(),
     ]
     attributes = [
