@@ -389,6 +389,8 @@ MUTANTS = [
            "        return Origin(found)\n", HOLES),
     Mutant("nothing runs between loading a method and calling it", "python/instrument/direct_calls.py",
            "                ran = position\n", "                pass\n", HOLES),
+    Mutant("nothing runs between reading and writing an attribute", "python/instrument/increments.py",
+           "scope.specials or ", "", ("tests/threads/test_increments.py",)),
     Mutant("methods that are replaced are loaded as they are", "python/instrument/direct_calls.py",
            "name in scope.class_names | METHODS:\n", "name in METHODS:\n", HOLES),
     Mutant("special methods are never replaced", "python/instrument/modules.py",

@@ -21,7 +21,6 @@ from typing import Any, TypeGuard
 
 from treadle.core.events import Vocabulary
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import has_dict
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.children import attributes_of
 from treadle.python.sharing.identities import identities
@@ -206,8 +205,10 @@ class Shared:
                     table.begin(value)
                 published[identity] = table
                 kept.append(value)
-            elif _has_been_here(value, passed):
-                continue
+            elif walk.leads_back:
+                if id(value) in passed:
+                    continue
+                passed.add(id(value))
             children_of = walk.children  # called as a method, it would be looked up in the class
             for child in reversed(children_of(value)):
                 if type(child) not in ATOMS and id(child) not in published:
@@ -270,8 +271,10 @@ class Shared:
                     table.begin(value)
                 published[id(value)] = table
                 kept.append(value)
-            elif _has_been_here(value, passed):
-                continue
+            elif walk.leads_back:
+                if id(value) in passed:
+                    continue
+                passed.add(id(value))
             children = walk.children(value)
             here = _Parent(walk, value, parent, place)
             for position in range(len(children) - 1, -1, -1):
@@ -356,13 +359,3 @@ class Shared:
 
 def _is_special(what: Hashable) -> TypeGuard[str]:
     return isinstance(what, str) and what.startswith("__") and what.endswith("__")
-
-
-def _has_been_here(value: Any, passed: set[int]) -> bool:
-    """Tell whether a walk has passed an object without a table: only attributes lead it back."""
-    if not has_dict(type(value)):
-        return False
-    if id(value) in passed:
-        return True
-    passed.add(id(value))
-    return False

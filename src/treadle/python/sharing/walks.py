@@ -50,10 +50,11 @@ from treadle.python.sharing.tables import CellTable, ClassTable, NewModuleTable,
 class Walk:
     """How objects of a class are named and walked."""
 
-    __slots__ = ("children", "counts", "is_selective", "labelled", "table")
+    __slots__ = ("children", "counts", "is_selective", "labelled", "leads_back", "table")
 
     def __init__(
         self,
+        kind: type,
         table: type[Table] | None,
         labelled: Callable[[Any, str], Children],
         children: Callable[[Any], Sequence[Any]],
@@ -61,19 +62,24 @@ class Walk:
         self.table = table
         self.counts = table is not None and table.counts
         self.is_selective = table is not None and table.is_selective
+        self.leads_back = table is None and has_dict(kind)
+        """Whether attributes may lead a walk back to an object that it only passes."""
         self.labelled = labelled
         self.children = children
         """What `labelled` yields, without the labels, which are seldom needed."""
 
 
 def _walk(
+    kind: type,
     table: type[Table] | None,
     labelled: Callable[[Any, str], Children],
     quick: Callable[[Any], Sequence[Any]] | None = None,
 ) -> Walk:
     if quick is None:
-        return Walk(table, labelled, lambda value: [child for child, _ in labelled(value, "")])
-    return Walk(table, labelled, quick)
+        return Walk(
+            kind, table, labelled, lambda value: [child for child, _ in labelled(value, "")]
+        )
+    return Walk(kind, table, labelled, quick)
 
 
 WALKS: Final[dict[type, Walk]] = {}
@@ -95,30 +101,32 @@ def register(
     `quick` returns what `children` yields, without labels.
     """
     _REGISTERED.add(kind)
-    WALKS[kind] = _walk(table, children or no_children, quick)
+    WALKS[kind] = _walk(kind, table, children or no_children, quick)
 
 
 def walk_of_kind(kind: type) -> Walk:
     """Find how to walk instances of a class that was not registered."""
     if issubclass(kind, type):
-        return _walk(ClassTable, children_of_class)
+        return _walk(kind, ClassTable, children_of_class)
     if f"{module_of_class(kind)}.".startswith("treadle."):
-        return _walk(None, no_children)  # results and the like are none of the test's business
+        return _walk(
+            kind, None, no_children
+        )  # results and the like are none of the test's business
     base = next((base for base in mro_of(kind)[1:] if base in _REGISTERED), None)
     if base is None:
         if not flags_of(kind) & _HEAP_TYPE and not has_dict(kind):
-            return _walk(ObjectTable, children_of_c_object)
+            return _walk(kind, ObjectTable, children_of_c_object)
         if hides_parts(kind):
-            return _walk(ObjectTable, children_of_hiding)
+            return _walk(kind, ObjectTable, children_of_hiding)
         has_slots = any("__slots__" in members_of(owner) for owner in mro_of(kind))
         is_plain = found_in(kind, "__getattribute__") is object.__getattribute__ and has_plain_dict(
             kind
         )
         quick = attributes_and_class if is_plain and has_dict(kind) and not has_slots else None
-        return _walk(ObjectTable, children_of_instance, quick)
+        return _walk(kind, ObjectTable, children_of_instance, quick)
     inherited = WALKS[base]
     table = inherited.table or (ObjectTable if has_dict(kind) else None)
-    return _walk(table, functools.partial(_both, inherited.labelled))
+    return _walk(kind, table, functools.partial(_both, inherited.labelled))
 
 
 def outlives_executions(kind: type) -> bool:
