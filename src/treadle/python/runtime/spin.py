@@ -268,9 +268,7 @@ def visit(site: object) -> None:
         return
     trail.visited(me, is_idle=True)
     locations = _only_read(me, trail, last.at + 1) if len(trail.steps) > last.at else []
-    if locations is None:
-        locations = _only_waited(me, trail, last.at)
-    if locations is None:
+    if locations is None and (locations := _only_waited(me, trail, last.at)) is None:
         return
     if not locations or now.draws > last.draws:
         now.idle = last.idle + 1
