@@ -124,6 +124,16 @@ def test_no_greenlet_is_left_behind_by_deadlocks() -> None:
     assert new_since(before) == []
 
 
+def test_what_explorations_leave_does_not_pile_up(entries: dict[int, Entry]) -> None:
+    assert len(entries) == 1
+    treadle.explore(two_threads)
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(200):  # nobody calls the collector but Treadle and Python
+        treadle.explore(two_threads)
+    assert len(gc.get_objects()) - before < 100_000
+
+
 def test_an_exploration_looks_at_all_objects_once(
     entries: dict[int, Entry], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from treadle.core.program import Program, Restart
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.choosers import Chooser
+from treadle.python.host.collector import sweep_now_and_then
 from treadle.python.host.host import WATCHDOG, Host, Keeper
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.host.watchdog import BlockedOutsideControl
@@ -221,6 +222,7 @@ class ThreadProgram(Program):
 
     @contextmanager
     def _taken_over(self) -> Iterator[None]:
+        sweep_now_and_then()
         slots.program = self
         slots.hand_out = self.hand_out
         slots.item_by_item = self._item_by_item

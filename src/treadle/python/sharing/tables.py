@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from treadle.python.sharing.shared import Feature, Shared
 
 
+_FOR_WRITING = frozenset({"writes", "stores", "_named"})
+
+
 class Cell(NamedTuple):
     """Where the value of a location is: an attribute, or a variable."""
 
@@ -31,7 +34,16 @@ class Cell(NamedTuple):
 class Table(dict[Any, Codes]):
     """The locations of one published object: codes of reading an attribute, item or key."""
 
-    __slots__ = ("_named", "key", "kind", "label", "shared", "sort", "stores", "writes")
+    __slots__ = (
+        "_is_written", "_named", "key", "kind", "label", "shared", "sort", "stores", "writes",
+    )  # fmt: skip
+
+    writes: dict[Any, Codes]
+    """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
+    stores: dict[Any, Codes]
+    """Codes of assigning."""
+    _named: dict[Any, Stores | None]
+    """Codes of assigning a value that has a name; None: no value has."""
 
     counts = False
     """Whether `begin` has to look at the object in every execution."""
@@ -50,12 +62,17 @@ class Table(dict[Any, Codes]):
         self.key = key
         self.label = label
         self.sort = sort
-        self.writes: dict[Any, Codes] = _Writes(self)
-        """Codes of writing in any way: assigning, deleting, by code that is not instrumented."""
-        self.stores: dict[Any, Codes] = _Stores(self)
-        """Codes of assigning."""
-        self._named: dict[Any, Stores | None] = {}
-        """Codes of assigning a value that has a name; None: no value has."""
+        self._is_written = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make what is for writing: most tables, those of 500 modules, never need it."""
+            if name not in _FOR_WRITING or self._is_written:
+                raise AttributeError(name)
+            self.writes, self.stores, self._named = _Writes(self), _Stores(self), {}
+            self._is_written = True
+            return getattr(self, name)
 
     @classmethod
     def sort_of(cls, value: Any, label: str) -> str:
@@ -69,9 +86,10 @@ class Table(dict[Any, Codes]):
     def forget(self) -> None:
         """Forget codes that depend on what was learned."""
         self.clear()
-        self.writes.clear()
-        self.stores.clear()
-        self._named.clear()
+        if self._is_written:
+            self.writes.clear()
+            self.stores.clear()
+            self._named.clear()
 
     def storing(self, what: Any, value: Any) -> Codes:
         """Return the codes of assigning a value that code was given, and did not compute.

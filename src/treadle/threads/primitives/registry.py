@@ -139,8 +139,18 @@ def patches() -> list[Patches]:
 
 
 def loaded() -> frozenset[str]:
-    """Return the modules that are loaded now, of those for which something is replaced."""
-    return frozenset(name for name in _WHEN_LOADED if sys.modules.get(name) is not None)
+    """Return the modules that are loaded now, of those for which something is replaced.
+
+    One whose code still runs, and imports others, may not have yet what is to be replaced.
+    """
+    return frozenset(filter(_is_there, _WHEN_LOADED))
+
+
+def _is_there(name: str) -> bool:
+    """Tell whether a module is loaded; `None` stands for one that must not be."""
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    return module is not None and not getattr(spec, "_initializing", False)
 
 
 def patches_of(modules: Collection[str]) -> list[Patches]:
