@@ -51,6 +51,7 @@ STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 OUT_OF_THE_WAY = ("tests/threads/test_out_of_the_way.py",)
 EVERYDAY = ("tests/threads/test_everyday_state.py",)
+SPIN = ("tests/threads/test_spin.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
 CONSTRAINED = ("tests/test_constrained.py",)
@@ -324,6 +325,10 @@ MUTANTS = [
     Mutant("methods look into nothing", "python/accesses/container_calls.py",
            "    if not is_unusual and ATOMS.issuperset(map(type, args)):\n",
            "    if not is_unusual:\n", SHORTCUTS),
+    Mutant("a loop waits on when somebody looks at its lock", "python/runtime/spin.py",
+           "return [_looks_at(lock) for lock in locks]", "return []", SPIN),
+    Mutant("a loop forgets what it changed in a round that another jump ended",
+           "python/runtime/spin.py", "and self.changes == last.changes", "", SPIN),
     Mutant("a thread and its task are never let go", "python/runtime/scheduler.py",
            "            task.thread = task.target = None\n", "            pass\n", SHORTCUTS),
     Mutant("finalizers between executions publish", "threads/program.py",

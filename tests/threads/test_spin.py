@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import queue
 import sqlite3
 import threading
@@ -594,3 +595,106 @@ def what_only_it_has() -> None:
 def test_a_loop_changed_something_if_it_did_so_in_a_round_that_another_jump_ended() -> None:
     result = treadle.explore(what_only_it_has)
     assert (result.failures, result.complete, result.executions) == ([], True, 1)
+
+
+# Locks that loops take, and that others look at
+
+
+def looks(
+    ways: Callable[[threading.Lock], bool], count: int, sleeps: bool
+) -> set[tuple[bool, ...]]:
+    """Return what somebody may find who looks at a lock that a loop takes again and again."""
+    found = set()
+
+    def test() -> None:
+        lock = threading.Lock()
+        done = False
+
+        def poll() -> None:
+            while True:
+                with lock:
+                    if done:
+                        return
+                if sleeps:
+                    time.sleep(0.1)
+
+        thread = threading.Thread(target=poll)
+        thread.start()
+        seen = tuple(ways(lock) for _ in range(count))
+        with lock:
+            done = True
+        thread.join()
+        found.add(seen)
+
+    result = treadle.explore(test)
+    assert (result.failures, result.complete) == ([], True)
+    return found
+
+
+def is_locked(lock: threading.Lock) -> bool:
+    return lock.locked()
+
+
+def cannot_be_taken(lock: threading.Lock) -> bool:
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sleeps", [False, True])
+@pytest.mark.parametrize("way", [is_locked, cannot_be_taken])
+def test_who_looks_at_a_lock_that_a_loop_takes_finds_it_taken_or_not_each_time(
+    way: Callable[[threading.Lock], bool], sleeps: bool
+) -> None:
+    assert looks(way, 4, sleeps) == set(itertools.product([False, True], repeat=4))
+
+
+def test_a_loop_that_tries_a_lock_goes_on_when_the_lock_is_given_back() -> None:
+    """Whether it waits depends on who has looked: nothing is decided by what comes beside it."""
+
+    def test() -> None:
+        first, second = threading.Lock(), threading.Lock()
+
+        def tries() -> None:
+            while True:
+                with first:
+                    if second.acquire(blocking=False):
+                        second.release()
+                        return
+                time.sleep(0.01)
+
+        def takes() -> None:
+            with second, first:
+                pass
+
+        threads = [threading.Thread(target=target) for target in (tries, takes)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    result = treadle.explore(test)
+    assert (result.failures, result.complete) == ([], True)
+
+
+def test_two_loops_that_try_each_others_locks_are_no_nondeterminism() -> None:
+    def test() -> None:
+        locks = [threading.Lock(), threading.Lock()]
+
+        def work(mine: int) -> None:
+            while True:
+                with locks[mine]:
+                    if locks[1 - mine].acquire(blocking=False):
+                        locks[1 - mine].release()
+                        return
+                time.sleep(0.01)
+
+        threads = [threading.Thread(target=work, args=(index,)) for index in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    result = treadle.explore(test, max_executions=300)
+    assert (result.failures, result.executions) == ([], 300)

@@ -48,6 +48,9 @@ _MOST_VISITS = 10_000
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
 LINES = "lines"
 """Where an execution keeps the locations that a wait in vain changes and leaves as they were."""
+_LOOKS = ("locks that loops take", "looks")
+"""What is learned if somebody looks whether a lock is taken that a loop takes again and again."""
+_LOOK = "a look at a lock"
 _WRITES = frozenset({Mode.WRITE, Mode.STORE, Mode.ADD, Mode.TAKE, Mode.SPARE, Mode.GIVE})
 
 
@@ -89,10 +92,11 @@ class Spin(Operation):
 
     def describe(self) -> str:
         """Name the locations."""
-        if not self._locations:
-            return "the end of its loop, which reads only what nobody ever changes"
         names = control.the_program().vocabulary.location_names
-        read = ", ".join(names[location] for location in self._locations)
+        found = [names[location] for location in self._locations]
+        read = ", ".join(name for name in found if name != _LOOK)
+        if not read:
+            return "the end of its loop, which reads only what nobody ever changes"
         return f"a change of {read}, which its loop reads again and again"
 
 
@@ -230,6 +234,14 @@ class _Visit:
     idle: int = 0
     """Iterations in a row that did nothing that anybody could see, or that drew and went on."""
 
+    def is_like(self, last: _Visit) -> bool:
+        """Tell whether the iteration between two visits left what only its task has as it was."""
+        return (
+            self.frame is last.frame
+            and self.changes == last.changes
+            and same_values(last.values, self.values)
+        )
+
     def may_end(self, last: _Visit) -> bool:
         """Tell whether the next round may be the last one, whatever others do.
 
@@ -258,12 +270,7 @@ def visit(site: object) -> None:
     changes = trail.changes(me)
     at, luck = len(trail.steps), (trail.unseen_calls(me), trail.draws(me))
     me.scratch[site] = now = _Visit(frame, values, at, changes, *luck)
-    if (
-        last is None
-        or last.frame is not frame
-        or changes != last.changes
-        or not same_values(last.values, values)
-    ):
+    if last is None or not now.is_like(last):
         trail.visited(me, is_idle=False)
         return
     trail.visited(me, is_idle=True)
@@ -332,9 +339,33 @@ def _only_read(me: Task, trail: Trail, start: int) -> list[int] | None:
     accesses = [access for access in accesses if location_of(access) not in locks]
     if not all(mode_of(access) in _HARMLESS for access in accesses):
         return None
-    if locks and any(trail.looks_at(lock, me) for lock in locks):
-        return None
-    return _read(accesses)
+    return sorted([*_read(accesses), *_looks_that_matter(locks, me, trail)])
+
+
+def _looks_that_matter(locks: set[int], me: Task, trail: Trail) -> list[int]:
+    """Return where others leave that they looked whether locks are taken that the iteration took.
+
+    After each look there may be another iteration: the next one finds the lock taken, or does not.
+    That somebody looks is learned, so that other programs have no such accesses.
+    """
+    shared = control.the_program().shared
+    if shared.happens(*_LOOKS):
+        return [_looks_at(lock) for lock in locks]
+    if any(trail.looks_at(lock, me) for lock in locks):
+        shared.note(*_LOOKS)
+    return []
+
+
+def look(codes: Codes) -> Codes:
+    """Return what somebody accesses, besides a lock, to see whether it is taken."""
+    program = control.the_program()
+    if not program.shared.happens(*_LOOKS):
+        return ()
+    return tuple(code(_looks_at(location_of(one)), Mode.ADD) for one in codes[-1:])
+
+
+def _looks_at(lock: int) -> int:
+    return control.the_program().vocabulary.location(("looks", lock), _LOOK)
 
 
 def _accesses(me: Task, trail: Trail, start: int) -> list[int]:

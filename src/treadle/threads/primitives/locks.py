@@ -17,7 +17,7 @@ from treadle.python.accesses.stand_ins import MADE_IN_C, register_stand_in
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
-from treadle.python.runtime.spin import effects
+from treadle.python.runtime.spin import effects, look
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.walks import register
@@ -139,7 +139,7 @@ class _Lock:
                 act(me, self.codes(Mode.TAKE))
             else:
                 codes = (OPEN, *self.codes(Mode.WRITE if free else Mode.READ))
-                act(me, operation.codes(me, codes))
+                act(me, (*operation.codes(me, codes), *look(codes[1:])))
         if free:
             effects[0] = effects[0] or self.table() is None  # then it is no event
             self.take(me)
@@ -375,14 +375,14 @@ def _observe(lock: _Lock, deed: Deed = PLAIN_ACCESS) -> None:
     """Announce that a lock's state is read."""
     codes = lock.codes(Mode.READ)
     if codes:
-        act(control.announce(codes, deed, lock), codes)
+        act(control.announce(codes, deed, lock), (*codes, *look(codes)))
 
 
 def _overwrite(lock: _Lock) -> None:
     """Announce that a lock's state is set, whatever it was."""
     codes = lock.codes(Mode.WRITE)
     if codes:
-        act(control.announce(codes), codes)
+        act(control.announce(codes), (*codes, *look(codes)))
 
 
 def check_arguments(free: Any, blocking: Any, timeout: Any) -> None:
