@@ -64,6 +64,11 @@ async def _acquire(self: asyncio.Lock) -> Any:
     return taken
 
 
+def _current_task(loop: Any = None) -> Any:
+    """Return the task that takes a step: from 3.14 on, tasks in C have a place of their own."""
+    return asyncio.tasks._py_current_task(loop)  # type: ignore[attr-defined]
+
+
 _REGISTERING = ("_register_task", "_py_register_task")
 
 
@@ -102,6 +107,8 @@ def patches(program: TaskProgram) -> list[Patches]:
         (_original_ensure_future, _ensure_future),
         *other_loops(),
     ]
+    if hasattr(asyncio.tasks, "_py_enter_task"):
+        references.append((asyncio.tasks.current_task, _current_task))
     attributes = [
         *(
             (asyncio.tasks, name, _register)
