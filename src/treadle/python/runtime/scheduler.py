@@ -237,13 +237,23 @@ class Scheduler:
         """Return who goes on: the last one, else the oldest; those who wait for a time-out last."""
         if last is not None and last.number in self.alive and is_eager(last):
             return last
+        return self._oldest()
+
+    def _oldest(self) -> Task | None:
+        """Return the oldest one that can go on, better without waiting for a time-out.
+
+        Who waits is asked once: to ask `is_eager`, then `is_ready`, readers(8) takes 1.02 of it.
+        """
         timed: list[tuple[float, int, Task]] = []
         for task in self.alive.values():
-            if task is not last and is_eager(task):
+            doing: Any = task.doing
+            if type(doing) is tuple:
                 return task
-            if is_ready(task):
-                assert isinstance(task.doing, Operation)
-                timed.append((task.doing.deadline(task) or 0.0, task.number, task))
+            if doing is not None and doing.ready(task):
+                deadline = doing.deadline(task)
+                if deadline is None:
+                    return task
+                timed.append((deadline, task.number, task))
         return min(timed)[2] if timed else None
 
     def _switch_to(self, task: Task) -> None:
