@@ -321,9 +321,9 @@ class Pretended(Space):
         """Return after how long a part is given up; estimates are wrong as measured."""
         if seconds < 100 * self.each:
             return None
-        looks = Looks(job.quantum, job.patience)
+        looks = Looks(job.quantum, job.patience, job.again)
         wrong = math.exp(self.choices.gauss(math.log(0.4), 0.8))
-        for used in (job.quantum / 8, job.quantum, job.quantum * max(job.patience, 1)):
+        for used in looks.moments:
             if looks.is_due(used) and used < seconds:
                 share = min(1.0, used / (seconds * min(wrong, 1.0)))
                 if looks.is_too_large(used, share) or needed(used, share) == math.inf:

@@ -207,6 +207,7 @@ class Coordinator:
             state.knowledge,
             policy.shortened(quantum) if is_scarce else quantum,
             patience=policy.patience if is_scarce else 0.0,
+            again=policy.again,
             wanted=self._wanted(waiting) if is_scarce else 0,
             max_executions=limit,
             timeout=self._time_left(),

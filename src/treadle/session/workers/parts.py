@@ -46,6 +46,8 @@ class Job:
     """Seconds of the processor after which no other part is begun."""
     patience: float = 0.0
     """Work is scarce: after so many quanta a part is given up in any case. 0: it is not."""
+    again: float = 0.0
+    """Work is not scarce: after so many quanta a part is looked at again. 0: it is not."""
     wanted: int = 0
     """On how many pairs a part is divided at least: there are too few."""
     max_executions: int | None = None

@@ -28,6 +28,8 @@ _STILL_SCARCE = 2.0
 """Quanta that a part may need then."""
 _IDLE_AFTER, _IDLE_BELOW = 0.1, 0.3
 """Seconds, and share explored, with which a part is given up because somebody is idle."""
+_MANY = 16
+"""Hands of which most would have nothing to do while one finishes a large part."""
 _MOST_AT_ONCE = 64
 _EACH = 3
 """Jobs for each hand that pending parts are divided into."""
@@ -61,6 +63,14 @@ class Policy:
         """How many quanta a part may take at most when work is scarce."""
         return _SCARCE
 
+    @property
+    def again(self) -> float:
+        """After how many quanta a part is looked at again although there are plenty; 0: it is not.
+
+        Many would wait for the last one whose estimate was too small; few lose more by giving up.
+        """
+        return _TOO_LARGE if self.workers * self.hands >= _MANY else 0.0
+
     def shortened(self, quantum: float) -> float:
         """Return how long a job is when work is scarce."""
         return quantum / _SCARCE
@@ -87,13 +97,18 @@ class Policy:
 class Looks:
     """When to look at a part that is being explored, and whether to give it up."""
 
-    def __init__(self, quantum: float, patience: float) -> None:
-        self._quantum = quantum
-        self._patience = patience
+    def __init__(self, quantum: float, patience: float, again: float = 0.0) -> None:
         looks = [(quantum * _FIRST_LOOK, quantum * (_STILL_SCARCE if patience else _TOO_LARGE))]
         if patience:
             looks += [(quantum, quantum * patience), (quantum * patience, -1.0)]
+        elif again:
+            looks.append((quantum * again, -1.0))
         self._looks = looks
+
+    @property
+    def moments(self) -> list[float]:
+        """After how many seconds there are looks."""
+        return [seconds for seconds, _ in self._looks]
 
     def is_due(self, used: float) -> bool:
         """Tell whether it is time to look, after so many seconds."""

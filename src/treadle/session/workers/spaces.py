@@ -137,7 +137,7 @@ class CubeSpace(Space):
         return gives_up
 
     def _by_time(self, search: Search, part: Part, job: Job) -> Callable[[], bool]:
-        began, looks = cpu_seconds(), Looks(job.quantum, job.patience)
+        began, looks = cpu_seconds(), Looks(job.quantum, job.patience, job.again)
         is_whole = part.is_whole or job.is_to_finish
         next_idle = idle_after()
 
