@@ -12,7 +12,8 @@ import asyncio.locks
 import asyncio.mixins
 import asyncio.streams
 import asyncio.tasks
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.frames import callers_frame
@@ -66,7 +67,8 @@ async def _acquire(self: asyncio.Lock) -> Any:
 
 def _current_task(loop: Any = None) -> Any:
     """Return the task that takes a step: from 3.14 on, tasks in C have a place of their own."""
-    return asyncio.tasks._py_current_task(loop)  # type: ignore[attr-defined]
+    current: Callable[[Any], Any] = vars(asyncio.tasks)["_py_current_task"]
+    return current(loop)
 
 
 _REGISTERING = ("_register_task", "_py_register_task")
@@ -107,7 +109,7 @@ def patches(program: TaskProgram) -> list[Patches]:
         (_original_ensure_future, _ensure_future),
         *other_loops(),
     ]
-    if hasattr(asyncio.tasks, "_py_enter_task"):
+    if sys.version_info >= (3, 14):
         references.append((asyncio.tasks.current_task, _current_task))
     attributes = [
         *(
