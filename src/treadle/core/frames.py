@@ -15,13 +15,14 @@ Three circles around a user's code:
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
-from typing import TypeVar
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, TracebackType
+from typing import Any, TypeVar
 
 Place = tuple[str, int]
 """File and line."""
@@ -168,6 +169,39 @@ def frames_of_traceback(error: BaseException) -> list[tuple[FrameType, int]]:
         frames.append((traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
     return frames
+
+
+_OF_COROUTINES = ("cr", "ag", "gi")
+_STANDING_FOR_ONE = frozenset(
+    {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper", "anext_awaitable"}
+)
+"""Classes of what C code makes of a coroutine or asynchronous generator to be awaited."""
+
+
+def awaiting_frames(awaited: Any) -> Iterator[FrameType]:
+    """Yield the frames in which a coroutine stands, and what it awaits, outermost first."""
+    while awaited is not None:
+        for kind in _OF_COROUTINES:
+            frame = getattr(awaited, f"{kind}_frame", None)
+            if frame is not None:
+                yield frame
+                awaited = getattr(awaited, f"{kind}_await", None) or getattr(
+                    awaited, f"{kind}_yieldfrom", None
+                )
+                break
+        else:
+            awaited = _stood_for(awaited)
+
+
+def _stood_for(awaited: Any) -> Any:
+    """Return the coroutine, or what stands for one, that something in C runs; None for others."""
+    if type(awaited).__name__ not in _STANDING_FOR_ONE:
+        return None
+    kinds = (AsyncGeneratorType, CoroutineType)
+    for held in gc.get_referents(awaited):
+        if isinstance(held, kinds) or type(held).__name__ in _STANDING_FOR_ONE:
+            return held
+    return None
 
 
 def place_of_exception(

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from treadle.python.accesses.coroutines import changes
+from treadle.python.accesses.foreign_code import goes_on
 from treadle.tasks.steps import Place
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Generators:
             if known is not None and known[0].ag_frame is frame:
                 self._loop.touch(known[1].write)
                 self._loop.accessed += changes(known[0])
+                goes_on([frame])
 
     def are_open(self) -> bool:
         """Tell whether some have begun and not ended."""

@@ -22,6 +22,7 @@ from treadle.core.errors import TreadleError
 from treadle.core.events import OPEN, Codes, Mode, code, mode_of
 from treadle.core.frames import outermost
 from treadle.core.program import Violation
+from treadle.python.accesses.foreign_code import goes_on
 from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
@@ -39,6 +40,7 @@ from treadle.tasks.recording import TaskRecorder, place_of_caller
 from treadle.tasks.refusals import Refusing
 from treadle.tasks.rounds import Rounds
 from treadle.tasks.steps import CallHandle, Owner, Place, Step, Timer
+from treadle.tasks.waiting import frames_of
 
 if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
@@ -460,8 +462,12 @@ class Loop(Networked, Refusing):
         step.has_struck = True
         if step.countdown is not None:
             self._count(step, step.countdown)
-        else:
+        elif self._running is None:
             self._call(step)
+        else:
+            goes_on(frames_of(self._running))
+            self._call(step)
+            goes_on(frames_of(self._running))
 
     def _call(self, step: Step) -> None:
         handle: Any = step.handle

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from treadle.core.frames import Place, is_machinery, is_of_the_standard_library, is_of_the_user
+from treadle.core.frames import (
+    Place,
+    awaiting_frames,
+    is_machinery,
+    is_of_the_standard_library,
+    is_of_the_user,
+)
 from treadle.core.records import Wait, WaitKind
 from treadle.core.words import place_in_words
 from treadle.tasks.labels import label_of
@@ -32,18 +38,7 @@ _PRIMITIVES = {
 
 def frames_of(task: Any) -> Iterator[FrameType]:
     """Yield the frames in which a task's coroutines stand, outermost first."""
-    awaited = task._coro
-    while awaited is not None:
-        for kind in ("cr", "ag", "gi"):
-            frame = getattr(awaited, f"{kind}_frame", None)
-            if frame is not None:
-                yield frame
-                awaited = getattr(awaited, f"{kind}_await", None) or getattr(
-                    awaited, f"{kind}_yieldfrom", None
-                )
-                break
-        else:
-            return
+    return awaiting_frames(task._coro)
 
 
 def innermost(task: Any) -> str:

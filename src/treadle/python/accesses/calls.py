@@ -31,6 +31,7 @@ from treadle.python.accesses import (
     callbacks,
     class_making,
     contexts,
+    foreign_code,
     generators,
     kept_state,
     known_functions,
@@ -68,7 +69,6 @@ from treadle.python.accesses.outside_modules import (
     pass_extension,
     why_outside,
 )
-from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
@@ -83,13 +83,12 @@ from treadle.python.accesses.uninstrumented import (
     state_of,
 )
 from treadle.python.runtime import notes, slots
-from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class, qualname_of
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import CONTAINERS, held_by
+from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import Table
 
@@ -414,7 +413,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
         values = (owner, *args, *kwargs.values())
         call = functools.partial(_call_announced, values, "", function, args, kwargs, kept)
         return contexts.entered(owner, call) if contexts.is_entered_by(function, owner) else call()
-    _hand_out_all(args, table.label)
+    foreign_code.hand_out_all(args, table.label)
     codes = (state_of(table),)
     say(codes)
     return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
@@ -422,7 +421,7 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
     """Call a function with a cache."""
-    _hand_out_all(args, table.label)
+    foreign_code.hand_out_all(args, table.label)
     return lru_caches.call(cache, table, args, kwargs)
 
 
@@ -524,47 +523,19 @@ def _call_announced(
 
     `kept` tells what it touches besides them.
     """
-    mutable = [value for value in values if _is_mutable(value)]
-    if not mutable and not held_by(values, published) and not kept():
+    find = foreign_code.reaching(values, name, kept)
+    if find is None:
         if not name:
             pass_extension(function)
         return _at_home(function(*args, **kwargs))
-    if mutable:
-        _hand_out_all(values, published[id(mutable[0])].label)
     if not name:
         meet_extension(function)
-
-    def find() -> Reach:
-        reach = Reach(published)
-        reach.touch(kept())
-        held = held_by(values, published)
-        if mutable or held:
-            reach.write(mutable, (*values, *held))
-        reach.notes += [name] if name else []
-        return reach
-
     hooks.perform(find)
     again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
     result = _at_home(callbacks.call(again, touched, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
         slots.hand_out(result, "result")
     return result
-
-
-def _is_mutable(value: Any) -> bool:
-    """Tell whether something is published that a function might change."""
-    kind = type(value)
-    return (
-        id(value) in published
-        and not issubclass(kind, type | FunctionType | types.CellType | types.ModuleType)
-        and not is_immutable(kind)
-    )
-
-
-def _hand_out_all(values: tuple[Any, ...], label: str) -> None:
-    for value in values:
-        if type(value) not in ATOMS:
-            slots.hand_out(value, f"{label}[...]")
 
 
 def _look_at_default_context() -> None:

@@ -35,11 +35,11 @@ def begin() -> None:
     outliving.clear()
 
 
-def note(function: str) -> None:
-    """Remember that a function in Python ran unobserved, and where it was called."""
+def note(function: str, where: str = "as a thread's function") -> None:
+    """Remember that a function in Python ran unobserved, and where it was called, if anywhere."""
     if all(function != known for known, _ in unobserved):
-        place = place_of_frame(sys._getframe(), is_own)
-        where = f"at {place_in_words(place)}" if place else "as a thread's function"
+        place = place_of_frame(sys._getframe())
+        where = f"at {place_in_words(place)}" if place else where
         unobserved.append(Unobserved(function, where))
 
 

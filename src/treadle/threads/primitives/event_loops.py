@@ -21,9 +21,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from treadle.core.errors import TreadleError
-from treadle.core.frames import is_of_the_user, place_of_frame
+from treadle.core.frames import awaiting_frames, is_of_the_user, place_of_frame
 from treadle.core.program import Crash
 from treadle.core.words import place_in_words
+from treadle.python.accesses.foreign_code import goes_on
 from treadle.python.runtime import control
 from treadle.threads.primitives.coroutines import close_coroutine
 from treadle.threads.primitives.patches import Patches
@@ -76,6 +77,20 @@ class _Given(asyncio.Handle):
         return f"{getattr(self._callback, '__qualname__', 'callback')}()"
 
 
+class _Scheduled(asyncio.Handle):
+    """What a loop calls: a task, above all, whose coroutine may be a library's."""
+
+    __slots__ = ()
+    _callback: Any
+
+    def _run(self) -> None:
+        task = getattr(self._callback, "__self__", None)
+        coroutine = task.get_coro() if isinstance(task, asyncio.Task) else None
+        goes_on(awaiting_frames(coroutine))
+        super()._run()
+        goes_on(awaiting_frames(coroutine))
+
+
 class Loop(_Base):  # type: ignore[misc]
     """An event loop that runs in a controlled thread."""
 
@@ -126,6 +141,11 @@ class Loop(_Base):  # type: ignore[misc]
             return self._give(self._given_unsafely, callback, args, context)
         self.take(0)
         return super().call_soon(callback, *args, context=context)
+
+    def _call_soon(self, callback: Any, args: Any, context: Any) -> Any:
+        handle = _Scheduled(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
 
     def take(self, timeout: float | None) -> None:
         """Take all that was given; wait for the first of it if told to."""

@@ -25,13 +25,20 @@ from treadle.python.sharing.walks import register
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.primitives.put_in_place import assign, change_items
 
-_COUNTS = frozenset({"called", "call_count"})
-_ORDER = frozenset({"call_args", "call_args_list", "mock_calls", "method_calls"})
+_COUNTS = frozenset({"called", "call_count", "await_count"})
+_ORDER = frozenset(
+    {"call_args", "call_args_list", "mock_calls", "method_calls", "await_args", "await_args_list"}
+)
 _ASSERTIONS_ON_COUNTS = (
     "assert_called", "assert_called_once", "assert_not_called", "assert_any_call",
     "assert_called_once_with",
 )  # fmt: skip
 _ASSERTIONS_ON_ORDER = ("assert_called_with", "assert_has_calls")
+_ON_COUNTS_OF_AWAITS = (
+    "assert_awaited", "assert_awaited_once", "assert_not_awaited", "assert_any_await",
+    "assert_awaited_once_with",
+)  # fmt: skip
+_ON_ORDER_OF_AWAITS = ("assert_awaited_with", "assert_has_awaits")
 
 
 class MockTable(ObjectTable):
@@ -109,13 +116,25 @@ def _increment_mock_call(self: Any, /, *args: Any, **kwargs: Any) -> None:
     if table is not None:
         for value in (*args, *kwargs.values()):
             slots.hand_out(value, f"argument of {table.label}")
-        codes = table.answers(self)
-        mock = self
-        while mock is not None and (above := _table_of(mock)) is not None:
-            codes = (*codes, *above.called())
-            mock = _parent_of(mock)
-        hooks.say(codes)
+        _say_called(self, table)
     _original_increment(self, *args, **kwargs)
+
+
+def _say_called(mock: Any, table: MockTable) -> None:
+    """Announce that a mock, and those that it hangs on, remember a call; and what it returns."""
+    codes = table.answers(mock)
+    while mock is not None and (above := _table_of(mock)) is not None:
+        codes = (*codes, *above.called())
+        mock = _parent_of(mock)
+    hooks.say(codes)
+
+
+async def _execute_mock_call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Await what an asynchronous mock returned: that is remembered, and the answer looked up."""
+    table = _table_of(self) if control.current() is not None else None
+    if table is not None:
+        _say_called(self, table)
+    return await _original_execute(self, *args, **kwargs)
 
 
 def _get_child_mock(self: Any, /, **kwargs: Any) -> Any:
@@ -165,18 +184,25 @@ _Mock = unittest.mock.NonCallableMock
 _Callable: Any = unittest.mock.CallableMixin
 _original_increment: Any = _Callable._increment_mock_call
 _original_child: Any = _Mock._get_child_mock
+_Async: Any = unittest.mock.AsyncMockMixin
+_original_execute: Any = _Async._execute_mock_call
+_execute_mock_call.__qualname__ = _original_execute.__qualname__
 register(_Mock, MockTable, children_of_instance)
-for _names, _codes_of in (
-    (_ASSERTIONS_ON_COUNTS, lambda table: table.asked(for_order=False)),
-    (_ASSERTIONS_ON_ORDER, lambda table: table.asked(for_order=True)),
-    (("reset_mock",), MockTable.forgotten),
+for _kind, _names, _codes_of in (
+    ("NonCallableMock", _ASSERTIONS_ON_COUNTS, lambda table: table.asked(for_order=False)),
+    ("NonCallableMock", _ASSERTIONS_ON_ORDER, lambda table: table.asked(for_order=True)),
+    ("NonCallableMock", ("reset_mock",), MockTable.forgotten),
+    ("AsyncMockMixin", _ON_COUNTS_OF_AWAITS, lambda table: table.asked(for_order=False)),
+    ("AsyncMockMixin", _ON_ORDER_OF_AWAITS, lambda table: table.asked(for_order=True)),
+    ("AsyncMockMixin", ("reset_mock",), MockTable.forgotten),
 ):
     for _name in _names:
-        LIBRARY["unittest.mock", f"NonCallableMock.{_name}"] = _announcing(_codes_of)
+        LIBRARY["unittest.mock", f"{_kind}.{_name}"] = _announcing(_codes_of)
 
 PATCHES = Patches(
     attributes=[
         (_Callable, "_increment_mock_call", _increment_mock_call),
+        (_Async, "_execute_mock_call", _execute_mock_call),
         (_Mock, "_get_child_mock", _get_child_mock),
         (_Patch, "__enter__", _patching(_Patch.__enter__)),
         (_Patch, "__exit__", _patching(_Patch.__exit__)),
