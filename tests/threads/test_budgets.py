@@ -16,6 +16,8 @@ from treadle.core import deadline
 from treadle.explore import progress
 from treadle.explore.budget import MAX_STEPS, MOST_STEPS, Budget
 from treadle.explore.probing import Probes
+from treadle.python.host.watchdog import Watchdog
+from treadle.python.runtime.scheduler import Scheduler
 from treadle.threads.program import ThreadProgram
 from waiting import PATIENCE
 
@@ -268,3 +270,12 @@ def test_deadlines_are_for_a_while() -> None:
             assert not deadline.is_over()
         assert deadline.is_over()
     assert not deadline.is_over()
+
+
+def test_whoever_watches_looks_when_time_is_up() -> None:
+    watchdog = Watchdog(Scheduler(), patience=20)
+    assert watchdog.period == 2
+    with deadline.within(1):
+        assert 0 < watchdog.period <= 1
+    with deadline.within(1e-9):
+        assert watchdog.period == 0.05

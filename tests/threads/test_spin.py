@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import os
 import queue
 import sqlite3
 import threading
@@ -698,3 +699,24 @@ def test_two_loops_that_try_each_others_locks_are_no_nondeterminism() -> None:
 
     result = treadle.explore(test, max_executions=300)
     assert (result.failures, result.executions) == ([], 300)
+
+
+def test_a_loop_that_asks_the_file_system_is_no_livelock(tmp_path: Path) -> None:
+    """Another program may do what it waits for."""
+    path = tmp_path / "done"
+
+    def waiting(look: Callable[[], bool]) -> treadle.Result:
+        def work() -> None:
+            while not look():
+                time.sleep(0.01)
+
+        def test() -> None:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+        return treadle.explore(test, timeout=1)
+
+    for look in (path.exists, lambda: os.access(path, os.R_OK), lambda: any(tmp_path.iterdir())):
+        result = waiting(look)
+        assert (result.failures, result.complete) == ([], False)

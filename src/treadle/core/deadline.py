@@ -6,6 +6,7 @@ takes long, is interrupted by whoever watches it, and ends with `OutOfTime`.
 
 from __future__ import annotations
 
+import math
 import time
 
 _clock = time.monotonic
@@ -39,6 +40,11 @@ def hurry(*, wanted: bool = True) -> None:
     _hurried[:] = [True] if wanted else []
 
 
+def left() -> float:
+    """Return how many seconds are left."""
+    return 0.0 if _hurried else min(_until, default=math.inf) - _clock()
+
+
 def is_over() -> bool:
     """Tell whether the time is up."""
-    return bool(_hurried) or any(_clock() >= until for until in _until)
+    return left() <= 0

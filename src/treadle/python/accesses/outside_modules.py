@@ -67,11 +67,11 @@ def note_hidden(module: str) -> None:
 
 def note_change(module: str | None) -> None:
     """Take note that a function of a module is called, which may change what only it knows."""
-    if module is None or is_silent(module):
+    if module is None:
         return
     if hides_what_it_does(module):
         unseen[0] = True
-    elif module.partition(".")[0] not in _WITHOUT_STATE:
+    elif not is_silent(module) and module.partition(".")[0] not in _WITHOUT_STATE:
         effects[0] = True
 
 
@@ -99,10 +99,10 @@ _WITHOUT_STATE = frozenset(
         "_string", "_struct", "abc", "ast", "base64", "binascii", "bisect", "builtins",
         "calendar", "cmath", "collections", "colorsys", "contextlib", "copy", "dataclasses",
         "datetime", "decimal", "difflib", "dis", "encodings", "enum", "errno", "faulthandler",
-        "fnmatch", "fractions", "functools", "gc", "genericpath", "glob", "hashlib", "hmac",
+        "fnmatch", "fractions", "functools", "gc", "hashlib", "hmac",
         "html", "importlib", "inspect", "ipaddress", "json", "keyword", "linecache", "logging",
         "marshal", "math", "ntpath", "numbers", "operator", "os", "pathlib", "platform",
-        "posix", "posixpath", "pprint", "re", "reprlib", "shutil", "stat", "statistics",
+        "posixpath", "pprint", "re", "reprlib", "stat", "statistics",
         "string", "struct", "sys", "textwrap", "threading", "time", "traceback", "treadle",
         "types", "typing", "unicodedata", "urllib", "warnings", "weakref", "zlib",
     }
@@ -192,7 +192,8 @@ _ON_PIPES = frozenset({("multiprocessing.context", "BaseContext.Pipe")})
 _FIRST = frozenset(module.partition(".")[0] for module in _OUTSIDE)
 
 
-_HIDING = frozenset({"sqlite3"})
+_HIDING = frozenset({"sqlite3", "genericpath", "glob", "nt", "posix", "shutil"})
+"""Modules of the standard library whose functions look at what other programs may change."""
 _KNOWN = sys.stdlib_module_names | {"greenlet", "builtins", "treadle"}
 
 

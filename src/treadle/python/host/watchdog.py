@@ -36,6 +36,8 @@ _SIGNAL: int | None = (
 """What interrupts a call that blocks; Windows has nothing that can."""
 _LOOKS = 10
 """How often it looks before it loses patience."""
+_SOONEST = 0.05
+"""Seconds after which it looks again at the soonest."""
 _BLOCKED = 0.01
 """A thread that uses less than this share of a processor waits."""
 _HURRY = 0.1
@@ -110,19 +112,21 @@ class Watchdog:
         seen = self._progress()
         clock = _cpu_clock_of(self._watched)
         used = clock()
-        idle = 0.0
-        while not self._stop.acquire(timeout=self._limit() / _LOOKS):
+        idle = unheard = 0.0
+        while not self._stop.acquire(timeout=(period := self.period)):
             now = self._progress()
             before, used = used, clock()
-            share = (used - before) / (self._limit() / _LOOKS)
+            share = (used - before) / period
             if now != seen:
                 idle = 0.0
                 self._is_unheard = False
             else:
-                idle += 1 if share < _BLOCKED else min(share, 1.0)
+                looks = period * _LOOKS / self._limit()
+                idle += looks * (1 if share < _BLOCKED else min(share, 1.0))
             self._is_late = self._handles_signal and now == seen and deadline.is_over()
             seen = now
-            if self._is_unheard and self._is_in_test():
+            unheard = unheard + period if self._is_unheard else 0.0
+            if unheard >= self._limit() / _LOOKS and self._is_in_test():
                 self._tell()
             if idle > _LOOKS or self._is_late:
                 if self._is_in_test():
@@ -132,6 +136,11 @@ class Watchdog:
 
     def _limit(self) -> float:
         return self._patience * (_HURRY if self._alarms else 1)
+
+    @property
+    def period(self) -> float:
+        """In how many seconds to look again: when time is up for the search, if sooner."""
+        return min(self._limit() / _LOOKS, max(deadline.left(), _SOONEST))
 
     def _progress(self) -> tuple[int, int]:
         return self.executions, self._scheduler.steps

@@ -281,11 +281,15 @@ def visit(site: object) -> None:
         now.idle = last.idle + 1
         if not locations and now.idle < _IDLE:  # it read nothing that ever changes
             return
-    operation = Spin(trail, locations, last.at + 1, now.may_end(last))
+    _wait(me, Spin(trail, locations, last.at + 1, now.may_end(last)))
+    now.at = len(trail.steps)
+
+
+def _wait(me: Task, operation: Spin) -> None:
+    """Go on when somebody has written, or nobody else can go on."""
     control.announce(operation)
     joins = () if operation.was_written(me) else times().joins(me)
     me.doing = (*joins, *operation.pending(me))
-    now.at = len(trail.steps)
 
 
 def _begin_trail(scheduler: Scheduler) -> Trail:

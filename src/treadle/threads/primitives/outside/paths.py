@@ -23,6 +23,7 @@ from typing import Any
 from treadle.core.events import OPEN, Codes
 from treadle.core.program import Crash
 from treadle.python.runtime import control
+from treadle.python.runtime.spin import unseen
 from treadle.python.runtime.task import Task
 from treadle.threads.primitives.outside.surroundings import DIRECTORY
 from treadle.threads.primitives.outside.world import adding, reading, writing
@@ -151,7 +152,11 @@ class Files:
             self._now.made_anew.add(path)
 
     def looks(self, path: str) -> None:
-        """Report it if a thread depends on what an earlier execution left behind."""
+        """Report it if a thread depends on what an earlier execution left behind.
+
+        Other programs may change it, too: a loop that looks may end.
+        """
+        unseen[0] = True
         now = self._now
         if path not in self._changed_before or path in now.told:
             return
