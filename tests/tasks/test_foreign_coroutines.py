@@ -22,6 +22,7 @@ from treadle.core.frames import awaiting_frames
 
 LIBRARY = """
 import asyncio
+from asyncio import open_connection
 
 class Shop:
     def __init__(self, pause):
@@ -61,6 +62,11 @@ class Limiter:
         if self.waiting:
             self.holder, event = self.waiting.popitem()
             event.set()
+
+async def connected(shop):
+    await shop.pause()
+    shop.log.append(len(shop.log))
+    return open_connection
 
 _total = {"n": 0}
 
@@ -156,6 +162,17 @@ def test_generator_of_a_library(shops: ModuleType) -> None:
     )
     assert unseen == seen
     assert len(seen) == 4
+
+
+def test_library_that_names_code_which_is_looked_into(shops: ModuleType) -> None:
+    """Code that was rewritten cannot be hashed."""
+
+    async def test() -> Any:
+        shop = shops.Shop(treadle.pause)
+        await asyncio.gather(shops.connected(shop), shops.connected(shop))
+        return shop.log
+
+    assert explored(test, "fifo")[1] == {"[0, 1]"}
 
 
 def test_library_beside_threads(shops: ModuleType) -> None:

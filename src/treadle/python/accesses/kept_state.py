@@ -106,15 +106,16 @@ def _changes_global(code: types.CodeType, module: str | None, holds: bool) -> bo
 
 def _called(code: types.CodeType, namespace: Any) -> Iterator[types.CodeType]:
     """Yield code, what is nested in it, and functions of its module that it names."""
-    todo, seen = [code], {code}
+    todo, seen = [code], {id(code)}  # code that was rewritten cannot be hashed
     while todo:
         each = todo.pop()
         yield each
         named = (namespace.get(name) for name in each.co_names)
         found = [one.__code__ for one in named if issubclass(type(one), types.FunctionType)]
         found += [const for const in each.co_consts if isinstance(const, types.CodeType)]
-        todo += [one for one in dict.fromkeys(found) if one not in seen]
-        seen.update(found)
+        new = {id(one): one for one in found if id(one) not in seen}
+        todo += new.values()
+        seen.update(new)
 
 
 def _is_state(value: Any) -> bool:
