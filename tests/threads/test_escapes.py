@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import fcntl
+import gc
 import inspect
 import json
 import mmap
@@ -37,6 +38,7 @@ Body = Callable[[], Any]
 HERE = "tests/threads/test_escapes.py"
 ESCAPING: dict[str, tuple[Body, str]] = {}
 STAYING: list[Body] = []
+SHARED: list[int] = []
 
 
 def escaping(through: str) -> Callable[[Body], None]:
@@ -100,6 +102,21 @@ def priority_of_the_process() -> None:
 def a_named_pipe() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(f"{folder}/x")
+
+
+@escaping("gc.get_objects()")
+def all_objects() -> None:
+    gc.get_objects()
+
+
+@escaping("sys.getrefcount()")
+def a_count_of_references() -> None:
+    sys.getrefcount(SHARED)
+
+
+@escaping("sys._current_frames()")
+def frames_of_others() -> None:
+    sys._current_frames()
 
 
 def staying(body: Body) -> Body:
@@ -259,6 +276,27 @@ def test_what_an_extension_keeps_for_itself_is_noted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(outside_modules, "_KNOWN", outside_modules._KNOWN - {"greenlet"})
     [note] = treadle.explore(test).notes
     assert note.startswith("what C code keeps for itself is not seen (greenlet.getcurrent() at ")
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_who_wakes_tasks_from_another_thread_is_named(threads: bool) -> None:
+    async def main() -> None:
+        event, queue = asyncio.Event(), asyncio.Queue[int]()
+        queue.put_nowait(1)
+
+        def wake() -> None:
+            event.set()
+
+        if threads:
+            together(wake, lambda: event)
+        else:
+            wake()
+        await event.wait()
+        await queue.get()
+
+    escapes = treadle.explore(lambda: together(lambda: asyncio.run(main()))).escapes
+    named = [one.partition(" ")[0] for one in escapes]
+    assert named == (["asyncio.Event.set()"] if threads else [])
 
 
 def test_an_import_may_do_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

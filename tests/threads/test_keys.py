@@ -106,6 +106,8 @@ EQUAL: list[tuple[Any, Any]] = [
     ("red", AnyCase("RED")),
     ("red", Alias("red")),
     (("red", 1), (Alias("red"), 1)),
+    (None, Alias(None)),
+    (..., Alias(...)),
     (Point(1), Point(1)),
     (Flag.ON, Flag.ON),
     (b"a", memoryview(b"a")),

@@ -562,7 +562,7 @@ def test_what_runs_as_one_step_is_noted(name: str) -> None:
 MAKERS: list[Callable[[], Any]] = [
     threading.Lock, threading.RLock, threading.Condition, threading.Event, threading.Semaphore,
     lambda: threading.Barrier(2), queue.Queue, queue.LifoQueue, queue.PriorityQueue,
-    queue.SimpleQueue,
+    queue.SimpleQueue, threading.Thread, lambda: threading.Timer(1, print),
 ]  # fmt: skip
 
 
@@ -598,6 +598,20 @@ def test_weak_references_that_do_not_die_are_noted() -> None:
 
     notes = treadle.explore(test).notes
     assert any("weak references to it do not either (weakref." in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [weakref.proxy, weakref.WeakValueDictionary, weakref.WeakKeyDictionary, weakref.WeakSet],
+)
+def test_what_refers_weakly_is_noted_when_it_is_made(make: Callable[..., Any]) -> None:
+    def test() -> None:
+        node = Node()
+        made = make(node) if make is weakref.proxy else make()
+        together(lambda: made is None, lambda: node)
+
+    [note] = treadle.explore(test).notes
+    assert f"weak references to it do not either (weakref.{make.__name__}() at " in note
 
 
 def test_finalizers_that_do_not_run_are_noted() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from together import together
+from together import outcomes, together
 
 import treadle
 from treadle.threads.primitives.outside import os_functions
@@ -98,6 +98,43 @@ def check_then_create_by_two_names(folder: Path) -> None:
 
     together(lambda: create("d"), lambda: create("link"))
     assert len(made) == 1
+
+
+@program("assertion")
+def a_link_that_leads_elsewhere(folder: Path) -> None:
+    (folder / "new").touch()
+    (folder / "link").symlink_to(folder / "old")
+    seen = []
+
+    def switch() -> None:
+        (folder / "next").symlink_to(folder / "new")
+        (folder / "next").replace(folder / "link")
+
+    together(switch, lambda: seen.append((folder / "link").exists()))
+    assert seen == [True]
+
+
+@program("assertion")
+def another_name_of_a_file(folder: Path) -> None:
+    (folder / "x").touch()
+    seen = []
+    together(
+        lambda: (folder / "y").hardlink_to(folder / "x"),
+        lambda: seen.append((folder / "x").stat().st_nlink),
+    )
+    assert seen == [2]
+
+
+@program("assertion")
+def one_name_of_a_file_less(folder: Path) -> None:
+    (folder / "x").touch()
+    (folder / "y").hardlink_to(folder / "x")
+    seen = []
+    together(
+        (folder / "y").unlink,
+        lambda: seen.append((folder / "x").stat().st_nlink),
+    )
+    assert seen == [1]
 
 
 @program(2)
@@ -698,3 +735,28 @@ def test_a_relative_path_looks_at_the_directory_where_it_is_used(
         together(lambda: os.access("here", os.R_OK), lambda: os.chdir("/"))
 
     assert treadle.explore(test).executions == 4
+
+
+def test_a_link_that_is_taken_away_for_a_moment(tmp_path: Path) -> None:
+    def program() -> object:
+        with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+            one, other, link = (Path(folder) / name for name in ("one", "other", "link"))
+            one.touch()
+            other.touch()
+            link.symlink_to(one)
+            seen: list[object] = []
+
+            def switch() -> None:
+                link.unlink()
+                link.symlink_to(other)
+
+            def look() -> None:
+                try:
+                    seen.append(one.samefile(link))
+                except FileNotFoundError:
+                    seen.append(None)
+
+            together(switch, look)
+            return seen[0]
+
+    assert outcomes(program) == {"None", "False", "True"}

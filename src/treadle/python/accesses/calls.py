@@ -239,6 +239,8 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
         return stand_ins.HELD[id(function)]
     look_outside(module.__name__, function.__name__)
     note_change(module.__name__)
+    if function is weakref.proxy:
+        _of_weak("weakref.proxy", function, has_threads=True)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -262,8 +264,9 @@ def _of_class(kind: Any) -> Any:
     if id(kind) in stand_ins.HELD:
         return stand_ins.HELD[id(kind)]
     module = module_of_class(kind)
-    if kind is weakref.finalize:
-        _of_weak("weakref.finalize", kind, has_threads=True)  # they may come later
+    is_weak = module in _WEAK_MODULES and kind is not weakref.ref  # which has to be called
+    if is_weak:
+        _of_weak(f"weakref.{kind.__name__}", kind, has_threads=True)  # they may come later
     if module in modules_under_test or slots.take_in(module) or not published:
         identities.meet(kind)
         meet_memory(kind)
@@ -277,7 +280,7 @@ def _of_class(kind: Any) -> Any:
         else:
             stand_in = functools.partial(_call_unknown, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
-    is_looked_at = why_outside(module) or kind is weakref.finalize
+    is_looked_at = why_outside(module) or is_weak
     if is_looked_up and "<locals>" not in qualname_of(kind) and not is_looked_at:
         _resolved[kind] = stand_in
     return stand_in
@@ -303,9 +306,9 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     module = module_of(inner)
     if module in _WEAK_MODULES:
         _of_weak(f"{module}.{inner.__qualname__}", function)
-    look_outside(module, inner.__qualname__)
-    note_change(module)
     owner = getattr(function, "__self__", None)
+    look_outside(module, inner.__qualname__, owner if id(owner) in published else None)
+    note_change(module)
     if kept_state.is_met_by(inner, owner):
         return functools.partial(_call_unobserved, function)
     wrapped = getattr(inner, "__wrapped__", None)

@@ -119,10 +119,14 @@ _ASKING = frozenset(
 """Methods of objects in C that change nothing, by what they are called."""
 
 
-def look_outside(module: str | None, name: str) -> None:
-    """Say so if a function of a module is about to leave what is seen."""
+def look_outside(module: str | None, name: str, owner: Any = None) -> None:
+    """Say so if a function of a module, of an object that is shared, leaves what is seen."""
     if (module, name) in _SETTINGS:
         escapes.add("settings of the whole process are not modelled", f"{module}.{name}")
+    elif (module, name) in _KNOWING_OTHERS:
+        escapes.add("what others do to what it tells is not seen", f"{module}.{name}")
+    elif module in _OF_ONE_LOOP and owner is not None and not _is_in_its_loop(owner):
+        escapes.add(NOT_SEEN.format("an event loop"), f"{module}.{name}")
     elif (module, name) in _FILES:
         escapes.add(NOT_SEEN.format("a file that is opened like this"), f"{module}.{name}")
     elif module is not None and module.partition(".")[0] in _FIRST:
@@ -145,6 +149,26 @@ def _is_of_own_loop(module: str, name: str) -> bool:
     return loop is not None or not name.startswith(("Future.", "Task."))
 
 
+def _is_in_its_loop(owner: Any) -> bool:
+    """Tell whether the current thread runs the loop that an object of asyncio belongs to."""
+    running = sys.modules["asyncio"]._get_running_loop()
+    return running is not None and getattr(owner, "_loop", None) in (None, running)
+
+
+_OF_ONE_LOOP = frozenset({"asyncio.locks", "asyncio.queues"})
+"""Modules whose objects wake up tasks: who calls them from another thread wakes up nobody."""
+_KNOWING_OTHERS = frozenset(
+    {
+        *(("sys", name) for name in ("getrefcount", "_current_frames", "_current_exceptions",
+          "getallocatedblocks", "_debugmallocstats")),
+        *(("gc", f"get_{name}") for name in ("objects", "referrers", "count", "stats")),
+        *(("_weakref", f"getweakref{what}") for what in ("count", "s")),
+        *(("_tracemalloc", name) for name in ("get_traced_memory", "_get_traces")),
+        *((module, name) for module in ("posix", "nt") for name in ("times",)),
+        ("resource", "getrusage"),
+    }
+)  # fmt: skip
+"""Functions that tell what the whole interpreter does."""
 _SETTINGS = frozenset(
     {
         *(("sys", f"set{name}") for name in ("recursionlimit", "switchinterval", "dlopenflags")),

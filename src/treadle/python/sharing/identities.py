@@ -152,8 +152,9 @@ def stable_hash(self: Any) -> int:
 
 
 def hash_of(value: Any) -> int:
-    """Stand for `hash`."""
-    return stable_hash(value) if type(value).__hash__ is _PLAIN_HASH else hash(value)
+    """Stand for `hash`; `None` has the one that C code sees, as what is equal to it says."""
+    is_plain = type(value).__hash__ is _PLAIN_HASH and type(value) not in ATOMS
+    return stable_hash(value) if is_plain else hash(value)
 
 
 def is_plain_hash(function: Any) -> bool:

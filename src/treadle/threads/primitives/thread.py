@@ -96,12 +96,15 @@ class Flag:
         """Tell whether the flag is set."""
         return self._is_set
 
-    def is_done(self) -> bool:
-        """Tell whether the thread has ended, as its handle would."""
-        return self._is_set
+    is_done = is_set
+    """Tells whether the thread has ended, as its handle would."""
 
     def join(self, timeout: float | None = None) -> None:
         """Return: once an execution is over, its threads are."""
+
+    def __reduce_ex__(self, protocol: Any, /) -> Any:
+        """Refuse to be copied or pickled with its thread, in the words of a real lock."""
+        return threading.Lock().__reduce_ex__(protocol)
 
 
 _NO = Flag(False)

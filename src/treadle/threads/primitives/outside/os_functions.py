@@ -55,6 +55,8 @@ WRITE = Use(Place.written, changes=True)
 MAKE = Use(Place.made, changes=True, anew=True)
 REPLACE = Use(Place.overwritten, changes=True, anew=True)
 APPEND = Use(Place.replaced, changes=True)
+COUNT = Use(Place.written)
+"""One more name changes how many a file has, and nothing that would be left over."""
 _MAKING = (MAKE, REPLACE, APPEND)
 """What may make a new file, whose mode depends on the mask."""
 
@@ -91,7 +93,7 @@ _TWO_PATHS: dict[str, tuple[Argument, ...]] = {
     for name in ("rename", "replace")
 }
 _TWO_PATHS["link"] = (
-    Argument(0, "src", LOOK, "src_dir_fd"),
+    Argument(0, "src", COUNT, "src_dir_fd"),
     Argument(1, "dst", MAKE, "dst_dir_fd", follows=False),
 )
 _TWO_PATHS["symlink"] = (Argument(1, "dst", MAKE, follows=False),)

@@ -30,6 +30,8 @@ from treadle.threads.primitives.outside.world import adding, reading, writing
 
 _MAKERS = frozenset({"tempfile", "_pytest"})
 """Libraries that make files and directories with names of their own."""
+_FOLLOWED = "followed"
+"""What is learned of links."""
 _F_GETPATH = 50
 _stat, _lstat, _fstat, _readlink = os.stat, os.lstat, os.fstat, os.readlink
 
@@ -222,6 +224,8 @@ class Place:
     passed: tuple[str, ...]
     """Paths on the way that lead elsewhere if they change."""
     is_relative: bool
+    is_led: bool = False
+    """Whether links, or the like, led there."""
 
     @classmethod
     def of(cls, given: Any, folder: Any = None, follows: bool = True) -> Place | None:
@@ -249,7 +253,7 @@ class Place:
         else:
             real = os.path.join(os.path.realpath(head), tail)
         passed = [] if whole == real else [whole, *_above(whole)]
-        return cls(real, tuple(dict.fromkeys([*_above(real), *passed])), is_relative)
+        return cls(real, tuple(dict.fromkeys([*_above(real), *passed])), is_relative, bool(passed))
 
     def name(self) -> str:
         """Return the name of the path."""
@@ -260,7 +264,21 @@ class Place:
     def reached(self) -> Codes:
         """Return the codes of coming here: by all directories above."""
         above = reading(*(_existence(files.name(path)) for path in self.passed))
-        return (*above, *reading(DIRECTORY)) if self.is_relative else above
+        codes = (*above, *reading(DIRECTORY)) if self.is_relative else above
+        return (*codes, OPEN) if codes and self._may_lead_elsewhere() else codes
+
+    def _may_lead_elsewhere(self) -> bool:
+        """Tell whether there is a link on the way, or was one: it is learned which paths are."""
+        shared = control.the_program().shared
+        if self.is_led:
+            for path in filter(os.path.islink, self.passed):
+                shared.note(f"link {files.name(path)}", _FOLLOWED)
+        if _FOLLOWED not in shared.happening:
+            return False
+        return any(
+            shared.happens(f"link {files.name(path)}", _FOLLOWED)
+            for path in (self.path, *self.passed)
+        )
 
     def exists(self) -> Codes:
         """Return the codes of asking whether it is there."""
@@ -301,11 +319,19 @@ class Place:
         """Return the codes of putting something in its place, whatever is there."""
         parent = files.name(os.path.dirname(self.path))
         codes = (*writing(_existence(self.name())), *adding(_entries(parent)))
-        return (*codes, *self.reached())
+        return (*codes, *self._others(), *self.reached())
 
     def overwritten(self) -> Codes:
         """Return the codes of making it anew with another content."""
         return (*self.replaced(), *writing(*map(content, self._names())), *self._if_renamed())
+
+    def _others(self) -> Codes:
+        """Return the codes of changing how many names a file has that is no longer called so."""
+        with contextlib.suppress(OSError, ValueError):
+            found = _lstat(self.path)
+            if found.st_nlink > 1 and not stat.S_ISDIR(found.st_mode):
+                return (*writing(*map(content, files.file(found, self.path))), OPEN)
+        return ()
 
     def _names(self) -> list[str]:
         try:
