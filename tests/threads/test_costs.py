@@ -17,6 +17,7 @@ import treadle
 from treadle.python.host import collector
 from treadle.python.instrument import modules
 from treadle.python.instrument.loaded_modules import LoadedModules
+from treadle.python.sharing import nested
 from treadle.python.sharing.namespaces import instrumented
 
 
@@ -198,8 +199,6 @@ def test_what_is_known_about_classes_is_forgotten_with_new_namespaces() -> None:
 
 
 def test_what_a_call_is_taken_to_touch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treadle.python.accesses import reach
-
     def test() -> None:
         items = [[number] for number in range(60)]
         thread = threading.Thread(target=lambda: random.choice(items))
@@ -208,6 +207,23 @@ def test_what_a_call_is_taken_to_touch_is_bounded(monkeypatch: pytest.MonkeyPatc
         items.append([0])
 
     assert treadle.explore(test).escapes == []
-    monkeypatch.setattr(reach, "_MOST_OBJECTS", 50)
+    monkeypatch.setattr(nested, "MOST_OBJECTS", 50)
     (said,) = treadle.explore(test).escapes
     assert "only 10,000 objects are looked at" in said
+
+
+def test_what_hangs_on_a_private_object_is_bounded_and_what_is_near_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.near = [0]
+            self.model = [{"shape": [{"member": number}]} for number in range(100)]
+            self.far = [[self.model]]
+
+    client = Client()
+    assert nested.held_by([client], {id(client.near)}) == [client.near]
+    assert nested.held_by([client], {id(client.model[7])}) == [client.model[7]]
+    monkeypatch.setattr(nested, "MOST_OBJECTS", 50)
+    assert nested.held_by([client], {id(client.near)}) == [client.near]
+    assert nested.held_by([client], {id(client.model[7]["shape"][0])}) == []

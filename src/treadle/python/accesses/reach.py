@@ -17,7 +17,6 @@ from treadle.python.accesses.uninstrumented import (
     state_of,
 )
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.looking import flags_of, module_of_class
 from treadle.python.sharing import children
 from treadle.python.sharing.containers import (
@@ -28,7 +27,7 @@ from treadle.python.sharing.containers import (
     whole_write,
 )
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import SHOWING, content, shown_by
+from treadle.python.sharing.nested import SHOWING, content, goes_on, shown_by
 from treadle.python.sharing.tables import ObjectTable, Table
 
 _INERT = (
@@ -38,9 +37,6 @@ _INERT = (
 _ON_ELEMENTS = ("__eq__", "__lt__", "__format__", "__bool__", "__add__", "__iter__")
 """What functions do with the elements of what they are given."""
 _HEAP_TYPE = 1 << 9
-_MOST_OBJECTS = 10_000
-"""How many objects one operation is taken to touch, at most."""
-_TOO_MANY = f"of what hangs on its arguments, only {_MOST_OBJECTS:,} objects are looked at"
 
 
 class Reach:
@@ -81,7 +77,7 @@ class Reach:
         """
         self._is_open = True
         todo = deque([*((value, True) for value in roots), *((value, False) for value in others)])
-        while todo and self._goes_on():
+        while todo and goes_on(self._seen):
             value, is_root = todo.popleft()
             if type(value) in ATOMS or id(value) in self._seen or issubclass(type(value), _INERT):
                 continue
@@ -166,7 +162,7 @@ class Reach:
         """
         todo: list[tuple[Any, tuple[str, ...] | None, bool]]
         todo = [(value, methods, False) for value in reversed(roots)]
-        while todo and self._goes_on():
+        while todo and goes_on(self._seen):
             value, called, may_change = todo.pop()
             kind = type(value)
             if kind in ATOMS or id(value) in self._seen:
@@ -197,13 +193,6 @@ class Reach:
             self._add(codes)
             if not codes and not isinstance(table, AliasTable | MappingProxyTable):
                 self._quiet.add(sort)
-
-    def _goes_on(self) -> bool:
-        """Tell whether to look further; what grows for ever would be looked at for ever."""
-        if len(self._seen) < _MOST_OBJECTS:
-            return True
-        escapes.add(_TOO_MANY)
-        return False
 
     def read_truths(self, root: Any) -> None:
         """Add that a container is gone through, and the truth of its elements asked for."""

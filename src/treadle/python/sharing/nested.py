@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import types
 from collections import OrderedDict, deque
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sized
 from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.looking import has_dict
 from treadle.python.sharing.children import children_of_instance, no_children
 from treadle.python.sharing.walks import walk_of_kind
@@ -28,6 +29,10 @@ CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS,
 SHOWING = (types.SimpleNamespace, BaseException)
 """Classes in C whose comparison or words look at attributes."""
 _DEEPEST = 20
+MOST_OBJECTS = 10_000
+"""How many objects one operation is taken to touch, at most."""
+_TOO_MANY = f"of what hangs on its arguments, only {MOST_OBJECTS:,} objects are looked at"
+_PLAIN = frozenset({list, tuple, set, frozenset, dict})
 _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
     types.ModuleType, types.CodeType, types.FrameType,
@@ -79,18 +84,29 @@ def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
     """
     found: list[Any] = []
     seen: set[int] = set()
-    todo = [value for value in values if id(value) not in published]
-    while todo:
-        value = todo.pop()
+    inert: dict[object, bool] = dict.fromkeys(ATOMS, True)
+    todo = deque([value for value in values if id(value) not in published])
+    while todo and goes_on(seen):
+        value = todo.popleft()  # what is near first: there may be too many
         kind = type(value)
-        if kind in ATOMS or id(value) in seen or _is_passed_around(kind):
+        if kind not in inert:
+            inert[kind] = _is_passed_around(kind)
+        if inert[kind] or id(value) in seen:
             continue
         seen.add(id(value))
         if id(value) in published:
             found.append(value)
         else:
-            todo += parts_of(value)
+            todo += [part for part in parts_of(value) if type(part) not in ATOMS]
     return found
+
+
+def goes_on(seen: Sized) -> bool:
+    """Tell whether to look further; what grows for ever would be looked at for ever."""
+    if len(seen) < MOST_OBJECTS:
+        return True
+    escapes.add(_TOO_MANY)
+    return False
 
 
 def _is_passed_around(kind: type) -> bool:
@@ -103,6 +119,9 @@ def _is_passed_around(kind: type) -> bool:
 
 def parts_of(value: Any) -> list[Any]:
     """Return the elements of a container and the attributes of an instance."""
-    if has_dict(type(value)) or hasattr(type(value), "__slots__"):
+    kind = type(value)
+    if kind in _PLAIN and ATOMS.issuperset(map(type, value)):
+        return [*value.values()] if kind is dict else []
+    if has_dict(kind) or hasattr(kind, "__slots__"):
         return [*content(value), *(part for part, _ in children_of_instance(value, ""))]
     return content(value)
