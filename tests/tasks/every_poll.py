@@ -5,12 +5,14 @@ It shares nothing with the searches but the recorded accesses, which name the cl
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable
 from typing import Any
 
-from exploring import final_state
+from exploring import explored, final_state
 
+import treadle
 from treadle.core.happens_before import Trace
 from treadle.core.program import Program, Restart
 from treadle.session.session import opened
@@ -111,3 +113,19 @@ def class_of(trace: Trace) -> Class:
         )
         found.append((names[process], past))
     return frozenset(found)
+
+
+ORDERS = ["fifo", "any"]
+
+
+def gap(order: str) -> Any:
+    """Return what a test awaits while others may run."""
+    return treadle.pause() if order == "fifo" else asyncio.sleep(0)
+
+
+def agreed(test: Callable[[], Any], order: str, **options: Any) -> tuple[int, set[str]]:
+    """Return classes and final states, which are those of all schedules."""
+    _, classes, states = every_schedule(test, 3000, order, **options)
+    result, seen = explored(test, order, **options)
+    assert (result.complete, result.executions, seen) == (True, len(classes), states)
+    return result.executions, seen

@@ -14,25 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from every_poll import every_schedule
+from every_poll import ORDERS, agreed, gap
 from exploring import explored
 
 import treadle
-
-ORDERS = ["fifo", "any"]
-
-
-def agreed(test: Callable[[], Any], order: str, **options: Any) -> tuple[int, set[str]]:
-    """Return classes and final states, which are those of all schedules."""
-    _, classes, states = every_schedule(test, 3000, order, **options)
-    result, seen = explored(test, order, **options)
-    assert (result.complete, result.executions, seen) == (True, len(classes), states)
-    return result.executions, seen
-
-
-def gap(order: str) -> Any:
-    return treadle.pause() if order == "fifo" else asyncio.sleep(0)
-
 
 # What callbacks in C and generators that are shared do is recorded
 

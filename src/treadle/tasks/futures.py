@@ -8,6 +8,7 @@
 | `remove_done_callback` | reads its state, and writes its callbacks: it tells how many there were |
 | a step of a task | writes the task's control |
 | `get_name, set_name` of a task | read and write its name |
+| `repr` | reads its state and callbacks; of a task also its name and control, as `get_stack` does |
 | `cancel, uncancel` of a pending task | reads its state, writes its control; `cancelling` reads it |
 
 Futures hash by name: `wait` and code under test iterate over sets of them.
@@ -28,7 +29,10 @@ from treadle.core.errors import TreadleBug, TreadleError
 from treadle.python.accesses.coroutines import changes
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.children import Children
 from treadle.python.sharing.published import published
+from treadle.python.sharing.tables import ObjectTable
+from treadle.python.sharing.walks import register
 from treadle.tasks.moments import BEGINNING
 from treadle.tasks.steps import Owner, Place
 
@@ -104,6 +108,12 @@ class Future(_PyFuture):  # type: ignore[misc]
         self.look()
         found: BaseException | None = super().exception()
         return found
+
+    def __repr__(self) -> str:
+        """Put it into words: its state, and who waits for it."""
+        self.look()
+        self.of_loop.touch(self.listeners.read)
+        return str(super().__repr__())
 
     # Who changes it
 
@@ -263,6 +273,22 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         self.of_loop.touch(self.called.read)
         return str(super().get_name())
 
+    def __repr__(self) -> str:
+        """Put it into words: its name and where it stands, too."""
+        self.of_loop.touch(self.called.read)
+        self.of_loop.touch(self.control.read)
+        return super().__repr__()
+
+    def get_stack(self, *, limit: Any = None) -> Any:
+        """Return the frames in which it stands."""
+        self.of_loop.touch(self.control.read)
+        return super().get_stack(limit=limit)
+
+    def print_stack(self, *, limit: Any = None, file: Any = None) -> None:
+        """Print where it stands."""
+        self.of_loop.touch(self.control.read)
+        super().print_stack(limit=limit, file=file)
+
     def cancelling(self) -> int:
         """Return how many requests there are."""
         self.of_loop.touch(self.control.read)
@@ -292,3 +318,26 @@ def all_tasks(loop: Any = None) -> set[Any]:
     found: Any = loop or asyncio.get_running_loop()
     found.touch(found.live.read)
     return {task for task in found.tasks if task._state == _PENDING}
+
+
+_OWN = frozenset(
+    {
+        "_callbacks", "_cancel_requested", "_children", "_coro", "_context", "_fut_waiter",
+        "_hash", "_listening", "_loop", "_must_cancel", "_name", "_num_cancels_requested",
+        "as_owner", "called", "control", "has_own_name", "listeners", "moment", "of_loop",
+        "own_places", "spins_at", "standing", "where", "where_name",
+    }
+)  # fmt: skip
+"""Attributes that only asyncio and Treadle look at; those of the class are no less."""
+
+
+def _given_attributes(future: Any, label: str) -> Children:
+    """Yield the attributes that a program has given to a future or a task."""
+    kind = type(future)
+    for name, value in [*vars(future).items()]:
+        if name not in _OWN and not hasattr(kind, name):
+            yield value, f"{label}.{name}"
+
+
+for _kind in (Future, GatheringFuture, Task):
+    register(_kind, ObjectTable, _given_attributes)

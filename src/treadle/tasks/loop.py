@@ -54,6 +54,8 @@ class Loop(Networked, Refusing):
     _is_closing = False
     _factory: Any = None
     """Who makes tasks, if the test has said so."""
+    _handler: Callable[..., object] | None = None
+    """Who is told of errors that nobody else is."""
 
     def __init__(self, program: TaskProgram, *, detail: bool = False) -> None:
         self.program = program
@@ -80,10 +82,10 @@ class Loop(Networked, Refusing):
         self.live = self.place("tasks", "live", "all tasks")
         self.end = self.place("loop", "end", "the end of the test")
         """What is armed is ignored after it: so whoever arms something looks at it."""
+        self.settings = self.place("loop", "settings", "what the loop was told")
         self.generators = Generators(self)
         self.rounds = Rounds(self)
         self._faults = Faults(self, program.cancellations)
-        self._handler: Callable[..., object] | None = None
         self.is_over = False
         """Whether the main task has ended: what is armed from then on is ignored."""
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
@@ -277,6 +279,7 @@ class Loop(Networked, Refusing):
             for item in _referents(coro):
                 if type(item) not in ATOMS:
                     slots.hand_out(item, getattr(coro, "__name__", "coroutine"))
+        self.touch(self.settings.read)
         task = made_by(self, self._factory, coro, name=name, context=context, **options)
         if self.step is not None:
             self._faults.threaten(task)
@@ -323,18 +326,22 @@ class Loop(Networked, Refusing):
 
     def set_task_factory(self, factory: Any) -> None:
         """Let tasks be made by somebody else."""
+        self.touch(self.settings.write)
         self._factory = checked(factory)
 
     def get_task_factory(self) -> Any:
         """Return who makes tasks."""
+        self.touch(self.settings.read)
         return self._factory
 
     def get_exception_handler(self) -> Any:
         """Return what is told of errors that nobody else is."""
+        self.touch(self.settings.read)
         return self._handler
 
     def set_exception_handler(self, handler: Any) -> None:
         """Tell somebody of errors that nobody else is told of; they are findings nevertheless."""
+        self.touch(self.settings.write)
         self._handler = handler
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
@@ -342,6 +349,7 @@ class Loop(Networked, Refusing):
         error = context.get("exception") or RuntimeError(str(context.get("message")))
         if self.step is not None:
             self.errors.append((self.step, error))
+        self.touch(self.settings.read)
         if self._handler is not None:
             self._handler(self, context)
 
@@ -457,7 +465,7 @@ class Loop(Networked, Refusing):
             self.touch(handle.where.read)
         else:  # whether a timer is due, only a run can tell: it is at once if it is cancelled
             self.touch(handle.where.await_)
-        if handle.cancelled():
+        if step.is_cancelled:
             return
         step.has_struck = True
         if step.countdown is not None:

@@ -87,7 +87,7 @@ class Step:
     @property
     def is_cancelled(self) -> bool:
         """Whether somebody cancelled its handle: it does nothing then."""
-        return self.handle is not None and self.handle.cancelled()
+        return self.handle is not None and self.handle._cancelled
 
     def __repr__(self) -> str:
         return f"<step {self.name}>"
@@ -120,6 +120,11 @@ class CallHandle(asyncio.Handle):
         self._loop.touch(_cancellation_of(self))  # type: ignore[attr-defined]
         super().cancel()
 
+    def cancelled(self) -> bool:
+        """Tell whether somebody cancelled it."""
+        self._loop.touch(self.where.read)  # type: ignore[attr-defined]
+        return super().cancelled()
+
 
 class Timer(asyncio.TimerHandle):
     """What `call_later` and `call_at` return."""
@@ -134,7 +139,12 @@ class Timer(asyncio.TimerHandle):
         self._loop.touch(_cancellation_of(self))  # type: ignore[attr-defined]
         asyncio.Handle.cancel(self)
 
+    def cancelled(self) -> bool:
+        """Tell whether somebody cancelled it."""
+        self._loop.touch(self.where.read)  # type: ignore[attr-defined]
+        return asyncio.Handle.cancelled(self)
+
 
 def _cancellation_of(handle: CallHandle | Timer) -> int:
     """Return the access of who cancels a handle: if somebody has done so, it changes nothing."""
-    return handle.where.read if handle.cancelled() else handle.where.write
+    return handle.where.read if handle._cancelled else handle.where.write

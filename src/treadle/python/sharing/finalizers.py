@@ -35,8 +35,12 @@ def meet(value: Any, published: Container[int]) -> None:
 
 
 def _has_finalizer(kind: type) -> bool:
-    """Tell whether a class has a finalizer in Python; those of CPython's libraries are harmless."""
-    is_own = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
+    """Tell whether a class has a finalizer in Python.
+
+    Those of CPython's libraries are harmless, and so are those of what stands in for them.
+    """
+    package = module_of_class(kind).partition(".")[0]
+    is_own = package not in sys.stdlib_module_names and package != "treadle"
     return is_own and issubclass(type(found_in(kind, "__del__")), types.FunctionType)
 
 
