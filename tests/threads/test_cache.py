@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corpus import SNIPPETS
 
 from treadle.python.instrument import rewritten_code
 from treadle.python.instrument.modules import variable_of
@@ -27,6 +28,20 @@ def test_rewritten_code_is_taken_from_disk(tmp_path: Path, monkeypatch: Any) -> 
     assert again == made
     assert again is not made
     assert variable_of("a", "g") in next(c for c in again.co_consts if _is_code(c)).co_consts
+
+
+def test_all_that_is_rewritten_can_be_written_down(tmp_path: Path, monkeypatch: Any) -> None:
+    """A hook that cannot be named keeps every function that calls it out of the cache."""
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+    asks = "async def asks(q):\n    return [await q.get(), q.items.pop(), *q.keys()]"
+    sources = [asks, *SNIPPETS.values()]
+    codes = [compile(source, f"{n}.py", "exec") for n, source in enumerate(sources)]
+    kept = rewritten_code.RewrittenCode(variable_of)
+    made = [kept.rewritten(code, "a", Scope()) for code in codes]
+    kept.save()
+    monkeypatch.setattr(rewritten_code.rewriter, "rewrite", None)
+    again = rewritten_code.RewrittenCode(variable_of)
+    assert [again.rewritten(code, "a", Scope()) for code in codes] == made
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"x" * 1000])

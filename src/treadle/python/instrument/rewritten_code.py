@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import inspect
 import marshal
 import os
 import sys
@@ -23,40 +22,8 @@ from typing import Any
 
 import bytecode
 
-from treadle.python.accesses import (
-    callbacks,
-    calls,
-    container_methods,
-    described,
-    direct_methods,
-    given_values,
-    item_by_item,
-    iterate,
-    known_builtins,
-    known_functions,
-    stand_ins,
-    streams,
-)
-from treadle.python.accesses import (
-    instruction_hooks as hooks,
-)
-from treadle.python.instrument import (
-    decode,
-    decorators,
-    direct_calls,
-    emit,
-    emitting,
-    instructions,
-    loops,
-    names,
-    opcodes,
-    operands,
-    operator_hooks,
-    scope,
-    stack_origins,
-    variables,
-    while_loops,
-)
+from treadle.python import accesses, instrument
+from treadle.python.accesses import direct_methods
 from treadle.python.instrument import rewrite as rewriter
 from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
@@ -67,6 +34,8 @@ from treadle.python.sharing.published import published
 from treadle.python.sharing.variable import Variable
 
 _MARK = "\0treadle"
+_ACCESSES = "treadle.python.accesses."
+"""Modules whose functions rewritten code calls: it is written down which."""
 _MOST_ENTRIES = 2000
 
 _HOOKS: dict[str, Any] = {
@@ -77,34 +46,23 @@ _HOOKS: dict[str, Any] = {
     "type": type,
     "atoms": ATOMS,
     "direct": direct_methods.DIRECT,
-    **{
-        f"{module.__name__}.{name}": value
-        for module in (
-            hooks, calls, callbacks, iterate, known_functions, described, streams, item_by_item,
-            given_values, direct_methods,
-        )
-        for name, value in vars(module).items()
-        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__
-    },
-}  # fmt: skip
+}
 _NAMES = {id(value): name for name, value in _HOOKS.items()}
-
-
-_REWRITER = (
-    rewriter, decode, direct_calls, loops, opcodes, emit, instructions, known_builtins,
-    stack_origins, container_methods, variables, operands, names, emitting, operator_hooks,
-    decorators, while_loops, scope, described, known_functions, direct_methods, stand_ins,
-)  # fmt: skip
-"""Modules that decide what rewritten code looks like."""
 
 
 @functools.cache
 def _version() -> str:
     """Return what changes when the rewriter does: rewritten code then may look different."""
     content = hashlib.blake2b(bytecode.__version__.encode(), digest_size=12)
-    for module in _REWRITER:
-        content.update(inspect.getsource(module).encode())
+    for path in sources():
+        content.update(path.read_bytes())
     return content.hexdigest()
+
+
+def sources() -> list[Path]:
+    """Return the files of all modules that decide what rewritten code looks like."""
+    packages = (accesses, instrument)
+    return sorted(path for one in packages for path in Path(one.__path__[0]).glob("*.py"))
 
 
 class RewrittenCode:
@@ -230,6 +188,10 @@ def _encoded(const: Any) -> Any:
     if isinstance(const, Variable):
         return (_MARK, const.module, const.name)
     name = _NAMES.get(id(const))
+    if name is None and isinstance(const, types.FunctionType):
+        module = const.__module__
+        if module.startswith(_ACCESSES) and vars(sys.modules[module]).get(const.__name__) is const:
+            return (_MARK, module, const.__name__)
     return const if name is None else (_MARK, name)
 
 
@@ -240,9 +202,14 @@ def _decode(code: types.CodeType, variable: Callable[[str, str], object]) -> typ
 def _decoded(const: Any, variable: Callable[[str, str], object]) -> Any:
     if isinstance(const, types.CodeType):
         return _decode(const, variable)
-    if const.__class__ is tuple and const and const[0] == _MARK:
-        return _HOOKS[const[1]] if len(const) == 2 else variable(const[1], const[2])
-    return const
+    if const.__class__ is not tuple or not const or const[0] != _MARK:
+        return const
+    if len(const) == 2:
+        return _HOOKS[const[1]]
+    module, name = const[1:]
+    return (
+        vars(sys.modules[module])[name] if module.startswith(_ACCESSES) else variable(module, name)
+    )
 
 
 class _File:
