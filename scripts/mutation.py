@@ -51,6 +51,7 @@ STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 OUT_OF_THE_WAY = ("tests/threads/test_out_of_the_way.py",)
 EVERYDAY = ("tests/threads/test_everyday_state.py",)
+NO_ORDER = ("tests/threads/test_orders_nobody_sees.py",)
 SPIN = ("tests/threads/test_spin.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
@@ -325,6 +326,9 @@ MUTANTS = [
     Mutant("methods look into nothing", "python/accesses/container_calls.py",
            "    if not is_unusual and ATOMS.issuperset(map(type, args)):\n",
            "    if not is_unusual:\n", SHORTCUTS),
+    Mutant("equal dictionaries are not looked into", "python/accesses/any_order.py",
+           "    hooks.say(tuple(code for table in found for code in table.unordered_read()), WHOLE, left)\n",
+           "", NO_ORDER),
     Mutant("a loop waits on when somebody looks at its lock", "python/runtime/spin.py",
            "return [_looks_at(lock) for lock in locks]", "return []", SPIN),
     Mutant("a loop forgets what it changed in a round that another jump ended",

@@ -6,7 +6,7 @@ import functools
 import importlib
 import random
 import threading
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,17 @@ def counting(read: Callable[[Any], Any], make: Callable[[], Any] = dict, rounds:
                 found[me] = found.get(me, 0) + 1
 
         together(*(functools.partial(work, me) for me in range(3)))
+        read(found)
+
+    return test
+
+
+def adding(read: Callable[[set[int]], Any]) -> Body:
+    """Return a test in which each of three threads adds to a set."""
+
+    def test() -> None:
+        found: set[int] = set()
+        together(*(functools.partial(found.add, me) for me in range(3)))
         read(found)
 
     return test
@@ -94,6 +105,15 @@ COUNTS: dict[str, tuple[Body, int]] = {
     "size of a dictionary": (counting(lambda d: len(d)), 1),
     "sum of a counter": (counting(lambda d: sum(d.values()), Counter), 1),
     "sum of defaults": (counting(lambda d: sum(d.values()), lambda: defaultdict(int)), 1),
+    "equal dictionaries": (counting(lambda d: d == {0: 3, 1: 3, 2: 3}), 1),
+    "a constant that equals a dictionary": (counting(lambda d: d != {0: 3} and d == {}), 1),
+    "a dictionary that equals itself": (counting(lambda d: d == d), 1),
+    "equal dictionaries of defaults": (counting(lambda d: d == {}, lambda: defaultdict(int)), 1),
+    "equal sets": (adding(lambda s: s == {0, 1, 2}), 1),
+    "a set and a frozen one": (adding(lambda s: s != frozenset([0])), 1),
+    "a set in words": (adding(lambda s: str(s)), 6),
+    "equal dictionaries of lists": (counting(lambda d: {**d, 4: []} == d, rounds=1), 6),
+    "an ordered dictionary": (counting(lambda d: d == OrderedDict(), OrderedDict, rounds=1), 6),
     "dictionary gone through": (counting(lambda d: list(d), rounds=1), 6),
     "item taken from a dictionary": (counting(lambda d: d.popitem(), rounds=1), 6),
     "semaphore for all": (taking(4, 4), 1),
@@ -187,6 +207,9 @@ OPERATIONS = [
     "seen.append(sorted(counts))", "semaphore.acquire()", "semaphore.release()",
     "seen.append(semaphore.acquire(blocking=False))", "seen.append(cached({n}))",
     "seen.append(cached.cache_info().currsize)", "items.append({n} / 2)",
+    "seen.append(counts == {{1: 1, 2: 1}})", "seen.append({{{n}: 1}} != counts)", "marks.add({n})",
+    "marks.discard({n})", "seen.append(marks == {{1, 2}})", "seen.append(marks != {{{n}}})",
+    "seen.append(list(marks))",
 ]  # fmt: skip
 
 
@@ -206,7 +229,7 @@ def random_program(seed: int, folder: Path) -> Any:
         "import functools, threading\n"
         "from together import together\n"
         "def test():\n"
-        "    items, counts, views = [], {}, [[], [], []]\n"
+        "    items, counts, marks, views = [], {}, set(), [[], [], []]\n"
         f"    semaphore = threading.Semaphore({drawn.choice([1, 2, 3])})\n"
         f"    cached = functools.lru_cache(maxsize={drawn.choice([None, 2, 8])})(lambda n: n * 2)\n"
         f"{''.join(threads)}"

@@ -2,7 +2,8 @@
 
 `sum`, `sorted`, `min` and `max` of integers, or of strings, say the same whoever appended first. So
 they read the content of a list or dictionary, but not its order: two threads that add to it do not
-conflict with each other as long as nobody goes through it.
+conflict with each other as long as nobody goes through it. So do `==` and `!=` of dictionaries and
+of sets.
 
 Whether the elements are such is known only when it is this thread's turn. If they are not, that the
 order matters is noted then, and the exploration begins anew with it. That misses nothing: as long
@@ -18,12 +19,15 @@ from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses import iterate
 from treadle.python.accesses.access_deeds import WHOLE
 from treadle.python.runtime import slots
+from treadle.python.runtime.atoms import ATOMS
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.nested import content
 from treadle.python.sharing.published import published
 
 _KINDS = frozenset({list, dict, defaultdict, Counter, type({}.keys()), type({}.values())})
 _PLAIN: tuple[frozenset[type], ...] = (frozenset({int}), frozenset({str}), frozenset())
+_EQUALS: tuple[frozenset[type], ...] = (frozenset({dict, defaultdict}), frozenset({set, frozenset}))
+"""What may be compared with each other, and is equal or not in whatever order it was filled."""
 
 
 def _is_plain(values: Any) -> bool:
@@ -57,3 +61,21 @@ def to_compare(values: Any) -> Any:
 def to_sort(values: Any) -> Any:
     """Return what `sorted` puts in order."""
     return list(values) if _is_read(values) else iterate.to_sort(values)
+
+
+def to_equal(left: Any, right: Any, method: str) -> None:
+    """Before `==` and `!=`."""
+    pair = {type(left), type(right)}
+    if not any(pair <= kinds for kinds in _EQUALS) or not _is_looked_into(left, right):
+        hooks.read_both(left, right, method)
+        return
+    tables = [published.get(id(one)) for one in (left, right)]
+    found = [table for table in tables if isinstance(table, ContainerTable)]
+    hooks.say(tuple(code for table in found for code in table.unordered_read()), WHOLE, left)
+    if not _is_looked_into(left, right):
+        hooks.read_both(left, right, method)
+
+
+def _is_looked_into(left: Any, right: Any) -> bool:
+    """Tell whether two containers hold nothing that their comparison looks into."""
+    return ATOMS.issuperset(map(type, (*content(left), *content(right))))

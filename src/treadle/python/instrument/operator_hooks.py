@@ -11,8 +11,8 @@ from typing import Any
 
 from bytecode import BinaryOp, Compare, Instr
 
+from treadle.python.accesses import any_order, streams
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import streams
 from treadle.python.instrument.emit import (
     Item,
     contains,
@@ -108,7 +108,8 @@ class OperatorHooks(Emitting):
     def _look_into_both(self, i: Any, method: str) -> None:
         """Emit the hook of an operator that looks into its operands, if those may be containers."""
         depths = [depth for depth in (2, 1) if self._origins.top(depth).name not in SCALARS]
-        call = hook(i.location, hooks.read_both, copies=[2, 1], consts=[method])
+        reads = any_order.to_equal if method in ("__eq__", "__ne__") else hooks.read_both
+        call = hook(i.location, reads, copies=[2, 1], consts=[method])
         self._emit(guard_objects(i.location, depths, call) if depths else [])
 
     def _two_operands(self, i: Any, call: list[Item]) -> None:

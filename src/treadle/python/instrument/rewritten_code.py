@@ -187,11 +187,9 @@ def _encoded(const: Any) -> Any:
         return _encode(const)
     if isinstance(const, Variable):
         return (_MARK, const.module, const.name)
+    if isinstance(const, types.FunctionType) and (const.__module__ or "").startswith(_ACCESSES):
+        return (_MARK, const.__module__, const.__qualname__)
     name = _NAMES.get(id(const))
-    if name is None and isinstance(const, types.FunctionType):
-        module = const.__module__
-        if module.startswith(_ACCESSES) and vars(sys.modules[module]).get(const.__name__) is const:
-            return (_MARK, module, const.__name__)
     return const if name is None else (_MARK, name)
 
 
