@@ -617,6 +617,13 @@ MUTANTS = [
     Mutant("one of the parts of a cube is forgotten", "session/workers/spaces.py",
            "return self._children if len(self._children) > 1 else [part]",
            "return self._children[1:] if len(self._children) > 1 else [part]", WORKERS),
+    Mutant("a class that two parts have in common counts twice", "session/workers/coordinator.py",
+           "            if one.digest in state.ran:\n", "            if False:\n", WORKERS),
+    Mutant("what was cut is forgotten where others go on", "session/workers/task.py",
+           "        answer.incomplete = answer.incomplete or search.left_out\n", "", WORKERS),
+    Mutant("a checkpoint that was changed is read", "session/workers/checkpoint.py",
+           '    if content.pop("digest", "") != _digest(content):\n',
+           '    if not content.pop("digest", ""):\n', WORKERS),
     Mutant("hands may run another program", "session/workers/handshake.py",
            "        if one != other:\n", "        if False:\n", WORKERS),
 ]  # fmt: skip

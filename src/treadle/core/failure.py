@@ -188,7 +188,7 @@ class Failure:
         """Describe an execution that was cut because it does not end."""
         names = program.vocabulary.process_names
         tail = trace.processes[-min(100, len(trace)) :]
-        spinning = max(set(tail), key=tail.count)
+        spinning = min(set(tail), key=lambda process: (-tail.count(process), names[process]))
         who = run.family(tail) or f"{names[spinning]} spins"
         where = run.where(spinning)
         return cls(

@@ -59,6 +59,8 @@ class Search:
     """Whether the first execution is run twice, to see whether it does the same."""
     has_ended: bool = False
     """Whether nothing was left to explore."""
+    left_out: str = ""
+    """Why an execution was cut although the search went on, if one was."""
     has_counted_last: bool = False
     """Whether the execution that ended it was analysed and counted, as others are."""
     is_validating: bool = False
@@ -155,7 +157,9 @@ class Search:
             outcome = self._execute(run)
             if outcome in (TIME, LENGTH):
                 return self._cut_short(run, outcome)
-            if outcome == DIFFERS or (not result.events and not self._repeats(run)):
+            # One that was cut has failed; another run would take away where it stands.
+            is_first = not result.events and outcome != STEPS
+            if outcome == DIFFERS or (is_first and not self._repeats(run)):
                 run.close()
                 return False
             if self._has_found_enough(run, outcome):
@@ -198,7 +202,7 @@ class Search:
             result.stopped_by = FOUND
             return True
         if outcome == STEPS:
-            result.stopped_by = used_up("max_steps", self.budget.max_steps)
+            result.stopped_by = self.left_out = used_up("max_steps", self.budget.max_steps)
         if result.failures and self._stop_on_failure:
             result.stopped_by = result.stopped_by or "the first failure"
             return True

@@ -12,7 +12,6 @@ from dataclasses import replace
 from treadle.core.errors import TreadleBug, TreadleError
 from treadle.core.failure import Failure
 from treadle.core.program import Program, Restart
-from treadle.core.result import Result
 from treadle.explore.budget import is_used_up
 from treadle.explore.search import GIVEN_UP, Search
 from treadle.session.workers.parts import Answer, Job, Part, Unfinished, begun, counts_of
@@ -96,11 +95,11 @@ class Tasks:
         answer.deepest = max(answer.deepest, result.peak_nodes)
         answer.ran += space.ran()
         if search.has_ended:
-            self._finish(part, result, answer)
+            self._finish(part, search, answer)
         elif not _is_left(result.stopped_by):
             self._stop(part, search, answer)
         elif not space.loses:
-            answer.counts += counts_of(result)
+            self._keep(search, answer)
             answer.left += space.left(search, part)
             answer.is_late = is_used_up(result.stopped_by, "timeout")
         elif result.stopped_by == GIVEN_UP:
@@ -110,11 +109,16 @@ class Tasks:
             answer.is_late = is_used_up(result.stopped_by, "timeout")
             answer.unfinished.append(Unfinished(part, counts_of(result)))
 
-    def _finish(self, part: Part, result: Result, answer: Answer) -> None:
-        answer.counts += counts_of(result)
+    def _finish(self, part: Part, search: Search, answer: Answer) -> None:
+        self._keep(search, answer)
+        answer.incomplete = answer.incomplete or search.result.stopped_by
         answer.done += 1
         answer.share += part.share
-        answer.incomplete = answer.incomplete or result.stopped_by
+
+    def _keep(self, search: Search, answer: Answer) -> None:
+        """Take over what nobody explores again, and whether something is missing in it."""
+        answer.counts += counts_of(search.result)
+        answer.incomplete = answer.incomplete or search.left_out
 
     def _stop(self, part: Part, search: Search, answer: Answer) -> None:
         """Take note of what ends the whole search; somebody may go on all the same, some day."""
@@ -122,7 +126,7 @@ class Tasks:
         if space.loses:
             answer.unfinished.append(Unfinished(part, counts_of(result)))
         else:
-            answer.counts += counts_of(result)
+            self._keep(search, answer)
             answer.left += space.left_behind(search, part)
         answer.stopped_by = result.stopped_by or FIRST_FAILURE
         answer.at = search.algorithm.number
