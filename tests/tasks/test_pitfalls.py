@@ -469,3 +469,24 @@ def test_buffers_of_streams_are_held_by_nobody(read: str) -> None:
 
     result, seen = explored(test, "fifo")
     assert (result.complete, result.failures, seen) == (True, [], {repr(b"abc\nd\n")})
+
+
+_WITH_HANDLERS = """
+import asyncio, treadle
+async def test():
+    units = asyncio.Semaphore(1)
+    async def one():
+        await asyncio.sleep(0)
+        async with units:
+            await asyncio.sleep(0)
+    await asyncio.gather(one(), one(), one())
+print(treadle.explore(test, order="any", yields="exact").complete)
+"""
+
+
+def test_frames_have_room_for_what_hooks_put_on_the_stack() -> None:
+    """Also in handlers of exceptions: else something behind the frame is overwritten."""
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    command = [sys.executable, "-c", _WITH_HANDLERS]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr

@@ -90,6 +90,18 @@ from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
 
 
+def _room(code: types.CodeType) -> int:
+    """Return a size of the stack that is enough for code with hooks.
+
+    A hook copies what is on the stack, once, and adds a few constants. The size that `bytecode`
+    computes leaves out hooks in some handlers of exceptions: 3.14 wrote behind the ends of frames.
+    """
+    return 2 * code.co_stacksize + _MOST_CONSTANTS
+
+
+_MOST_CONSTANTS = 8
+
+
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
     """Return a code object, and all those inside it, with hooks."""
     return _Rewriter(code, scope).rewrite()
@@ -134,7 +146,8 @@ class _Rewriter(OperatorHooks):
             index += 1
         result: Any = source
         result[:] = self._out
-        return result.to_code()  # type: ignore[no-any-return]
+        new: types.CodeType = result.to_code()
+        return new.replace(co_stacksize=max(new.co_stacksize, _room(self._code)))
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
