@@ -15,6 +15,7 @@ import importlib
 import io
 import json
 import logging
+import mimetypes
 import pprint
 import re
 import sys
@@ -106,6 +107,35 @@ def a_setting_of_a_class() -> Look:
     return change, look
 
 
+def a_method_that_loggers_call() -> Look:
+    logger = logging.getLogger("treadle.made.up")
+    kept: list[str] = []
+
+    class Keeps(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            kept.append(self.format(record))
+
+    logger.handlers[:] = [Keeps()]
+
+    def change() -> None:
+        logging.Formatter.formatMessage = lambda *_: "made up"  # type: ignore[method-assign]
+
+    def look() -> bool:
+        logger.warning("other")
+        return kept == ["made up"]
+
+    return change, look
+
+
+def a_method_of_an_object_that_a_module_keeps() -> Look:
+    mimetypes.init()
+
+    def change() -> None:
+        mimetypes.MimeTypes.guess_extension = lambda *_: "made up"  # type: ignore[method-assign]
+
+    return change, lambda: mimetypes.guess_extension("text/plain") == "made up"
+
+
 def an_attribute_that_was_not_there() -> Look:
     def change() -> None:
         json.JSONEncoder.made_up = 1  # type: ignore[attr-defined]
@@ -175,6 +205,7 @@ LOOKS: list[Callable[[], Look]] = [
     a_dictionary_of_a_class, a_dictionary_of_a_class_it_derives_from,
     a_dictionary_that_a_method_looks_into, a_dictionary_that_a_method_of_its_own_object_looks_into,
     a_method_that_a_method_calls, a_method_of_a_class_that_a_function_makes, a_setting_of_a_class,
+    a_method_that_loggers_call, a_method_of_an_object_that_a_module_keeps,
     an_attribute_that_was_not_there, a_finder, a_hook_for_paths, a_module_that_an_import_loads,
     an_attribute_that_an_import_sets,
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes, Mode
-from treadle.python.runtime.looking import members_of, mro_of
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 from treadle.python.runtime.slots import Knowledge
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import class_attribute, class_feature
@@ -104,23 +104,48 @@ def _search(code: types.CodeType, module: str, kind: type) -> _Names:
     looked_at: set[Name] = set()
     assigned: set[Name] = set()
     classes: dict[str, type] = {}
-    todo, seen = [(code, module)], {id(code)}  # rewritten code has constants without a hash
+    todo = [(code, module, kind)]
+    seen = {(id(code), kind)}  # rewritten code has constants without a hash
     while todo:
-        here, module = todo.pop()
-        found = [*_found_in(here, module)]
-        named = dict.fromkeys(value for _, _, value in found if issubclass(type(value), type))
-        found += _found_in_class(kind, here.co_names, classes)
-        for one in named:
-            found += _found_in_class(one, (*here.co_names, *_MADE_BY), classes)
-        looked_at.update((home, name) for home, name, _ in found)
+        here, module, owner = todo.pop()
+        found = [(kind, one) for one in _found_in(here, module)]
+        for other, names in _classes_in(here, owner, [one[2] for _, one in found]):
+            found += [(other, one) for one in _found_in_class(other, names, classes)]
+        looked_at.update((home, name) for _, (home, name, _) in found)
         assigned |= {(module, name) for name in _stored_in(here)}
-        functions = [value for _, _, value in found if issubclass(type(value), types.FunctionType)]
-        called = [(one.__code__, one.__globals__.get("__name__", "")) for one in functions]
-        called += [(const, module) for const in here.co_consts if type(const) is types.CodeType]
-        new = {id(one[0]): one for one in called if id(one[0]) not in seen}
-        todo += new.values()
-        seen.update(new)
+        for one, called, where in (*_functions_in(found), *_inside(here, module, owner)):
+            if (id(called), one) not in seen:
+                seen.add((id(called), one))
+                todo.append((called, where, one))
     return _Names(frozenset(looked_at), frozenset(assigned), classes)
+
+
+def _functions_in(
+    found: Iterable[tuple[type, tuple[str, str, Any]]],
+) -> Iterator[tuple[type, types.CodeType, str]]:
+    for kind, (_, _, value) in found:
+        if issubclass(type(value), types.FunctionType):
+            yield kind, value.__code__, value.__globals__.get("__name__", "")
+
+
+def _inside(
+    code: types.CodeType, module: str, kind: type
+) -> Iterator[tuple[type, types.CodeType, str]]:
+    for const in code.co_consts:
+        if type(const) is types.CodeType:
+            yield kind, const, module
+
+
+def _classes_in(
+    code: types.CodeType, kind: type, values: Iterable[Any]
+) -> Iterator[tuple[type, tuple[str, ...]]]:
+    """Yield whose attributes code may name, and which: its object's, and those of what it names."""
+    names = code.co_names
+    yield kind, names
+    for value in dict.fromkeys(one for one in values if issubclass(type(one), type)):
+        yield value, (*names, *_MADE_BY)
+    for held in dict.fromkeys(type(one) for one in values if _is_object(type(one))):
+        yield held, names
 
 
 def _found_in(code: types.CodeType, module: str) -> Iterator[tuple[str, str, Any]]:
@@ -149,6 +174,11 @@ def _found_in_class(
             value = members_of(holder)[name]
             value = value.fget if type(value) is property else value
             yield home, name, getattr(value, "__func__", value)
+
+
+def _is_object(kind: type) -> bool:
+    """Tell whether instances of a class have methods of a library."""
+    return not issubclass(kind, _TOOLS) and module_of_class(kind) != "builtins"
 
 
 def _stored_in(code: types.CodeType) -> Iterator[str]:

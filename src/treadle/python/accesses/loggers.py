@@ -11,11 +11,13 @@ from __future__ import annotations
 import itertools
 import logging
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.core.events import Codes
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import library_names
 from treadle.python.accesses.library_state import (
     announcing,
     assigned_in,
@@ -161,11 +163,25 @@ def look_at_logger(logger: Any, logs: bool = True) -> None:
     handlers = [_enter_handler(each, *found) for each in _loggers(logger)
                 for found in enumerate(each.handlers)]  # fmt: skip
     captured = _capturing() if logs and any(map(_captures, handlers)) else ()
-    hooks.say(tuple(dict.fromkeys((*_looking_at(logger), *captured))))
+    replaced = _replaced_for(logger, handlers) if logs else ()
+    hooks.say(tuple(dict.fromkeys((*_looking_at(logger), *captured, *replaced))))
     for handler in handlers if logs else ():
         kind = type(handler)
         if module_of_class(kind).partition(".")[0] == "logging" and _keeps(handler):
             notes.note(f"{module_of_class(kind)}.{kind.__qualname__}.emit")
+
+
+def _replaced_for(logger: Any, handlers: list[Any]) -> Codes:
+    """Return the codes of looking at methods of loggers and handlers that are assigned."""
+    shared = control.the_program().shared
+    owner = _behind_adapter(logger)
+    if not shared.assigned or not isinstance(owner, logging.Logger):
+        return ()
+    called = [(logging.Logger._log, owner), *((type(each).handle, each) for each in handlers)]
+    functions = [(one, each) for one, each in called if isinstance(one, types.FunctionType)]
+    return tuple(
+        code for one, each in functions for code in library_names.codes_of(one, each, shared)
+    )
 
 
 def _enter_handler(logger: Any, index: int, handler: Any) -> Any:
