@@ -94,6 +94,32 @@ def test_a_limit_that_was_asked_for_is_one() -> None:
     assert [failure.kind for failure in same_as_default.failures] == ["budget"]
 
 
+@pytest.mark.parametrize("loops", [1, 2])
+def test_who_counts_how_often_it_looks_lets_others_go_on_at_last(loops: int) -> None:
+    """Every number of rounds is another state: such a loop does not wait."""
+
+    def test() -> None:
+        box = Box()
+
+        def count() -> None:
+            tries = 0
+            while not box.value:
+                tries += 1
+
+        def end() -> None:
+            box.value = 1
+
+        threads = [threading.Thread(target=body) for body in (*[count] * loops, end)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        raise ValueError("at last")
+
+    (failure,) = treadle.explore(test).failures
+    assert (failure.kind, failure.message) == ("exception", "ValueError: at last")
+
+
 # Time is looked at in the middle of an execution
 
 
@@ -202,7 +228,7 @@ def test_a_loop_that_only_looks_is_a_livelock() -> None:
 
 
 def test_a_loop_beside_somebody_who_could_end_it_is_no_failure() -> None:
-    """Its lock is looked at without waiting, so the loop is not held back; nor is it endless."""
+    """Its lock is looked at without waiting, so the loop goes round once more for each look."""
 
     def test() -> None:
         lock, box = threading.Lock(), Box()
@@ -219,8 +245,9 @@ def test_a_loop_beside_somebody_who_could_end_it_is_no_failure() -> None:
                 if box.value:
                     return
 
-    result = treadle.explore(test, timeout=2)
-    assert (result.complete, result.failures, result.stopped_by) == (False, [], "timeout = 2 s")
+    result = treadle.explore(test)
+    assert (result.complete, result.failures, result.executions) == (True, [], 15)
+    assert treadle.explore(test, "sleep").executions == 15
 
 
 def test_polling_by_recursion_that_nobody_ends_is_an_endless_recursion() -> None:

@@ -45,6 +45,10 @@ _ROUND = 100
 """Steps that an iteration of such a loop takes at most."""
 _MOST_VISITS = 10_000
 """Iterations without a step, in an execution that will be repeated with better knowledge."""
+_TIRED = 1_000
+"""Rounds of loops after which a task lets others go on first."""
+_TURNS = 3
+"""How often it does that in one execution."""
 _HARMLESS = frozenset({Mode.READ, Mode.AWAIT, Mode.NEED, Mode.WATCH, Mode.OPEN})
 LINES = "lines"
 """Where an execution keeps the locations that a wait in vain changes and leaves as they were."""
@@ -98,6 +102,37 @@ class Spin(Operation):
         if not read:
             return "the end of its loop, which reads only what nobody ever changes"
         return f"a change of {read}, which its loop reads again and again"
+
+
+class Turn(Operation):
+    """Go on at any time, but by the natural schedule when nobody else can."""
+
+    __slots__ = ()
+
+    kind = WaitKind.NOTHING
+
+    def ready(self, task: Task) -> bool:
+        """Tell that it can go on."""
+        del task
+        return True
+
+    def deadline(self, task: Task) -> float:
+        """Return a moment, as others are to go on first."""
+        return task.now
+
+    def pending(self, task: Task) -> Codes:
+        """Return nothing: it touches nothing."""
+        del task
+        return ()
+
+    def describe(self) -> str:
+        """Say what it is."""
+        return "its turn"
+
+    def failure(self, task: Task) -> str:
+        """Return nothing: this is what it wants."""
+        del task
+        return ""
 
 
 _asked: list[Task] = []
@@ -261,8 +296,7 @@ def visit(site: object) -> None:
     if control.collected is not None:
         scheduler.goes_round(site)
         return
-    if program.shared.learned:
-        _give_up_at_last(scheduler)
+    _tire(program, me)
     trail: Trail = scheduler.scratch.get(Trail) or _begin_trail(scheduler)
     frame = callers_frame()
     values = own_values(frame)
@@ -283,6 +317,19 @@ def visit(site: object) -> None:
             return
     _wait(me, Spin(trail, locations, last.at + 1, now.may_end(last)))
     now.at = len(trail.steps)
+
+
+def _tire(program: slots.Controlled, me: Task) -> None:
+    """Let others go on before a loop that has gone round very often, now and then.
+
+    It may be one that counts how often it looks at what another one changes.
+    """
+    if program.shared.learned:
+        _give_up_at_last(program.scheduler)
+    rounds = me.scratch[Turn] = me.scratch.get(Turn, 0) + 1
+    if rounds % _TIRED == 0 and rounds <= _TURNS * _TIRED:
+        control.announce(Turn())
+        me.doing = ()
 
 
 def _wait(me: Task, operation: Spin) -> None:
