@@ -75,6 +75,7 @@ WORKERS = tuple(
     f"tests/workers/test_{topic}.py"
     for topic in ("answers", "budgets", "checkpoint", "samples", "spawned", "counts", "hands")
 )
+PARTS = ("tests/workers/test_front_ends.py",)
 CPU_SECONDS = 60
 """What one test may take; without a mutant none takes a fifth of it."""
 
@@ -618,9 +619,9 @@ MUTANTS = [
            "return self._children if len(self._children) > 1 else [part]",
            "return self._children[1:] if len(self._children) > 1 else [part]", WORKERS),
     Mutant("a class that two parts have in common counts twice", "session/workers/coordinator.py",
-           "            if one.digest in state.ran:\n", "            if False:\n", WORKERS),
+           "            if one.digest in state.ran:\n", "            if False:\n", PARTS),
     Mutant("what was cut is forgotten where others go on", "session/workers/task.py",
-           "        answer.incomplete = answer.incomplete or search.left_out\n", "", WORKERS),
+           "        answer.incomplete = answer.incomplete or search.left_out\n", "", PARTS),
     Mutant("a checkpoint that was changed is read", "session/workers/checkpoint.py",
            '    if content.pop("digest", "") != _digest(content):\n',
            '    if not content.pop("digest", ""):\n', WORKERS),
