@@ -2,8 +2,8 @@
 
 Run `python benchmarks/everyday.py`.
 
-224 programs: 60 shapes (`soak/`), most in two variants, each right and wrong. The table names every one
-whose verdict is not the one that its author would give, or that took more than 2 s of CPU time.
+224 programs: 60 shapes (`soak/`), most in two variants, each right and wrong. The table names every
+one whose verdict is not the one that its author would give, or that took more than 2 s of CPU time.
 `--all` lists the others as well.
 """
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from corpus import SNIPPETS
 
+import treadle
 from treadle.python.instrument import rewritten_code
 from treadle.python.instrument.modules import variable_of
 from treadle.python.instrument.scope import Scope
@@ -66,3 +67,30 @@ def test_a_cache_that_cannot_be_written_is_harmless(tmp_path: Path, monkeypatch:
 
 def _is_code(value: object) -> bool:
     return isinstance(value, types.CodeType)
+
+
+def test_what_has_no_operators_is_rewritten_once(tmp_path: Path, monkeypatch: Any) -> None:
+    """That operators may be anybody's is learned late: then only who has some is rewritten."""
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+    kept = rewritten_code.RewrittenCode(variable_of)
+    made = {}
+    for source in ("f(o.x)[y]", "o.x == 1", "o.x + 1"):
+        code = compile(source, "a.py", "exec")
+        scopes = [Scope(meets_foreign_operators=meets) for meets in (False, True)]
+        first, second = (kept.rewritten(code, "a", scope) for scope in scopes)
+        made[source] = first is second
+    assert made == {"f(o.x)[y]": True, "o.x == 1": False, "o.x + 1": False}
+
+
+def test_what_is_rewritten_while_a_test_is_explored_is_kept(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+
+    def test() -> None:
+        exec(compile("def late(o): return o.x", str(tmp_path / "late.py"), "exec"), {})
+
+    treadle.explore(test)
+    assert [path.name[:5] for path in tmp_path.iterdir() if path.name.startswith("late-")] == [
+        "late-"
+    ]

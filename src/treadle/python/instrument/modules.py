@@ -191,7 +191,8 @@ class Instrumentation:
         return instances
 
     def undo(self) -> None:
-        """Put the original code back."""
+        """Put the original code back; write to disk what was rewritten meanwhile."""
+        _rewritten.save()
         while self._undo:
             self._undo.pop()()
         lru_caches.undo()

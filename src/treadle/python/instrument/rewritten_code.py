@@ -124,7 +124,8 @@ class RewrittenCode:
 
 def _relevant(scope: Scope, code: types.CodeType) -> Scope:
     """Leave out of a scope what a code object has nothing to do with."""
-    used = facts_of(code).names
+    facts = facts_of(code)
+    used = facts.names
     return Scope(
         variables={name: value for name, value in scope.variables.items() if name in used},
         class_names=scope.class_names & used,
@@ -133,7 +134,7 @@ def _relevant(scope: Scope, code: types.CodeType) -> Scope:
         methods=scope.methods & used,
         computed=scope.computed & used,
         specials=scope.specials,
-        meets_foreign_operators=scope.meets_foreign_operators,
+        meets_foreign_operators=facts.operates and scope.meets_foreign_operators,
         replaces_specials=scope.replaces_specials,
         assigns_cells=scope.assigns_cells,
         is_executed=scope.is_executed,

@@ -11,6 +11,7 @@ _EXTENDED = dis.opmap["EXTENDED_ARG"]
 _GLOBAL_STORES = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 _ATTRIBUTE_STORES = {dis.opmap["STORE_ATTR"], dis.opmap["DELETE_ATTR"]}
 _NAME_STORE = dis.opmap["STORE_NAME"]
+_OPERATORS = {dis.opmap["BINARY_OP"], dis.opmap["COMPARE_OP"]}
 _OPTIMIZED = 1
 """Flag of the code of functions; bodies of classes and modules do not have it."""
 
@@ -29,6 +30,8 @@ class Facts:
     """Names of the functions."""
     specials: frozenset[str]
     """Special methods among them that somebody wrote."""
+    operates: bool
+    """Whether there are operators, or comparisons."""
 
 
 _GENERATED = "__create_fn__"
@@ -57,6 +60,7 @@ def _scan(code: types.CodeType) -> Facts:
     class_names: set[str] = set()
     names: set[str] = set()
     functions: set[str] = set()
+    operates = False
     for one in codes_in(code):
         names.update(one.co_names)
         functions.add(one.co_name)
@@ -68,6 +72,7 @@ def _scan(code: types.CodeType) -> Facts:
                 stored_attributes.add(one.co_names[arg])
             elif op == _NAME_STORE and is_body:
                 class_names.add(one.co_names[arg])
+            operates = operates or op in _OPERATORS
     return Facts(
         frozenset(stored_globals),
         frozenset(stored_attributes),
@@ -79,6 +84,7 @@ def _scan(code: types.CodeType) -> Facts:
             for one in codes_in(code)
             if is_special(one.co_name) and not one.co_qualname.startswith(_GENERATED)
         ),
+        operates,
     )
 
 
