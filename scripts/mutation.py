@@ -284,7 +284,7 @@ MUTANTS = [
            "            if taken != recorded:\n                codes[index] = taken\n"
            "                return index\n", ""),
     Mutant("the first execution is not repeated", "explore/search.py",
-           "(not result.events and not self._repeats(run))", "False"),
+           "(is_first and not self._repeats(run))", "False"),
     Mutant("sleep sets and exhaustive search try one process only", "explore/basic/sleep.py",
            "    return [process, *(other for other in run.enabled() if other != process)]\n",
            "    return [process]\n"),
