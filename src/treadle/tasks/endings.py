@@ -11,9 +11,10 @@ import asyncio.events
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.program import Crash, Ending
+from treadle.python.accesses.coroutines import attempts_among
 from treadle.tasks.kinds import LEFTOVER
 from treadle.tasks.polls import Polls
-from treadle.tasks.waiting import waits_of
+from treadle.tasks.waiting import frames_of, waits_of
 from treadle.threads.primitives.coroutines import close_coroutine
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ def close_coroutines(run: TaskRun) -> None:
     asyncio.events._set_running_loop(loop)
     try:
         for task in loop.tasks:
+            attempts = [
+                one for frame in frames_of(task) for one in attempts_among(frame.f_locals.values())
+            ]
             close_coroutine(task._coro)
+            for attempt in attempts:  # those that nobody has awaited would complain
+                close_coroutine(attempt)
     finally:
         asyncio.events._set_running_loop(None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from treadle.python.accesses import instruction_hooks as hooks
@@ -39,6 +39,11 @@ def changes(obj: Any) -> tuple[int, ...]:
         kinds = (types.AsyncGeneratorType, *_ATTEMPTS)
         obj = next((part for part in gc.get_referents(obj) if type(part) in kinds), None)
     return (state_of(published[id(obj)]),) if id(obj) in published else ()
+
+
+def attempts_among(values: Iterable[Any]) -> list[Any]:
+    """Return those of some values that run a generator if they are awaited."""
+    return [value for value in values if type(value) in _ATTEMPTS]
 
 
 def awaited(awaitable: Any) -> Any:
