@@ -27,6 +27,7 @@ import pytest
 import treadle
 from treadle.core.errors import CannotBeExplored
 from treadle.python.host import collector, host, watchdog
+from treadle.python.runtime import control
 from treadle.python.runtime.fibers import Fibers
 from treadle.threads import program
 from treadle.threads.primitives.patches import Installer
@@ -559,3 +560,87 @@ def test_an_interrupt_of_an_endless_loop_over_private_data() -> None:
     with pytest.raises(KeyboardInterrupt):
         treadle.explore(test)
     check_unchanged(before)
+
+
+class Rung(BaseException):
+    """What a handler of alarms raises: `pytest.fail` is no `Exception` either."""
+
+
+def rings(act: Callable[[], None]) -> Callable[[], None]:
+    """Return a test in which an alarm comes in a thread, where it may catch everything."""
+
+    def test() -> None:
+        box = {"n": 0}
+
+        def work() -> None:
+            box["n"] += 1
+            act()
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return test
+
+
+def send_alarm() -> None:
+    with contextlib.suppress(BaseException):
+        os.kill(os.getpid(), signal.SIGALRM)
+        time.monotonic()  # the handler runs before this returns
+
+
+@pytest.fixture
+def alarms() -> Iterator[Callable[[Any], None]]:
+    before = signal.getsignal(signal.SIGALRM)
+    yield lambda handler: signal.signal(signal.SIGALRM, handler)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_an_alarm_that_raises_ends_the_exploration(alarms: Callable[[Any], None]) -> None:
+    def ring(signum: int, _frame: object) -> None:
+        assert control.current() is None
+        raise Rung(signum)
+
+    alarms(ring)
+    before = state_of_the_process()
+    with pytest.raises(Rung):
+        treadle.explore(rings(send_alarm))
+    check_unchanged(before)
+    assert signal.getsignal(signal.SIGALRM) is ring
+    assert treadle.explore(racy).executions == 4
+
+
+def test_an_alarm_that_is_handled_changes_nothing(alarms: Callable[[Any], None]) -> None:
+    rung = []
+
+    def ring(signum: int, _frame: object) -> None:
+        assert control.current() is None
+        rung.append(signum)
+
+    alarms(ring)
+    plain = treadle.explore(rings(lambda: None))
+    result = treadle.explore(rings(send_alarm))
+    assert (result.failures, result.complete) == ([], True)
+    assert result.executions == plain.executions > 1
+    assert len(rung) >= 2 * result.executions
+
+
+def test_an_alarm_in_an_endless_loop_over_private_data(alarms: Callable[[Any], None]) -> None:
+    class Box:
+        value = 0
+
+    def ring(signum: int, _frame: object) -> None:
+        raise Rung(signum)
+
+    def count() -> None:
+        box = Box()
+        while True:
+            box.value += 1
+            if box.value == 1000:
+                os.kill(os.getpid(), signal.SIGALRM)
+
+    alarms(ring)
+    with pytest.raises(Rung):
+        treadle.explore(rings(count))
