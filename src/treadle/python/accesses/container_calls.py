@@ -32,7 +32,7 @@ from treadle.python.accesses.container_methods import (
     publish_arguments,
 )
 from treadle.python.accesses.known_functions import ATTRIBUTE_METHODS, published_among, say
-from treadle.python.accesses.taking import called, may_take
+from treadle.python.accesses.taking import TAKING, called, may_take
 from treadle.python.accesses.uninstrumented import hashes_visibly, kind_calls_back, may_call_back
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
@@ -103,7 +103,7 @@ def _call_with_atoms(function: Any, name: str, table: ContainerTable, args: tupl
     call: MethodCall = (name, args, {})
     codes = codes_of_method(table, name, args, {})
     say(codes, METHOD, table.label, call)
-    result = called(function, name, codes, args, {})
+    result = called(function, name, codes, args, {}) if name in TAKING else function(*args)
     _tell_result(call, result)
     return result
 
