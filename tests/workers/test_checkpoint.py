@@ -351,7 +351,7 @@ def test_parts_of_all_sorts_are_read_as_they_were_written(tmp_path: Path) -> Non
     parts = [Part(range(3, 9), 0.5), Part(((), zone), 0.25), Part((), 0.25)]
     state = State()
     state.pending.extend(parts)
-    state.ran["1f"] = Ran("1f", 2)
+    state.ran["1f"] = state.ran["2e"] = Ran(("1f", "2e"), 2)
     state.samples.append(Taken(range(3), Counter(executions=3), [], "the first failure"))
     identity = checkpoint.identity_of("test", "sources", {"seed": 1})
     file = checkpoint.Checkpoint(tmp_path / "kept.json", identity)

@@ -166,8 +166,8 @@ class Algorithm(ABC):
         """Return what a search that has given up leaves, each a part: plain data, by names."""
         raise NotImplementedError
 
-    def latest_class(self) -> str:
-        """Return what is known everywhere as the class of the latest execution.
+    def latest_class(self) -> Sequence[str]:
+        """Return what tells the class of the latest execution, wherever it was run: any of these.
 
         Parts may have classes in common: who explores one does not know what others have run.
         """

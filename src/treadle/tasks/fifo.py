@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from treadle.core.errors import TreadleError
 from treadle.core.events import Footprint
+from treadle.core.happens_before import bits
 from treadle.core.program import Run
 from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
 from treadle.tasks.classes import Classes, Label
@@ -99,10 +100,20 @@ class Fifo(Algorithm):
             for entries in (*(entries for entries, _ in self._todo), self._entries)
         ]
 
-    def latest_class(self) -> str:
-        """Return the constraints of the latest run alone, by names of processes."""
-        names = self._names
-        return repr(sorted({repr(_named(formula, names)) for formula, _ in self._own}))
+    def latest_class(self) -> Sequence[str]:
+        """Return the constraints of the latest run alone, and its order, by names of processes.
+
+        Two runs of one class may have hard constraints of their own; and of those that turn round,
+        who woke whom makes no class.
+        """
+        names, trace = self._names, self.search.trace
+        steps = [names[process + 1] for process in trace.processes]
+        order = [
+            (step, sorted(steps[index] for index in bits(past)))
+            for step, past in zip(steps, trace.before, strict=True)
+        ]
+        constraints = {repr(_named(formula, names)) for formula, _ in self._own}
+        return repr(sorted(constraints)), repr(sorted(order))
 
     @property
     def _names(self) -> list[str]:

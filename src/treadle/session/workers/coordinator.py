@@ -65,7 +65,7 @@ class State:
     deepest: int = 0
     failures: dict[tuple[str, str, str], Failure] = field(default_factory=dict)
     ran: dict[str, Ran] = field(default_factory=dict)
-    """The classes that were run, by digest, if parts may have some in common."""
+    """The classes that were run, by each digest, if parts may have some in common."""
     samples: list[Taken] = field(default_factory=list)
     """Samples that were taken, in order, if samples are taken."""
     knowledge: tuple[str, ...] = ()
@@ -302,11 +302,11 @@ class Coordinator:
         """Take back what was counted of classes that others had run, too."""
         state = self._state
         for one in ran:
-            if one.digest in state.ran:
+            if any(digest in state.ran for digest in one.digests):
                 state.counts["executions"] -= 1
                 state.counts["elsewhere"] += 1
                 state.counts["failing"] -= one.failing
-            state.ran.setdefault(one.digest, one)
+            state.ran.update(dict.fromkeys(one.digests, one))
 
     def _leave_for_later(self, answer: Answer) -> None:
         """Let somebody go on with what was ended: in smaller parts, if it was by executions.

@@ -86,7 +86,7 @@ class Foreman:
         return Answer(
             job.number,
             counts=state.counts,
-            ran=list(state.ran.values()),
+            ran=list(dict.fromkeys(state.ran.values())),
             failures=list(state.failures.values()),
             left=list(state.pending),
             is_late=is_used_up(state.stopped_by, "timeout"),

@@ -71,7 +71,8 @@ class Unfinished:
 class Ran(NamedTuple):
     """A class that was run, and that others may have run, too."""
 
-    digest: str
+    digests: tuple[str, ...]
+    """Any of them tells the class."""
     failing: int
     """Failures that this execution has reported."""
 

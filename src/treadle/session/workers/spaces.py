@@ -233,8 +233,8 @@ class ZoneSpace(Space):
             nonlocal counted, failing
             del outcome
             if result.executions > counted:
-                digest = hashlib.sha256(search.algorithm.latest_class().encode()).hexdigest()
-                ran.append(Ran(digest[:_DIGITS], result.failing - failing))
+                digests = map(_digest, search.algorithm.latest_class())
+                ran.append(Ran(tuple(digests), result.failing - failing))
             counted, failing = result.executions, result.failing
 
         search.on_counted = note
@@ -313,6 +313,10 @@ class SampleSpace(Space):
     def in_words(self, part: Part) -> str:
         """Name the samples."""
         return f"samples {part.what.start} to {part.what.stop - 1}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def can_divide(strategy: type[Algorithm]) -> bool:
