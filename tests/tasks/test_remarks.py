@@ -125,3 +125,47 @@ def test_marks_agree_with_what_fifo_sees(name: str) -> None:
     assert possible <= in_fifo
     assert possible
     assert seen_in_any > possible or seen_in_any == in_fifo
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def query(self) -> None:
+        await treadle.pause()
+        if self.closed:
+            raise RuntimeError("the connection is closed")
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def test_use_after_close_is_named() -> None:
+    async def test() -> None:
+        connection = Connection()
+
+        async def use() -> None:
+            await connection.query()
+
+        async def stop() -> None:
+            await treadle.pause()
+            await connection.close()
+
+        await asyncio.gather(use(), stop())
+
+    line = Connection.__init__.__code__.co_firstlineno
+    (remark,) = remarks(test)
+    assert remark == (
+        f"use after close: use used connection in step 7, tests/tasks/test_remarks.py:{line + 5}, "
+        f"which stop had closed in step 6, tests/tasks/test_remarks.py:{line + 9}"
+    )
+
+
+def test_use_after_ones_own_close_has_no_pattern() -> None:
+    async def test() -> None:
+        connection = Connection()
+        await treadle.pause()
+        await connection.close()
+        await connection.query()
+
+    assert remarks(test) == []

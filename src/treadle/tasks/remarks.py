@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from treadle.tasks.program import TaskProgram
 
 _STUCK = ("deadlock", "leftover", "livelock")
+_IS_CLOSED = re.compile("clos|shut ?down|disconnected", re.IGNORECASE)
+"""How exceptions say that something cannot be used any more."""
+_CLOSES = re.compile(r"clos(e|ing)|shut_?down|disconnect|is_open", re.IGNORECASE)
+"""How lines and attributes are called that close something."""
 
 
 def remarks_on(program: TaskProgram, failure: Failure) -> list[str]:
@@ -89,9 +94,35 @@ def _patterns(run: TaskRun, failure: Failure) -> Iterator[str]:
                 f"cancellation swallowed: {label_of(task, loop.tasks) or 'main'} was asked to end "
                 f"and went on to its result"
             )
-    checked = next(_check_then_act(failure.trace[: failure.step + 1]), "")
+    steps = failure.trace[: failure.step + 1]
+    if failure.kind == "exception" and _IS_CLOSED.search(failure.message):
+        yield from _use_after_close(steps)
+    checked = next(_check_then_act(steps), "")
     if checked:
         yield checked
+
+
+def _use_after_close(steps: Sequence[StepRecord]) -> Iterator[str]:
+    """Yield who used last what somebody else had closed, if an exception says so."""
+    for at, using in reversed(list(enumerate(steps))):
+        touched = {access.location for access in using.accesses}
+        for before, closing in reversed(list(enumerate(steps[:at]))):
+            names = [name for name in closing.changes if name in touched]
+            if closing.lane == using.lane or not names:
+                continue
+            if _CLOSES.search(" ".join([closing.source, *names])):
+                yield (
+                    f"use after close: {using.label} used {_owner(names[0])} in step {at + 1}, "
+                    f"{using.where}, which {closing.label} had closed in step {before + 1}, "
+                    f"{closing.where}"
+                )
+                return
+
+
+def _owner(location: str) -> str:
+    """Return what an attribute belongs to that says whether it is closed."""
+    owner, _, name = location.rpartition(".")
+    return owner if owner and _CLOSES.search(name) else location
 
 
 def _check_then_act(steps: Sequence[StepRecord]) -> Iterator[str]:
