@@ -263,3 +263,38 @@ def test_no_outcome_is_lost(first: int, tmp_path: Path, monkeypatch: pytest.Monk
             for algorithm in ("optimal", "source"):
                 assert outcomes_of(module, algorithm) == everything, seed
     assert compared > 10
+
+
+def fill(found: Any) -> None:
+    if isinstance(found, set):
+        found.add(1)
+    else:
+        found[1] = 1
+
+
+def change(found: Any) -> None:
+    if isinstance(found, set):
+        found.discard(0)
+    else:
+        found[0] = 1
+
+
+@pytest.mark.parametrize("make", [lambda: {0: 0}, lambda: {0}, lambda: defaultdict(int, {0: 0})])
+@pytest.mark.parametrize("act", [fill, change])
+@pytest.mark.parametrize("turned", [False, True])
+def test_who_compares_finds_what_others_have_done_or_not(
+    make: Body, act: Callable[[Any], None], turned: bool
+) -> None:
+    seen = set()
+
+    def test() -> None:
+        found, before = make(), make()
+        together(
+            lambda: act(found),
+            lambda: seen.add((before == found, before != found) if turned else found == before),
+        )
+
+    assert treadle.explore(test).ok
+    parts = {one for each in seen for one in (each if isinstance(each, tuple) else [each])}
+    assert parts == {False, True}
+    assert len(seen) == (3 if turned else 2)
