@@ -21,7 +21,7 @@ def given_up_after(
 
 
 @pytest.mark.parametrize(
-    ("workers", "hands", "after"), [(2, 1, 0), (15, 1, 0), (16, 1, 8), (2, 8, 8)]
+    ("workers", "hands", "after"), [(2, 1, 0), (127, 1, 0), (128, 1, 8), (2, 64, 8)]
 )
 def test_an_estimate_that_is_too_small(workers: int, hands: int, after: float) -> None:
     """Nobody waits for ever for the last part if there are many who could share it."""

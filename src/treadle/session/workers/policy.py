@@ -28,7 +28,7 @@ _STILL_SCARCE = 2.0
 """Quanta that a part may need then."""
 _IDLE_AFTER, _IDLE_BELOW = 0.1, 0.3
 """Seconds, and share explored, with which a part is given up because somebody is idle."""
-_MANY = 16
+_MANY = 128
 """Hands of which most would have nothing to do while one finishes a large part."""
 _MOST_AT_ONCE = 64
 _EACH = 3
