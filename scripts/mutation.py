@@ -46,6 +46,7 @@ OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_thre
 OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
 NAMED = ("tests/threads/test_library_names.py",)
+OF_CLASSES = ("tests/threads/test_library_classes.py",)
 SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py")
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
@@ -317,6 +318,21 @@ MUTANTS = [
            "if not shared.assigned and not shared.looked_into:", "if True:", NAMED),
     Mutant("functions of libraries assign no names", "python/accesses/library_names.py",
            "if name in shared.names and module == table.label:", "if False:", NAMED),
+    Mutant("classes of libraries hold no containers", "python/instrument/module_tables.py",
+           "        if type(value) in _HELD and not is_special(name):\n", "        if False:\n", OF_CLASSES),
+    Mutant("attributes of classes of libraries are not assigned", "python/instrument/module_tables.py",
+           "        self.shared.note(MODULE + class_feature(self.owner, what)[0], what)\n", "", OF_CLASSES),
+    Mutant("functions of libraries look at no classes", "python/accesses/library_names.py",
+           "            found += [(other, one) for one in _found_in_class(other, names, classes)]\n",
+           "            pass\n", OF_CLASSES),
+    Mutant("what libraries hold is not put back", "python/sharing/shared.py",
+           "            self._restorer.add([(value, table)])\n", "            pass\n", OF_CLASSES),
+    Mutant("loggers call what they always call", "python/accesses/loggers.py",
+           "replaced = _replaced_for(logger, handlers) if logs else ()", "replaced = ()", OF_CLASSES),
+    Mutant("an import looks nowhere", "threads/primitives/imports.py",
+           "        codes += _searching(module)\n", "", OF_CLASSES),
+    Mutant("an import puts nothing anywhere", "threads/primitives/imports.py",
+           "    for new in () if name in sys.modules else _brought[name]:\n", "    for new in ():\n", OF_CLASSES),
     Mutant("handlers are never set", "python/accesses/loggers.py",
            "        hooks.say(changing(_HANDLERS))\n", "        pass\n", NAMED),
     Mutant("variables do not change their context", "python/accesses/contexts.py",
@@ -546,8 +562,13 @@ MUTANTS = [
            "        above = reading(*(_existence(files.name(path)) for path in self.passed))\n",
            "        above: Codes = ()\n", OUTSIDE),
     Mutant("relative paths do not depend on the directory", "threads/primitives/outside/paths.py",
-           "        return (*above, *reading(DIRECTORY)) if self.is_relative else above\n",
-           "        return above\n", OUTSIDE),
+           "        codes = (*above, *reading(DIRECTORY)) if self.is_relative else above\n",
+           "        codes = above\n", OUTSIDE),
+    Mutant("links lead where they led", "threads/primitives/outside/paths.py",
+           "return (*codes, OPEN) if codes and self._may_lead_elsewhere() else codes", "return codes", OUTSIDE),
+    Mutant("files do not lose names", "threads/primitives/outside/paths.py",
+           "            if found.st_nlink > 1 and not stat.S_ISDIR(found.st_mode):\n",
+           "            if False:\n", OUTSIDE),
     Mutant("a file has the name it was opened by", "threads/primitives/outside/paths.py",
            "        return list(names)\n", "        return [self.name(path)]\n", OUTSIDE),
     Mutant("links are not followed", "threads/primitives/outside/paths.py",
