@@ -72,6 +72,7 @@ ENTRIES = tuple(
     for topic in ("topologies", "barriers", "os_ken", "properties")
 )
 CUBES = ("tests/test_cubes.py",)
+FOREIGN = ("tests/tasks/test_foreign_coroutines.py",)
 WORKERS = tuple(
     f"tests/workers/test_{topic}.py"
     for topic in ("answers", "budgets", "checkpoint", "samples", "spawned", "counts", "hands")
@@ -514,6 +515,14 @@ MUTANTS = [
            "kept.always = any(leaf.result for leaf in leaves)", KEEPING),
     Mutant("results of tasks are not compared", "smt/commuting.py",
            "return same(path, one.returned, other.returned)", "return True", OF_METHODS),
+    Mutant("coroutines of libraries go on unseen", "tasks/loop.py",
+           "            goes_on(frames_of(self._running))\n            self._call(step)\n"
+           "            goes_on(frames_of(self._running))\n",
+           "            self._call(step)\n", FOREIGN),
+    Mutant("protocols of libraries are called unseen", "tasks/network/connection.py",
+           "return slots.resolve(method)(*args)", "return method(*args)", FOREIGN),
+    Mutant("mocks are awaited unseen", "threads/primitives/mocks.py",
+           "        (_Async, \"_execute_mock_call\", _execute_mock_call),\n", "", FOREIGN),
     Mutant("kinds of fields are taken for certain", "actors/constrained_run.py",
            "and _has_kinds(actor, declared.basis)", "", OF_METHODS),
     Mutant("what is sent in other ways is of no kind", "actors/field_kinds.py",

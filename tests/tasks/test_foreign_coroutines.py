@@ -63,6 +63,13 @@ class Limiter:
             self.holder, event = self.waiting.popitem()
             event.set()
 
+class Reading(asyncio.Protocol):
+    def __init__(self, log):
+        self.log = log
+
+    def data_received(self, data):
+        self.log.append(data.decode())
+
 async def connected(shop):
     await shop.pause()
     shop.log.append(len(shop.log))
@@ -173,6 +180,25 @@ def test_library_that_names_code_which_is_looked_into(shops: ModuleType) -> None
         return shop.log
 
     assert explored(test, "fifo")[1] == {"[0, 1]"}
+
+
+def test_protocols_of_a_library(shops: ModuleType) -> None:
+    async def test() -> Any:
+        log: list[str] = []
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: shops.Reading(log), "localhost", 1)
+        ends = [
+            (await loop.create_connection(asyncio.Protocol, "localhost", 1))[0] for _ in range(2)
+        ]
+        for end, word in zip(ends, ("one", "two"), strict=True):
+            end.write(word.encode())
+        await asyncio.sleep(100)
+        for end in ends:
+            end.close()
+        server.close()
+        return log
+
+    assert explored(test, "fifo")[1] == {"['one', 'two']", "['two', 'one']"}
 
 
 def test_library_beside_threads(shops: ModuleType) -> None:
