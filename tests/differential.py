@@ -15,7 +15,7 @@ import real_threads
 import treadle
 from differential_programs import Program
 
-REDUCTIONS = ("sleep", "source", "optimal", "observers", "optimal-observers")
+REDUCTIONS = ("sleep", "source", "optimal", "observers", "optimal-context-observers")
 
 
 @dataclass

@@ -11,13 +11,13 @@ and gets something published is taken to write all of it (the safe default).
 from __future__ import annotations
 
 import builtins
+import contextvars
 import decimal
 import enum
 import functools
 import itertools
 import operator
 import re
-import string
 import sys
 import types
 import weakref
@@ -28,11 +28,13 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.python.accesses import (
+    applied,
     callbacks,
     class_making,
     contexts,
     foreign_code,
     generators,
+    given_to_c,
     kept_state,
     known_functions,
     lazy_calls,
@@ -43,7 +45,7 @@ from treadle.python.accesses import (
 )
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.checked_owners import check_caller
-from treadle.python.accesses.container_calls import call_method, contents
+from treadle.python.accesses.container_calls import call_method
 from treadle.python.accesses.container_methods import LOOKING, READING_ARGUMENTS
 from treadle.python.accesses.known_functions import (
     ATTRIBUTE_METHODS,
@@ -84,7 +86,6 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.looking import module_of_class, qualname_of
-from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.namespaces import instrumented
@@ -201,10 +202,18 @@ def _of_private(function: Any, kind: type) -> Any:
         return function
     name = function.__name__
     note_changing_method(kind, name)
+    if name in given_to_c.COMBINING:
+        return functools.partial(given_to_c.look_into_owner, function)
+    if kind is re.Match:
+        return given_to_c.of_match(function)
+    if kind is contextvars.Context and name == "run":
+        return functools.partial(given_to_c.run_late, function)
     if name in LOOKING and not issubclass(kind, hooks.HASHED):
-        return functools.partial(_look_into_owner, function)
+        return functools.partial(given_to_c.look_into_owner, function)
     if name in READING_ARGUMENTS:
-        return functools.partial(_read_arguments, function)
+        return functools.partial(given_to_c.read_arguments, function)
+    if issubclass(kind, (bytes, bytearray)):
+        return functools.partial(given_to_c.look_into, function)
     if (
         name.startswith("__")
         or issubclass(kind, _KEEPING)
@@ -215,14 +224,19 @@ def _of_private(function: Any, kind: type) -> Any:
         return stand_ins.HELD[id(function)]
     note_method(kind, name)
     is_of_library = module_of_class(kind).partition(".")[0] not in sys.stdlib_module_names
-    if name.endswith("into") or is_of_library:
-        return functools.partial(_call_unknown, function)
-    return functools.partial(_look_into_arguments, function)
+    held = given_to_c.held_in_c(function.__self__)
+    if name.endswith("into") or is_of_library or held:
+        return functools.partial(_call_with, held, function)
+    return functools.partial(given_to_c.look_into, function)
 
 
 def _of_class_method(function: Any) -> Any:
     """Return what to call instead of a method in C of a class, like `dict.fromkeys`."""
-    if not published or function.__name__.startswith("__"):
+    if not published:
+        return function
+    if function.__name__ == "__new__":
+        return given_to_c.of_new(function)
+    if function.__name__.startswith("__"):
         return function
     if function == itertools.chain.from_iterable:
         return lazy_calls.chained_from
@@ -230,7 +244,7 @@ def _of_class_method(function: Any) -> Any:
         return held
     owner = function.__self__
     look_outside(module_of_class(owner), f"{qualname_of(owner)}.{function.__name__}")
-    return functools.partial(_look_into_arguments, function)
+    return functools.partial(given_to_c.look_into, function)
 
 
 def _of_c_module(function: Any, module: types.ModuleType) -> Any:
@@ -428,51 +442,6 @@ def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
     return lru_caches.call(cache, table, args, kwargs)
 
 
-_PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
-"""The beginning of `{0.name}` and the like."""
-
-
-def _read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of somebody's own container that reads its arguments, or calls one."""
-    known_functions.resolve_key(kwargs)
-    name = function.__name__
-    codes: Codes = ()
-    if name in ("format", "format_map"):
-        if name == "format_map":
-            fields = (field for _, field, *_ in string.Formatter().parse(function.__self__))
-            for obj in args:
-                hooks.make_defaults(obj, filter(None, fields))
-        names_parts = name == "format" and _PART_OF_FIELD.search(function.__self__) is not None
-        values = (*args, *kwargs.values())
-        hooks.read_deeply(values, ("__format__",), names_parts, through=names_parts)
-    elif name == "join":
-        hooks.look_into(args)
-    else:
-        codes = contents(args, goes_through=True)
-        again = functools.partial(say, codes)
-        again()
-    if "update" in name or name in ("extend", "extendleft"):
-        effects[0] = True
-    if codes:  # what stands before or in what is read may be code under test
-        return callbacks.call(again, lambda: codes, function, args, kwargs)
-    return function(*args, **kwargs)
-
-
-def _look_into_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of somebody's own object that at most reads its arguments."""
-    hooks.look_into((*args, *kwargs.values()))
-    return function(*args, **kwargs)
-
-
-def _look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a method of somebody's own container that compares its elements."""
-    if kwargs.get("key") is None:
-        hooks.look_into((function.__self__, *args))
-    else:
-        known_functions.resolve_key(kwargs)
-    return function(*args, **kwargs)
-
-
 def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     name = known_functions.name_in_python(function)
@@ -489,6 +458,11 @@ def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
 
 
+def _call_with(held: tuple[Any, ...], function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a method that may do anything with what its object holds, and what it gets."""
+    return _call_announced((*held, *args, *kwargs.values()), "", function, args, kwargs)
+
+
 def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library with published objects, and note that."""
     inner = getattr(function, "__func__", function)
@@ -497,6 +471,13 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner, owner))
     kept = kept_state.touching(inner, owner)
     return _call_announced(values, name, function, args, kwargs, kept)
+
+
+def _keep_on_stack(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Stand for `callback` of a stack of context managers."""
+    is_shared = id(function.__self__) in published
+    keeping = functools.partial(_call_unobserved, function) if is_shared else function
+    return given_to_c.keep_late(0)(keeping, *args, **kwargs)
 
 
 def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -541,6 +522,12 @@ def _call_announced(
     return result
 
 
+def _make_enumeration(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """Stand for `Enum`, which goes through the names that it is given."""
+    hooks.look_into((*args, *kwargs.values()))
+    return _at_home(kind(*args, **kwargs))
+
+
 def _look_at_default_context() -> None:
     table = table_of_id(id(decimal.DefaultContext))
     if table is not None:
@@ -562,9 +549,16 @@ def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
 FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 LIBRARY["abc", "ABCMeta.register"] = class_making.register
+LIBRARY.update(applied.LIBRARY)
+LIBRARY["contextlib", "_BaseExitStack.callback"] = _keep_on_stack
+LIBRARY["unittest.case", "TestCase.addCleanup"] = _call_unobserved
+LIBRARY["unittest.case", "TestCase.doCleanups"] = _call_unobserved
+LIBRARY["inspect", "BoundArguments.apply_defaults"] = _call_unobserved
 CLASSES[decimal.Context] = _make_context
 FUNCTIONS[decimal.getcontext] = functools.partial(_ask_for_context, decimal.getcontext)
 FUNCTIONS[decimal.localcontext] = functools.partial(_ask_for_context, decimal.localcontext)
 CLASSES[memoryview] = functools.partial(_call_unknown, memoryview)
 FUNCTIONS.update(lazy_calls.FUNCTIONS)
 CLASSES.update(lazy_calls.CLASSES)
+for _kind in given_to_c.ENUMERATIONS:
+    CLASSES[_kind] = functools.partial(_make_enumeration, _kind)

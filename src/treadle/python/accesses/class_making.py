@@ -37,6 +37,7 @@ def make_class(*args: Any, **kwargs: Any) -> Any:
     if len(args) != 3 or type(args[2]) is not dict:
         return type(*args, **kwargs)
     name, bases, namespace = args
+    hooks.look_into((namespace,))
     here = callers_frame().f_globals.get("__name__", "")
     return _make(bases, type, (name, bases, {"__module__": here, **namespace}), kwargs)
 

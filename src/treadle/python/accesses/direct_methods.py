@@ -18,9 +18,8 @@ from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 from treadle.python.sharing.namespaces import instrumented
 
 DIRECT = instrumented.direct_classes
-_BUILT_IN = frozenset(
-    {list, dict, set, frozenset, str, bytes, bytearray, tuple, int, float, bool, deque}
-)
+_BUILT_IN = frozenset({list, dict, set, frozenset, str, tuple, int, float, bool, deque})
+"""Not those of bytes, which look into buffers that they are given."""
 _WITHOUT_METHODS = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 
 

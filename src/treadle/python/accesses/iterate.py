@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import itertools
+import operator
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -90,7 +91,10 @@ def take(obj: Any, *default: Any) -> Any:
         if found is not OWN:
             hooks.run_foreign(found, obj)
             try:
-                return _take_from_held(obj, default)
+                value = _take_from_held(obj, default)
+                if type(obj) is itertools.groupby and type(value) is tuple:
+                    slots.hand_out(value[1], "group")  # which takes from what it is a group of
+                return value
             finally:
                 _publish_what_it_remembers(obj)
     return next(obj, *default)
@@ -277,6 +281,11 @@ class SharedIterator:
         else:
             hooks.go_through(self._obj, table)
         return next(self._native)
+
+    def __length_hint__(self) -> int:
+        table = self._table
+        hooks.say(table.size() if isinstance(table, ListTable) else table.keys_read())
+        return operator.length_hint(self._native)
 
 
 def iterator_of(obj: Any, *sentinel: Any) -> Any:

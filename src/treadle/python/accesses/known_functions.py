@@ -26,6 +26,7 @@ from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
+from treadle.python.runtime.looking import mro_of
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
@@ -90,6 +91,8 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
         hooks.say_again_and_again(codes, PLAIN_ACCESS, None, None)
         if codes:
             notes.note(name_in_python(function))
+    else:
+        hooks.read_deeply(args, (), name=name_in_python(function))
     return function(*args, **kwargs)
 
 
@@ -110,10 +113,12 @@ def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def dict_of(obj: Any) -> Any:
     """Stand for `obj.__dict__` and `vars(obj)`: the same locations as the attributes."""
-    found = obj.__dict__
     table = table_of_id(id(obj))
     if table is None:
-        return found
+        return obj.__dict__
+    if isinstance(table, ObjectTable):
+        say(table["__dict__"])  # it may be replaced
+    found = obj.__dict__
     is_of_object = isinstance(table, ObjectTable) or type(obj) is types.ModuleType
     if (is_of_object and type(found) is dict) or (
         isinstance(table, ClassTable) and type(found) is types.MappingProxyType
@@ -190,7 +195,14 @@ def _vars(*args: Any) -> Any:
 
 
 def _dir(*args: Any) -> Any:
-    return read_everything(dir, *args) if args else sorted(callers_frame().f_locals)
+    if not args:
+        return sorted(callers_frame().f_locals)
+    obj = args[0]
+    owners = mro_of(obj if issubclass(type(obj), type) else type(obj))
+    tables = (published.get(id(owner)) for owner in owners)
+    whole = [whole_read(table) for table in tables if isinstance(table, ClassTable)]
+    say(tuple(code for codes in whole for code in codes))
+    return read_everything(dir, *args)
 
 
 def _getattr(obj: Any, name: str, *default: Any) -> Any:
@@ -397,6 +409,13 @@ def _going_through(function: Any, prepare: Function) -> Function:
     return call
 
 
+def _sum(values: Any, start: Any = 0) -> Any:
+    """Stand for `sum`."""
+    prepared = iterate.to_compare(values)
+    hooks.look_into((start,))
+    return sum(prepared, start)
+
+
 def _proxy(mapping: Any) -> Any:
     """Stand for `MappingProxyType`."""
     table = table_of_id(id(mapping))
@@ -457,7 +476,7 @@ def _build_functions() -> dict[Any, Function]:
         operator.delitem: _before(hooks.delete_item, operator.delitem, (0, 1)),
         operator.contains: _before(hooks.contains, operator.contains, (1, 0)),
     }
-    for name in ("min", "max", "sum"):
+    for name in ("min", "max"):
         table[getattr(builtins, name)] = _going_through(getattr(builtins, name), iterate.to_compare)
     table[sorted] = _going_through(sorted, iterate.to_sort)
     for name in ("any", "all"):
@@ -514,7 +533,12 @@ def _build_classes() -> dict[Any, Function]:
     return table
 
 
-FUNCTIONS: dict[Any, Function] = {**_build_functions(), id: identities.number_of, hash: hash_of}
+FUNCTIONS: dict[Any, Function] = {
+    **_build_functions(),
+    id: identities.number_of,
+    hash: hash_of,
+    sum: _sum,
+}
 CLASSES: dict[Any, Function] = _build_classes()
 LIBRARY: dict[tuple[str, str], Function] = {
     **dict.fromkeys(

@@ -2,7 +2,7 @@
 
 The cache is in C and calls its function in between, where threads may switch. Code under test takes
 steps only where it touches something shared; so a function that has a cache gets one more, without
-an access, where it begins. What the cache keeps, it keeps in the function's last step.
+an access, where it begins. What the cache keeps, it keeps in a step of its own.
 
 Each key is a location of its own, as long as the cache has room: who asks for one key cannot tell
 who asked for another. What asks for the whole (`cache_info`, `cache_clear`) conflicts with all
@@ -17,6 +17,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from treadle.core.events import Codes, Mode, code, location_of
+from treadle.python.accesses import callbacks
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime import control, slots
@@ -43,7 +44,9 @@ def call(cache: Any, table: Table, args: tuple[Any, ...], kwargs: dict[str, Any]
     hooks.say(_asking(table, args, kwargs))
     me.scratch[_ASKED] = True
     try:
-        result = cache(*args, **kwargs)
+        result = callbacks.call(
+            lambda: hooks.say(_asking(table, args, kwargs)), tuple, cache, args, kwargs
+        )
     finally:
         me.scratch[_ASKED] = False
     slots.hand_out(result, f"{table.label}()")

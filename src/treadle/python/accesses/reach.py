@@ -27,7 +27,7 @@ from treadle.python.sharing.containers import (
     whole_write,
 )
 from treadle.python.sharing.namespaces import instrumented
-from treadle.python.sharing.nested import SHOWING, content, goes_on, shown_by
+from treadle.python.sharing.nested import CALLED_IN_C, SHOWING, content, goes_on, shown_by
 from treadle.python.sharing.tables import ObjectTable, Table
 
 _INERT = (
@@ -79,6 +79,7 @@ class Reach:
         todo = deque([*((value, True) for value in roots), *((value, False) for value in others)])
         while todo and goes_on(self._seen):
             value, is_root = todo.popleft()
+            value = value.__self__ if type(value) in CALLED_IN_C else value
             if type(value) in ATOMS or id(value) in self._seen or issubclass(type(value), _INERT):
                 continue
             self._seen.add(id(value))

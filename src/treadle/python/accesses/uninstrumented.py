@@ -136,7 +136,8 @@ def is_set_by_attributes(kind: type) -> bool:
 
 def is_immutable(kind: type) -> bool:
     """Tell whether instances of a class, written in C or Python, do not change."""
-    return module_of_class(kind) in _IMMUTABLE and kind not in _OF_CONTEXTS
+    is_known = module_of_class(kind) in _IMMUTABLE and kind not in _OF_CONTEXTS
+    return is_known and not hasattr(kind, "__next__")
 
 
 def module_of(function: types.FunctionType) -> str | None:

@@ -7,6 +7,7 @@ its operands, published or not. Most of them hold numbers and strings: that is f
 
 from __future__ import annotations
 
+import functools
 import itertools
 import types
 from collections import OrderedDict, deque
@@ -28,6 +29,8 @@ CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, deque, *KEYS,
 """Built-in containers, and views of them."""
 SHOWING = (types.SimpleNamespace, BaseException)
 """Classes in C whose comparison or words look at attributes."""
+CALLED_IN_C = frozenset({types.BuiltinFunctionType, types.MethodWrapperType})
+"""Methods in C: a library may call them, and they say nothing of themselves."""
 _DEEPEST = 20
 MOST_OBJECTS = 10_000
 """How many objects one operation is taken to touch, at most."""
@@ -85,9 +88,12 @@ def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
     found: list[Any] = []
     seen: set[int] = set()
     inert: dict[object, bool] = dict.fromkeys(ATOMS, True)
-    todo = deque([value for value in values if id(value) not in published])
+    todo = deque(
+        [value for value in values if id(value) not in published or type(value) in CALLED_IN_C]
+    )
     while todo and goes_on(seen):
         value = todo.popleft()  # what is near first: there may be too many
+        value = value.__self__ if type(value) in CALLED_IN_C else value
         kind = type(value)
         if kind not in inert:
             inert[kind] = _is_passed_around(kind)
@@ -96,6 +102,8 @@ def held_by(values: Iterable[Any], published: Container[int]) -> list[Any]:
         seen.add(id(value))
         if id(value) in published:
             found.append(value)
+        elif kind is functools.partial:
+            todo += [value.func, *value.args, *value.keywords.values()]
         else:
             todo += [part for part in parts_of(value) if type(part) not in ATOMS]
     return found

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from treadle.core.events import Codes
+from treadle.core.events import OPEN, Codes
 from treadle.python.accesses.known_functions import LIBRARY
 from treadle.python.accesses.library_state import changing, looking, looking_at_sys
 from treadle.python.accesses.uninstrumented import state_of
@@ -53,7 +53,10 @@ def _codes(file: Any) -> Codes:
     where = looking_at_sys("stdout")  # if it changes meanwhile, somebody may read what is printed
     is_redirected = sys.stdout is not output.usual and isinstance(sys.stdout, io.StringIO)
     is_read = where or is_redirected or control.the_program().shared.happens(_TEXT, _ASKED)
-    return (*where, *(changing(_TEXT) if is_read else ()))
+    table = published.get(id(sys.stdout)) if is_redirected else None  # others may write to it, too
+    held = () if table is None else (state_of(table),)
+    is_open = (OPEN,) if where else ()
+    return (*where, *held, *(changing(_TEXT) if is_read else ()), *is_open)
 
 
 def _print(*args: Any, file: Any = None, **kwargs: Any) -> None:
