@@ -254,7 +254,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     look_outside(module.__name__, function.__name__)
     note_change(module.__name__)
     if function is weakref.proxy:
-        _of_weak("weakref.proxy", function, has_threads=True)
+        return _of_weak("weakref.proxy", given_to_c.weak_proxy, has_threads=True)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)

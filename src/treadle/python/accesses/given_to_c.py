@@ -148,7 +148,7 @@ def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return slots.resolve(function)(*args, **kwargs)
 
 
-def _weak_proxy(obj: Any, *callback: Any) -> Any:
+def weak_proxy(obj: Any, *callback: Any) -> Any:
     """Stand for `weakref.proxy`: attributes of what others have are those of the proxy."""
     table = table_of_id(id(obj))
     found = weakref.proxy(obj, *callback)
@@ -172,7 +172,6 @@ def keep_late(place: int) -> Callable[..., Any]:
 
 FUNCTIONS.update({function: functools.partial(look_into, function) for function in _LOOKING})
 FUNCTIONS[operator.call] = _call
-FUNCTIONS[weakref.proxy] = _weak_proxy
 ENUMERATIONS = [
     kind for kind in vars(enum).values() if issubclass(type(kind), enum.EnumMeta) and not len(kind)
 ]
