@@ -47,7 +47,7 @@ OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
 NAMED = ("tests/threads/test_library_names.py",)
 OF_CLASSES = ("tests/threads/test_library_classes.py",)
-GIVEN = ("tests/threads/test_given_to_c.py",)
+TO_C = ("tests/threads/test_given_to_c.py",)
 SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py")
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
@@ -341,26 +341,26 @@ MUTANTS = [
            "return () if table is None else (state_of(table),)", "return ()", NAMED),
     # What is given to C code and libraries
     Mutant("functions in C look into nothing", "python/accesses/given_to_c.py",
-           "    hooks.look_into((*args, *kwargs.values()))\n", "", GIVEN),
+           "    hooks.look_into((*args, *kwargs.values()))\n", "", TO_C),
     Mutant("operators by name look at no operand", "python/accesses/calls.py",
-           "    if name in given_to_c.COMBINING:\n", "    if not name:\n", GIVEN),
+           "    if name in given_to_c.COMBINING:\n", "    if not name:\n", TO_C),
     Mutant("immutable classes read nothing to begin", "python/accesses/given_to_c.py",
-           "is_reading = function.__self__ in _READING_TO_BEGIN", "is_reading = False", GIVEN),
+           "is_reading = function.__self__ in _READING_TO_BEGIN", "is_reading = False", TO_C),
     Mutant("matches have a text of their own", "python/accesses/given_to_c.py",
-           "    hooks.look_into((text, *args))\n", "", GIVEN),
+           "    hooks.look_into((text, *args))\n", "", TO_C),
     Mutant("functions in C are called at once", "python/accesses/given_to_c.py",
            "    return slots.resolve(function)(*args, **kwargs)\n",
-           "    return function(*args, **kwargs)\n", GIVEN),
+           "    return function(*args, **kwargs)\n", TO_C),
     Mutant("writers in C have nothing", "python/accesses/reach.py",
-           "            value = value.__self__ if type(value) in CALLED_IN_C else value\n", "", GIVEN),
+           "            value = value.__self__ if type(value) in CALLED_IN_C else value\n", "", TO_C),
     Mutant("decorators set nothing", "python/accesses/applied.py",
-           "    if id(target) not in published or", "    if True or", GIVEN),
+           "    if id(target) not in published or", "    if True or", TO_C),
     Mutant("groups take nothing from their iterator", "python/accesses/iterate.py",
-           "if type(obj) is itertools.groupby and", "if False and", GIVEN),
+           "if type(obj) is itertools.groupby and", "if False and", TO_C),
     Mutant("managers of contextlib do not change", "python/accesses/managers.py",
-           "        hooks.say((state_of(published[id(self._manager)]),))\n", "", GIVEN),
+           "        hooks.say((state_of(published[id(self._manager)]),))\n", "", TO_C),
     Mutant("a cache keeps things unseen", "python/accesses/lru_caches.py",
-           "lambda: hooks.say(_asking(table, args, kwargs)), tuple,", "lambda: None, tuple,", GIVEN),
+           "lambda: hooks.say(_asking(table, args, kwargs)), tuple,", "lambda: None, tuple,", TO_C),
     # Shortcuts
     Mutant("methods find no keys that call back", "python/accesses/container_calls.py",
            "name in _UNUSUAL or table.key_kinds or slots", "name in _UNUSUAL or slots", SHORTCUTS),
