@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -119,20 +120,56 @@ def test_handles_of_callbacks_are_looked_at(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("how", ["stack", "words"])
-def test_where_a_task_stands(how: str, order: str) -> None:
+@pytest.mark.parametrize(
+    "look_at",
+    [
+        lambda task: len(task.get_stack()),
+        lambda task: "finished" in repr(task),
+        lambda task: task.get_coro().cr_frame is None,
+        lambda task: inspect.getcoroutinestate(task.get_coro()) == inspect.CORO_CLOSED,
+    ],
+)
+def test_where_a_task_stands(look_at: Callable[[Any], Any], order: str) -> None:
     async def test() -> Any:
         async def looked_at() -> None:
             await gap(order)
 
         async def look() -> Any:
             await gap(order)
-            return len(task.get_stack()) if how == "stack" else "finished" in repr(task)
+            return look_at(task)
 
         task = asyncio.create_task(looked_at())
         return (await asyncio.gather(task, look()))[1]
 
     assert len(agreed(test, order)[1]) == 2
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_coroutine_of_a_task_is_looked_at_later(order: str) -> None:
+    async def test() -> Any:
+        async def looked_at() -> None:
+            await gap(order)
+
+        async def look() -> Any:
+            coroutine: Any = task.get_coro()
+            await gap(order)
+            return coroutine.cr_frame is None
+
+        task = asyncio.create_task(looked_at())
+        return (await asyncio.gather(task, look()))[1]
+
+    assert agreed(test, order)[1] == {"True", "False"}
+
+
+async def generator_in_words() -> Pair:
+    numbers = (number for number in range(3))
+    return lambda: next(numbers), lambda: inspect.getgeneratorstate(numbers)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_how_far_a_generator_is(order: str) -> None:
+    created, suspended = inspect.GEN_CREATED, inspect.GEN_SUSPENDED
+    assert raced(order, generator_in_words) == {repr(created), repr(suspended)}
 
 
 def test_attributes_that_are_not_the_programs() -> None:

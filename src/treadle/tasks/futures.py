@@ -9,6 +9,7 @@
 | a step of a task | writes the task's control |
 | `get_name, set_name` of a task | read and write its name |
 | `repr` | reads its state and callbacks; of a task also its name and control, as `get_stack` does |
+| `get_coro` of a task | reads its control; what looks at the coroutine later is seen, too |
 | `cancel, uncancel` of a pending task | reads its state, writes its control; `cancelling` reads it |
 
 Futures hash by name: `wait` and code under test iterate over sets of them.
@@ -278,6 +279,12 @@ class Task(_PyTask, Future):  # type: ignore[misc]
         self.of_loop.touch(self.called.read)
         self.of_loop.touch(self.control.read)
         return super().__repr__()
+
+    def get_coro(self) -> Any:
+        """Return what it runs: who looks at it sees how far it is, now and later."""
+        self.of_loop.touch(self.control.read)
+        slots.hand_out(self._coro, "coroutine")
+        return super().get_coro()
 
     def get_stack(self, *, limit: Any = None) -> Any:
         """Return the frames in which it stands."""

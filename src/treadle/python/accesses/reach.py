@@ -12,6 +12,7 @@ from treadle.core.events import OPEN, Codes
 from treadle.python.accesses.uninstrumented import (
     behind,
     is_foreign,
+    look_at_state_of,
     modules_under_test,
     special_methods,
     state_of,
@@ -34,6 +35,8 @@ _INERT = (
     type, types.FunctionType, types.CellType, types.BuiltinFunctionType, types.MethodType,
     types.ModuleType, types.CodeType, types.FrameType,
 )  # fmt: skip
+_RESUMED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+"""What shows how far it is, as `inspect.getgeneratorstate` tells."""
 _ON_ELEMENTS = ("__eq__", "__lt__", "__format__", "__bool__", "__add__", "__iter__")
 """What functions do with the elements of what they are given."""
 _HEAP_TYPE = 1 << 9
@@ -173,6 +176,8 @@ class Reach:
                 self.write([value])
                 continue
             self._seen.add(id(value))
+            if table is not None and issubclass(kind, _RESUMED):
+                self._add((look_at_state_of(table),))
             if isinstance(table, ContainerTable):
                 self._read_whole(table)
                 self._is_open = self._is_open or may_change
