@@ -7,6 +7,7 @@ they do it themselves.
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -18,8 +19,9 @@ _APPLIED = [
     ("dataclasses", "dataclass"), ("dataclasses", "dataclass.<locals>.wrap"),
     ("functools", "total_ordering"), ("functools", "update_wrapper"),
     ("abc", "update_abstractmethods"), ("abc", "abstractmethod"), ("typing", "final"),
-    ("typing", "runtime_checkable"), ("typing", "no_type_check"), ("typing", "override"),
+    ("typing", "runtime_checkable"), ("typing", "no_type_check"),
     ("enum", "unique"), ("unittest.case", "skip.<locals>.decorator"),
+    *([("typing", "override")] if sys.version_info >= (3, 12) else []),
 ]  # fmt: skip
 """Functions whose first argument gets attributes."""
 _OF_FUNCTIONS = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
