@@ -74,6 +74,7 @@ ENTRIES = tuple(
 )
 CUBES = ("tests/test_cubes.py",)
 FOREIGN = ("tests/tasks/test_foreign_coroutines.py",)
+THINGS_OF_ASYNCIO = ("tests/tasks/test_things_of_asyncio.py",)
 WORKERS = tuple(
     f"tests/workers/test_{topic}.py"
     for topic in ("answers", "budgets", "checkpoint", "samples", "spawned", "counts", "hands")
@@ -544,6 +545,10 @@ MUTANTS = [
            "            self._call(step)\n", FOREIGN),
     Mutant("protocols of libraries are called unseen", "tasks/network/connection.py",
            "return slots.resolve(method)(*args)", "return method(*args)", FOREIGN),
+    Mutant("what a task runs is handed out unseen", "tasks/futures.py",
+           "        slots.hand_out(self._coro, \"coroutine\")\n", "", THINGS_OF_ASYNCIO),
+    Mutant("how far a generator is cannot be seen", "python/accesses/reach.py",
+           "self._add((look_at_state_of(table),))", "pass", THINGS_OF_ASYNCIO),
     Mutant("mocks are awaited unseen", "threads/primitives/mocks.py",
            "        (_Async, \"_execute_mock_call\", _execute_mock_call),\n", "", FOREIGN),
     Mutant("kinds of fields are taken for certain", "actors/constrained_run.py",
