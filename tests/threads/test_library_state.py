@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import collections.abc
 import contextlib
 import copy
 import dataclasses
@@ -612,6 +613,36 @@ def test_what_refers_weakly_is_noted_when_it_is_made(make: Callable[..., Any]) -
 
     [note] = treadle.explore(test).notes
     assert f"weak references to it do not either (weakref.{make.__name__}() at " in note
+
+
+def references_left(node: Node, kept: set[weakref.ref[Node]]) -> None:
+    kept.add(weakref.ref(node, kept.discard))
+
+
+def test_a_failure_names_what_would_have_died() -> None:
+    def test() -> None:
+        kept: set[weakref.ref[Node]] = set()
+        together(lambda: references_left(Node(), kept))
+        assert not kept
+
+    result = treadle.explore(test)
+    [failure] = result.failures
+    [note] = result.notes
+    line = references_left.__code__.co_firstlineno + 1
+    assert f"(weakref.ref() at tests/threads/test_library_state.py:{line})" in note
+    assert failure.remarks == [f"It may rest on a life that is too long: {note}"]
+
+
+@pytest.mark.parametrize("led_to", [Node, types, collections.abc.Mapping])
+def test_weak_references_to_what_lasts_need_no_note(led_to: Any) -> None:
+    def test() -> None:
+        kept: list[Any] = []
+        together(lambda: kept.append(weakref.ref(led_to)))
+        assert kept == []
+
+    result = treadle.explore(test)
+    assert [failure.remarks for failure in result.failures] == [[]]
+    assert result.notes == []
 
 
 def test_finalizers_that_do_not_run_are_noted() -> None:

@@ -29,6 +29,7 @@ from treadle.python.runtime.patience import Patience, over_in_time
 from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
+from treadle.python.sharing import finalizers
 from treadle.python.sharing.published import published
 from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.shared import Feature, Shared
@@ -330,10 +331,11 @@ class ThreadProgram(Program):
         return self.patience.in_words()
 
     def remarks(self, failure: Failure) -> list[str]:
-        """Return which waits were over in a failing execution because of time."""
+        """Return what a failing execution rests on: waits that were over, lives that are not."""
         if failure.kind == "livelock":  # it sleeps, but for ever
             return []
-        return over_in_time(failure.trace[: failure.step + 1])
+        lives = finalizers.in_failures() if failure.kind != "race" else []
+        return [*over_in_time(failure.trace[: failure.step + 1]), *lives]
 
     def try_out(self) -> object:
         """Learn from the natural execution what matters, and return what the test returns.

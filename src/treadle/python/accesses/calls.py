@@ -84,8 +84,9 @@ from treadle.python.accesses.uninstrumented import (
     module_of,
     state_of,
 )
-from treadle.python.runtime import notes, slots
+from treadle.python.runtime import slots
 from treadle.python.runtime.looking import module_of_class, qualname_of
+from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
 from treadle.python.sharing.namespaces import instrumented
@@ -377,13 +378,7 @@ def _of_cache(function: Any) -> Any:
 
 def _of_weak(name: str, function: Any, *, has_threads: bool = False) -> Any:
     """What is weakly referred to, and shared, lives as long as the execution: say so."""
-    notes.remark(
-        "weak references",
-        name,
-        "what is shared does not die while threads run, so weak references to it do not either "
-        "({}): what happens when they do is not explored",
-        has_threads=has_threads,
-    )
+    finalizers.refers_weakly(name, has_threads=has_threads)
     return function
 
 

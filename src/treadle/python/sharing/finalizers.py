@@ -21,12 +21,33 @@ _BEHIND: dict[type, Callable[[Any], Any]] = {
 """What files in C close when they die."""
 
 
+WEAK, FINAL = "weak references", "finalizers"
+"""Of what there are notes, since it happens later than in CPython, or never."""
+
+
+def refers_weakly(name: str, *, has_threads: bool = False) -> None:
+    """Say that what is weakly referred to, and shared, lives as long as the execution."""
+    notes.remark(
+        WEAK,
+        name,
+        "what is shared does not die while threads run, so weak references to it do not either "
+        "({}): what happens when they do is not explored",
+        has_threads=has_threads,
+    )
+
+
+def in_failures() -> list[str]:
+    """Say what a failure may rest on: that something lives longer than in CPython."""
+    found = (notes.remarks.get(subject) for subject in (WEAK, FINAL))
+    return [f"It may rest on a life that is too long: {one}" for one in found if one]
+
+
 def meet(value: Any, published: Container[int]) -> None:
     """Say so if the death of an object does something that others can see."""
     kind = type(value)
     if _has_finalizer(kind) or (kind in _BEHIND and _closes_shared(value, published)):
         notes.remark(
-            "finalizers",
+            FINAL,
             f"{'io' if kind in _BEHIND else module_of_class(kind)}.{qualname_of(kind)}",
             "what is shared does not die while threads run, so its `__del__` is run at the end "
             "of an execution only ({})",

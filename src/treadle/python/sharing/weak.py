@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing import finalizers
 from treadle.python.sharing.children import (
+    Children,
     children_of_finalizer,
     children_of_proxy,
     children_of_reference,
 )
 from treadle.python.sharing.tables import ObjectTable, Table
 from treadle.python.sharing.walks import register
+
+_LASTING = (type, types.ModuleType)
+"""Only the garbage collector takes these away: there is nothing to say of them."""
 
 
 class WeakProxyTable(Table):
@@ -45,7 +52,16 @@ class WeakProxyTable(Table):
         return self.shared.published.get(id(self.target()))
 
 
-register(weakref.ref, None, children_of_reference)
+def _children(value: Any, label: str) -> Children:
+    """Yield what a weak reference leads to: from now on that does not die."""
+    found = list(children_of_reference(value, label))
+    kind = type(found[0][0])
+    if kind not in ATOMS and not issubclass(kind, _LASTING):
+        finalizers.refers_weakly("weakref.ref")
+    return iter(found)
+
+
+register(weakref.ref, None, _children)
 register(weakref.ProxyType, WeakProxyTable, children_of_proxy)
 register(weakref.CallableProxyType, WeakProxyTable, children_of_proxy)
 register(weakref.finalize, ObjectTable, children_of_finalizer)
