@@ -127,6 +127,37 @@ def a_method_that_loggers_call() -> Look:
     return change, look
 
 
+def a_method_of_one_logger() -> Look:
+    logger: Any = logging.Logger("made up")
+    kept: list[Any] = []
+
+    def change() -> None:
+        logger.handle = kept.append
+
+    def look() -> bool:
+        logger.warning("other")
+        return bool(kept)
+
+    logger.handlers[:] = [logging.NullHandler()]
+    return change, look
+
+
+def a_method_of_one_handler() -> Look:
+    logger = logging.Logger("made up")
+    handler: Any = logging.NullHandler()
+    kept: list[Any] = []
+
+    def change() -> None:
+        handler.handle = kept.append
+
+    def look() -> bool:
+        logger.warning("other")
+        return bool(kept)
+
+    logger.handlers[:] = [handler]
+    return change, look
+
+
 def a_method_of_an_object_that_a_module_keeps() -> Look:
     mimetypes.init()
 
@@ -205,7 +236,8 @@ LOOKS: list[Callable[[], Look]] = [
     a_dictionary_of_a_class, a_dictionary_of_a_class_it_derives_from,
     a_dictionary_that_a_method_looks_into, a_dictionary_that_a_method_of_its_own_object_looks_into,
     a_method_that_a_method_calls, a_method_of_a_class_that_a_function_makes, a_setting_of_a_class,
-    a_method_that_loggers_call, a_method_of_an_object_that_a_module_keeps,
+    a_method_that_loggers_call, a_method_of_one_logger, a_method_of_one_handler,
+    a_method_of_an_object_that_a_module_keeps,
     an_attribute_that_was_not_there, a_finder, a_hook_for_paths, a_module_that_an_import_loads,
     an_attribute_that_an_import_sets,
 ]  # fmt: skip

@@ -27,7 +27,7 @@ from treadle.python.accesses.library_state import (
     looking_at_sys,
 )
 from treadle.python.runtime import control, notes, slots
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable
@@ -35,10 +35,25 @@ from treadle.python.sharing.tables import ObjectTable
 _DISABLED = "logging.disable"
 _HANDLERS = "handlers of logging"
 """What handlers are set to: few change that while others log, so it is one location."""
+
+
+def _methods_of(kind: type) -> list[str]:
+    """Return the names of methods, which code under test may replace for one object."""
+    functions = [name for one in mro_of(kind) for name, held in members_of(one).items()
+                 if type(held) is types.FunctionType]  # fmt: skip
+    return sorted({name for name in functions if not name.startswith("__")})
+
+
 _DECIDING = {
-    logging.Logger: ("level", "disabled", "propagate", "parent", "handlers", "filters"),
-    logging.Handler: ("level", "formatter", "filters", "stream"),
-}
+    logging.Logger: (
+        "level", "disabled", "propagate", "parent", "handlers", "filters",
+        *_methods_of(logging.Logger),
+    ),
+    logging.Handler: (
+        "level", "formatter", "filters", "stream",
+        *_methods_of(logging.Handler),
+    ),
+}  # fmt: skip
 """Attributes that decide what becomes of a record; code under test may assign them."""
 
 
