@@ -7,6 +7,7 @@ writes the location that the others read.
 
 from __future__ import annotations
 
+import _thread
 import functools
 import threading
 import types
@@ -35,6 +36,8 @@ from treadle.threads.primitives.internals import HANDLE, THREADS_HAVE_CONTEXT, c
 from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
 
+_FIRST_PART: Callable[[], Any] = getattr(_thread, "_ThreadHandle", _thread.allocate_lock)
+"""Makes what keeps a thread from being copied: a handle since Python 3.13."""
 _INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
     "_target",
     "_args",
@@ -103,8 +106,8 @@ class Flag:
         """Return: once an execution is over, its threads are."""
 
     def __reduce_ex__(self, protocol: Any, /) -> Any:
-        """Refuse to be copied or pickled with its thread, in the words of a real lock."""
-        return threading.Lock().__reduce_ex__(protocol)
+        """Refuse to be copied or pickled with its thread, as the first part of a real one does."""
+        return _FIRST_PART().__reduce_ex__(protocol)
 
 
 _NO = Flag(False)
