@@ -9,7 +9,7 @@ import sys
 import unittest
 import unittest.mock
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
 import pytest
@@ -110,13 +110,29 @@ def test_calls_of_a_mock_in_the_place_of_a_function_come_in_any_order() -> None:
     assert [one.kind for one in treadle.explore(program).failures] == ["assertion"]
 
 
+class NoLock:
+    """Lets everybody in; since Python 3.13 a handler without any lock raises an error."""
+
+    def acquire(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
 class Counting(logging.Handler):
     """Counts records, without a lock."""
 
     count = 0
 
     def createLock(self) -> None:  # noqa: N802 - so it is called
-        self.lock = None
+        self.lock = NoLock()  # type: ignore[assignment]
 
     def emit(self, record: logging.LogRecord) -> None:
         self.count += 1
@@ -178,9 +194,9 @@ def test_a_connection_belongs_to_the_thread_that_made_it(
     make: Any, use: Callable[[Any], object], options: dict[str, Any], kinds: list[str]
 ) -> None:
     def program() -> None:
-        connection = sqlite3.connect(":memory:", **options)
-        used = connection if make is None else make(connection)
-        together(lambda: use(used))
+        with closing(sqlite3.connect(":memory:", **options)) as connection:
+            used = connection if make is None else make(connection)
+            together(lambda: use(used))
 
     failures = treadle.explore(program).failures
     assert [one.kind for one in failures] == kinds
