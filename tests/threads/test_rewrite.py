@@ -88,6 +88,56 @@ def _with_constant(code: types.CodeType, old: object, new: object) -> types.Code
     return code.replace(co_consts=tuple(map(exchanged, code.co_consts)))
 
 
+_COMPREHENSION_IN_A_BRANCH = """
+import asyncio
+async def numbers():
+    for i in range(3):
+        await asyncio.sleep(0)
+        yield i
+async def chosen(wanted):
+    kept = []
+    for i in range(2):
+        if i == wanted:
+            try:
+                kept += [x + i async for x in numbers() if x != 1]
+                kept += [x async for x in numbers() if 1 // x]
+            except ZeroDivisionError:
+                kept.append("handled")
+    return kept
+def main():
+    return [asyncio.run(chosen(wanted)) for wanted in range(3)]
+"""
+
+
+@pytest.mark.parametrize("how", ["plain", "rewritten", "gil", "unknown methods"])
+def test_asynchronous_comprehensions_in_branches(how: str) -> None:
+    """From Python 3.14 on there are several pieces of a `try` around what waits in them."""
+    expected = [[0, 2, "handled"], [1, 3, "handled"], []]
+    assert run(_COMPREHENSION_IN_A_BRANCH, how) == expected
+
+
+def test_nothing_is_left_at_an_await() -> None:
+    """Only a `yield` leaves a frame to its caller, also where a `try` begins right before it."""
+    source = """
+async def test(things):
+    return [thing async for thing in things]
+"""
+    code = rewrite(compile(source, "<snippet>", "exec", dont_inherit=True), Scope())
+    [test] = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    names = [i.opname for one in _nested(test) for i in dis.get_instructions(one)]
+    assert "YIELD_VALUE" in names
+    yields = [at for at, name in enumerate(names) if name == "YIELD_VALUE"]
+    assert [names[at - 1] for at in yields] == ["SEND"] * len(yields)
+
+
+def _nested(code: types.CodeType) -> list[types.CodeType]:
+    found = [code]
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            found += _nested(const)
+    return found
+
+
 def test_lines_and_tracebacks_are_the_same() -> None:
     source = (
         "def f(o):\n    x = 1\n    return (o.a\n        .b(\n            x))\n"

@@ -20,8 +20,8 @@ from treadle.python.instrument.while_loops import test_again_at_the_end
 
 
 def decoded(code: CodeType) -> Bytecode:
-    """Return the instructions of a code object, written out."""
-    found: Any = Bytecode.from_code(code)
+    """Return the instructions of a code object, written out; a `try` keeps its stack's depth."""
+    found: Any = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
     found[:] = list(_written_out(found))
     if not NULL_LAST:
         found[:] = list(with_plain_decorators(found))

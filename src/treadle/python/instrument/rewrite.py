@@ -11,7 +11,7 @@ methods are loaded as plain attributes.
 
 The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
 out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
-exception tables and stack sizes are kept right by the `bytecode` package. What differs from
+exception tables are kept right by the `bytecode` package. What differs from
 one Python to the next is in `opcodes`, and `decode` hides most of it. Hooks of operators are in
 `operator_hooks`.
 """
@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from bytecode import BinaryOp, Instr, Label
+from bytecode.instr import TryBegin, TryEnd
 
 from treadle.python.accesses import (
     calls,
@@ -93,8 +94,9 @@ from treadle.python.instrument.stack_origins import Origins
 def _room(code: types.CodeType) -> int:
     """Return a size of the stack that is enough for code with hooks.
 
-    A hook copies what is on the stack, once, and adds a few constants. The size that `bytecode`
-    computes leaves out hooks in some handlers of exceptions: 3.14 wrote behind the ends of frames.
+    A hook copies what is on the stack, once, and adds a few constants; below it nothing changes, so
+    handlers of exceptions keep their depths. What `bytecode` computes is wrong where a `try` is in
+    several pieces (from Python 3.14 on, around an `await`): too little, or less than nothing.
     """
     return 2 * code.co_stacksize + _MOST_CONSTANTS
 
@@ -146,8 +148,10 @@ class _Rewriter(OperatorHooks):
             index += 1
         result: Any = source
         result[:] = self._out
-        new: types.CodeType = result.to_code()
-        return new.replace(co_stacksize=max(new.co_stacksize, _room(self._code)))
+        new: types.CodeType = result.to_code(
+            stacksize=_room(self._code), compute_exception_stack_depths=False
+        )
+        return new
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""
@@ -183,7 +187,10 @@ class _Rewriter(OperatorHooks):
 
     def _is_await(self, i: Any) -> bool:
         """Tell whether a coroutine suspends: `throw` expects `SEND` right before that (3.11)."""
-        return i.name == "YIELD_VALUE" and getattr(self._out[-1], "name", "") == "SEND"
+        if i.name != "YIELD_VALUE":
+            return False
+        before = (one for one in reversed(self._out) if not isinstance(one, TryBegin | TryEnd))
+        return getattr(next(before, None), "name", "") == "SEND"
 
     def _look_at_classes(self, i: Any) -> None:
         """Emit a look at what decides which special methods an instruction runs."""

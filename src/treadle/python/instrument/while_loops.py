@@ -68,7 +68,7 @@ class _Code:
             if _target(wanted) != _target(current):
                 if current is not None:
                     yield TryEnd(current)
-                current = wanted and TryBegin(wanted.target, wanted.push_lasti)
+                current = wanted and TryBegin(wanted.target, wanted.push_lasti, wanted.stack_depth)
                 if current is not None:
                     yield current
             yield item
