@@ -46,6 +46,7 @@ OF_CALLBACKS = ("tests/threads/test_callbacks.py", "tests/threads/test_free_thre
 OUTSIDE = ("tests/threads/test_outside.py", "tests/threads/test_escapes.py")
 LIBRARIES = ("tests/threads/test_library_state.py",)
 NAMED = ("tests/threads/test_library_names.py",)
+BY_CLASSES = ("tests/threads/test_kept_by_classes.py",)
 OF_CLASSES = ("tests/threads/test_library_classes.py",)
 TO_C = ("tests/threads/test_given_to_c.py",)
 SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py")
@@ -317,6 +318,10 @@ MUTANTS = [
     Mutant("getLogger adds to no dictionary", "python/accesses/loggers.py",
            "isinstance(given, str) and has_threads()", "False", EVERYDAY),
     # What libraries keep under names
+    Mutant("attributes of classes of libraries are constants", "python/accesses/kept_state.py",
+           "    changes = changes or keeping.changes(function, owner)\n", "", BY_CLASSES),
+    Mutant("to make an object of a library changes nothing else", "python/accesses/calls.py",
+           "kept = kept_state.touching_by_making(kind)", "kept = tuple", BY_CLASSES),
     Mutant("functions of libraries look at no names", "python/accesses/library_names.py",
            "if not shared.assigned and not shared.looked_into:", "if True:", NAMED),
     Mutant("functions of libraries assign no names", "python/accesses/library_names.py",

@@ -293,7 +293,7 @@ def _of_class(kind: Any) -> Any:
         if module == "builtins" or is_silent(module) or is_immutable(kind):
             stand_in = kind
         else:
-            stand_in = functools.partial(_call_unknown, kind)
+            stand_in = functools.partial(_make_object, kind)
     # Else it may be one of this execution only, or has to be looked at each time.
     is_looked_at = why_outside(module) or is_weak
     if is_looked_up and "<locals>" not in qualname_of(kind) and not is_looked_at:
@@ -451,6 +451,13 @@ def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function that may do anything with what it gets."""
     return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
+
+
+def _make_object(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a class of a library, which may do anything with what it gets, and what it keeps."""
+    kept = kept_state.touching_by_making(kind)
+    name = f"{module_of_class(kind)}.{qualname_of(kind)}" if kept() else ""
+    return _call_announced((*args, *kwargs.values()), name, kind, args, kwargs, kept)
 
 
 def _call_with(held: tuple[Any, ...], function: Any, *args: Any, **kwargs: Any) -> Any:

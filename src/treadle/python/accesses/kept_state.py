@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import library_names, library_state
+from treadle.python.accesses import keeping, library_names, library_state
 from treadle.python.accesses.uninstrumented import (
     is_immutable,
     is_reader,
@@ -28,18 +28,11 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime import control
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import found_in, module_of_class
 from treadle.python.runtime.slots import Knowledge
 
 _ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _CHANGING = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"})
-_CHANGING_METHODS = frozenset(
-    name
-    for kind in (list, dict, set)
-    for name in vars(kind)
-    if not name.startswith("_") and name not in ("copy", "count", "index", "get", "keys", "values")
-) - {"items", "union", "difference", "intersection", "issubset", "issuperset", "isdisjoint",
-     "symmetric_difference", "fromkeys"}  # fmt: skip
 SHOWS_ASSERTIONS = "_pytest.assertion."
 """What pytest puts into assertions, to show those that fail: nobody wants to look inside."""
 _CONSTANT = (
@@ -48,8 +41,13 @@ _CONSTANT = (
 """What is no state if a module has it under a name."""
 
 
-def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
-    """Return what tells the accesses of a call to what the library of a function keeps."""
+def touching(
+    function: types.FunctionType, owner: Any, *, makes: bool = False
+) -> Callable[[], Codes]:
+    """Return what tells the accesses of a call to what the library of a function keeps.
+
+    `makes` if it makes an object of its owner, a class: what it sets of that is no change.
+    """
     package = (module_of(function) or "").partition(".")[0]
     if not package or not library_state.has_threads():
         return tuple
@@ -57,9 +55,21 @@ def touching(function: types.FunctionType, owner: Any) -> Callable[[], Codes]:
     if package in sys.stdlib_module_names:
         kept = library_state.KEPT.get((function.__module__, function.__qualname__), tuple)
         return lambda: (*kept(), *by_name())
-    changes = _changes_global(function.__code__, module_of(function), _is_kept(owner))
+    holds = not makes and _is_kept(owner)
+    changes = _changes_global(function.__code__, module_of(function), holds)
+    changes = changes or keeping.changes(function, owner)
     tell = library_state.changing if changes else library_state.looking
     return lambda: (*tell(f"the state of {package}"), *by_name())
+
+
+def touching_by_making(kind: Any) -> Callable[[], Codes]:
+    """Return what tells the accesses of making an object to what the library of its class keeps."""
+    found = [found_in(type(kind), "__call__")]
+    found += [found_in(kind, name) for name in ("__new__", "__init__")]
+    functions = [getattr(one, "__func__", one) for one in found]
+    functions = [one for one in functions if type(one) is types.FunctionType]
+    tells = [touching(one, kind, makes=True) for one in functions]
+    return lambda: tuple(sorted({code for tell in tells for code in tell()}))
 
 
 def named_by(function: types.FunctionType, owner: Any) -> list[Any]:
@@ -101,7 +111,7 @@ def _changes_global(code: types.CodeType, module: str | None, holds: bool) -> bo
         return True
     names = {name for each in codes for name in each.co_names}
     holds = holds or any(_is_state(namespace[name]) for name in names & namespace.keys())
-    return holds and bool(done & _CHANGING or names & _CHANGING_METHODS)
+    return holds and bool(done & _CHANGING or names & keeping.CHANGING_METHODS)
 
 
 def _called(code: types.CodeType, namespace: Any) -> Iterator[types.CodeType]:
