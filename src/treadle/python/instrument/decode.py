@@ -15,7 +15,12 @@ from bytecode import Bytecode, Instr
 from bytecode.instr import CellVar
 
 from treadle.python.instrument.decorators import with_plain_decorators
-from treadle.python.instrument.opcodes import COMMON_CONSTANTS, NULL_LAST, TESTS_LOOPS_ONCE
+from treadle.python.instrument.opcodes import (
+    COMMON_CONSTANTS,
+    CUTS_TRIES,
+    NULL_LAST,
+    TESTS_LOOPS_ONCE,
+)
 from treadle.python.instrument.while_loops import test_again_at_the_end
 
 
@@ -29,6 +34,24 @@ def decoded(code: CodeType) -> Bytecode:
         found[:] = test_again_at_the_end(found, code.co_filename)
     result: Bytecode = found
     return result
+
+
+_MOST_CONSTANTS = 8
+
+
+def encoded(instructions: Any, code: CodeType) -> CodeType:
+    """Return the code object of instructions that are those of another one, with hooks.
+
+    A hook copies what is on the stack, once, and adds a few constants: this is the room it takes.
+    Below it nothing changes, so each `try` keeps its depth. What `bytecode` computes is only right
+    where none is cut: else it is too little, or less than nothing.
+    """
+    room = 2 * code.co_stacksize + _MOST_CONSTANTS
+    if CUTS_TRIES:
+        exact: CodeType = instructions.to_code(stacksize=room, compute_exception_stack_depths=False)
+        return exact
+    made: CodeType = instructions.to_code()
+    return made.replace(co_stacksize=max(made.co_stacksize, room))
 
 
 def _written_out(items: Iterable[Any]) -> Iterator[Any]:

@@ -41,6 +41,8 @@ HAS_SPECIAL_METHODS = VERSION >= (3, 14)
 """Whether `with` calls `__enter__` and `__exit__` by the instruction for calls."""
 TESTS_LOOPS_ONCE = VERSION >= (3, 14)
 """Whether the test of a `while` loop stands only before its body, not after it as well."""
+CUTS_TRIES = VERSION >= (3, 14)
+"""Whether a `try` around an `await` is in several pieces, whose depths `bytecode` gets wrong."""
 ITERATES_BY_INDEX = VERSION >= (3, 15)
 """Whether a loop has two slots on the stack: what it goes through, and an index or NULL.
 

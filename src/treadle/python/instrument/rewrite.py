@@ -11,8 +11,8 @@ methods are loaded as plain attributes.
 
 The rewriter knows for many stack slots which instruction filled them (`origins`), and leaves hooks
 out where that says enough: the truth of a comparison, `i + 1`, `isinstance(...)`. Line numbers,
-exception tables are kept right by the `bytecode` package. What differs from
-one Python to the next is in `opcodes`, and `decode` hides most of it. Hooks of operators are in
+exception tables are kept right by the `bytecode` package. What differs from one Python to the next
+is in `opcodes`, and `decode` hides most of it. Hooks of operators are in
 `operator_hooks`.
 """
 
@@ -46,7 +46,7 @@ from treadle.python.accesses.known_builtins import (
     READING,
 )
 from treadle.python.instrument import increments, variables
-from treadle.python.instrument.decode import decoded
+from treadle.python.instrument.decode import decoded, encoded
 from treadle.python.instrument.direct_calls import direct_calls
 from treadle.python.instrument.emit import (
     Item,
@@ -89,19 +89,6 @@ from treadle.python.instrument.operands import operands_of
 from treadle.python.instrument.operator_hooks import OperatorHooks
 from treadle.python.instrument.scope import Scope
 from treadle.python.instrument.stack_origins import Origins
-
-
-def _room(code: types.CodeType) -> int:
-    """Return a size of the stack that is enough for code with hooks.
-
-    A hook copies what is on the stack, once, and adds a few constants; below it nothing changes, so
-    handlers of exceptions keep their depths. What `bytecode` computes is wrong where a `try` is in
-    several pieces (from Python 3.14 on, around an `await`): too little, or less than nothing.
-    """
-    return 2 * code.co_stacksize + _MOST_CONSTANTS
-
-
-_MOST_CONSTANTS = 8
 
 
 def rewrite(code: types.CodeType, scope: Scope) -> types.CodeType:
@@ -148,10 +135,7 @@ class _Rewriter(OperatorHooks):
             index += 1
         result: Any = source
         result[:] = self._out
-        new: types.CodeType = result.to_code(
-            stacksize=_room(self._code), compute_exception_stack_depths=False
-        )
-        return new
+        return encoded(result, self._code)
 
     def _instruction(self, index: int, i: Any) -> int:
         """Emit an instruction with its hooks; return the index of the next one."""

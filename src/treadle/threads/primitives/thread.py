@@ -38,11 +38,8 @@ from treadle.threads.primitives.patches import Patches
 
 _FIRST_PART: Callable[[], Any] = getattr(_thread, "_ThreadHandle", _thread.allocate_lock)
 """Makes what keeps a thread from being copied: a handle since Python 3.13."""
-_INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - {
-    "_target",
-    "_args",
-    "_kwargs",
-}
+_GIVEN = {"_target", "_args", "_kwargs"}
+_INNER_ATTRIBUTES = (vars(threading.Thread()).keys() | {"_treadle", "_treadle_hash"}) - _GIVEN
 """What a thread refers to that is no business of the code under test."""
 _ATTRIBUTES = [
     "_target", "_name", "_args", "_kwargs", "_daemonic", "_ident", "_native_id", "_started",
