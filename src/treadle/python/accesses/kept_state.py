@@ -63,7 +63,12 @@ def touching(
 
 
 def touching_by_making(kind: Any) -> Callable[[], Codes]:
-    """Return what tells the accesses of making an object to what the library of its class keeps."""
+    """Return what tells the accesses of making an object to what the library of its class keeps.
+
+    Those of the standard library keep nothing of what is made, but what is known of them.
+    """
+    if module_of_class(kind).partition(".")[0] in sys.stdlib_module_names:
+        return tuple
     found = [found_in(type(kind), "__call__")]
     found += [found_in(kind, name) for name in ("__new__", "__init__")]
     functions = [getattr(one, "__func__", one) for one in found]

@@ -9,6 +9,7 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.runtime.looking import module_of_class
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.children import (
     Children,
@@ -56,7 +57,8 @@ def _children(value: Any, label: str) -> Children:
     """Yield what a weak reference leads to: from now on that does not die."""
     found = list(children_of_reference(value, label))
     kind = type(found[0][0])
-    if kind not in ATOMS and not issubclass(kind, _LASTING):
+    is_of_loop = module_of_class(kind).startswith("asyncio.")  # a stream's reader, say: it stays
+    if kind not in ATOMS and not issubclass(kind, _LASTING) and not is_of_loop:
         finalizers.refers_weakly("weakref.ref")
     return iter(found)
 
