@@ -12,6 +12,7 @@ import pytest
 from together import outcomes, together
 
 import treadle
+from treadle.python.accesses import keeping
 
 SETTINGS = """
 value = 0
@@ -225,3 +226,10 @@ def test_objects_that_a_library_makes_and_classes_that_nobody_assigns(library: A
 
     result = treadle.explore(test)
     assert (result.ok, result.executions, result.notes) == (True, 1, [])
+
+
+def test_code_whose_first_argument_is_an_empty_tuple_is_read() -> None:
+    def code() -> int:
+        return len(())
+
+    assert not keeping.changes(code, None)

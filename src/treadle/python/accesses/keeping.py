@@ -186,9 +186,8 @@ class _Reader:
     def _first_argument(self, at: int) -> int | None:
         """Return how the value is kept that is loaded right after something."""
         after = self._done[at + 1]
-        name = after.argval[0] if type(after.argval) is tuple else after.argval
         if after.opname.startswith("LOAD_FAST"):
-            return self.kept.get(name)
+            return self.kept.get(after.argval[0] if type(after.argval) is tuple else after.argval)
         return self._depth(at + 1) if after.opname.startswith("LOAD_") else None
 
     def _receiver(self, at: int, name: str) -> int:
