@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 import treadle
-from verdicts import EXAMPLES, Verdict, check_first_failure_replays, function_of, load, with_each
+from verdicts import (
+    EXAMPLES,
+    Verdict,
+    check_first_failure_replays,
+    coroutines_in,
+    function_of,
+    with_each,
+)
 
 FOLDER = EXAMPLES / "asyncio"
 
@@ -44,15 +49,10 @@ def test_failure_replays(example: str, kinds: set[str], classes: int) -> None:
 def test_every_example_has_a_verdict_and_a_remedy() -> None:
     named = {example for example, _, _ in VERDICTS}
     for path in FOLDER.glob("*.py"):
-        module = load(path)
         found = {
-            f"{path.stem}::{name}"
-            for name, value in vars(module).items()
-            if inspect.iscoroutinefunction(value)
-            and value.__module__ == module.__name__
-            and not name.startswith("_")
-            and not inspect.signature(value).parameters
-            and value.__annotations__.get("return") in (None, "None")
+            name
+            for name, value in coroutines_in(path).items()
+            if value.__annotations__.get("return") in (None, "None")
         }
         assert found <= named
         assert {bool(kinds) for name, kinds, _ in VERDICTS if name in found} == {True, False}

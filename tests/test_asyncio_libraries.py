@@ -6,12 +6,11 @@ Run where the library is installed.
 from __future__ import annotations
 
 import importlib
-import inspect
 
 import pytest
 
 import treadle
-from verdicts import EXAMPLES, function_of, load
+from verdicts import EXAMPLES, coroutines_in, function_of
 
 FOLDER = EXAMPLES / "asyncio" / "libraries"
 
@@ -54,15 +53,7 @@ def test_every_example_has_a_verdict_and_a_remedy() -> None:
     for library in {library for library, _, _ in VERDICTS}:
         wanted(library)
     for path in FOLDER.glob("*.py"):
-        module = load(path)
-        found = {
-            f"{path.stem}::{name}"
-            for name, value in vars(module).items()
-            if inspect.iscoroutinefunction(value)
-            and value.__module__ == module.__name__
-            and not name.startswith("_")
-            and not inspect.signature(value).parameters
-        }
+        found = coroutines_in(path).keys()
         verdicts = {name: kinds for _, name, kinds in VERDICTS if name in found}
         assert verdicts.keys() == found
         assert {bool(kinds) for kinds in verdicts.values()} == {True, False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +33,19 @@ def load(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def coroutines_in(path: Path) -> dict[str, Callable[[], Any]]:
+    """Return the coroutine functions without parameters that a file of examples defines."""
+    module = load(path)
+    return {
+        f"{path.stem}::{name}": value
+        for name, value in vars(module).items()
+        if inspect.iscoroutinefunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+        and not inspect.signature(value).parameters
+    }
 
 
 def function_of(folder: Path, example: str) -> Callable[[], Any]:
