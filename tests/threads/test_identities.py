@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
+import logging
+import queue
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -73,6 +77,52 @@ def test_the_same_in_every_execution(name: str) -> None:
     assert result.executions > 1
     assert not result.failures
     assert len(orders) == 1
+
+
+LIBRARY: dict[str, Callable[[], Any]] = {
+    "Queue": queue.Queue, "SimpleQueue": queue.SimpleQueue, "LifoQueue": queue.LifoQueue,
+    "Event": threading.Event, "Lock": threading.Lock, "RLock": threading.RLock,
+    "Condition": threading.Condition, "Semaphore": threading.Semaphore,
+    "ExitStack": contextlib.ExitStack, "Logger": lambda: logging.Logger("one"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_sets_of_objects_of_libraries_have_one_order(name: str) -> None:
+    make = LIBRARY[name]
+    orders: set[Any] = set()
+
+    def test() -> None:
+        shared: set[Any] = set()
+        made: dict[str, list[Any]] = {}
+
+        def work(me: str) -> None:
+            made[me] = [make() for _ in range(10)]
+            shared.update(made[me])
+
+        together(lambda: work("a"), lambda: work("b"))
+        orders.add(tuple(made["a"].index(one) for one in set(made["a"])))
+        orders.add(tuple(made["a"].index(one) for one in shared if one in made["a"]))
+
+    result = treadle.explore(test, "exhaustive", max_executions=20)
+    assert result.executions == 20
+    assert not result.failures
+    assert len(orders) <= 2  # the second one is that among others: equal places may differ
+
+
+def test_what_a_library_has_put_into_a_set_is_found_again() -> None:
+    early = threading.Event()
+    held = {early, *(threading.Event() for _ in range(20))}
+
+    def test() -> None:
+        late = threading.Event()
+        together(lambda: held.__contains__(late), lambda: held.__contains__(early))
+        assert late not in held
+        assert early in held
+
+    assert treadle.explore(test).ok
+    assert threading.Event.__hash__ is object.__hash__
+    assert early in held
 
 
 def test_what_was_there_before_is_found_again() -> None:

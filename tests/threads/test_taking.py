@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections import OrderedDict, defaultdict, deque
@@ -56,6 +57,9 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], A
     "popitem": (OrderedDict, lambda x: x.update(k=1), lambda x: or_none(x.popitem)),
     "set.pop": (set, lambda x: x.add(1), lambda x: or_none(x.pop)),
     "set.remove": (set, lambda x: x.add(1), lambda x: or_none(lambda: x.remove(1) or 1)),
+    "heappop": (
+        list, lambda x: heapq.heappush(x, 1), lambda x: or_none(lambda: heapq.heappop(x)),
+    ),
     "of a class under test": (Stack, lambda x: x.append(1), lambda x: x.pop()),
 }  # fmt: skip
 

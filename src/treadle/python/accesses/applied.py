@@ -35,7 +35,7 @@ def _held(obj: Any) -> dict[str, Any]:
     return {**own, **vars(obj)}
 
 
-def _apply(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _apply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call something that sets attributes of its first argument."""
     target = args[0] if args else None
     if id(target) not in published or not isinstance(target, type | types.FunctionType):

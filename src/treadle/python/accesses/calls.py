@@ -286,6 +286,7 @@ def _of_class(kind: Any) -> Any:
         identities.meet(kind)
         meet_memory(kind)
         return kind
+    identities.meet_library(kind)
     if not issubclass(kind, BaseException | enum.Enum):
         look_outside(module, qualname_of(kind))
     stand_in = CLASSES.get(kind)
@@ -400,14 +401,14 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
 # Calls that announce themselves
 
 
-def _call_unbound(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_unbound(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `list.append(x, 1)` as `x.append(1)`."""
     if not args or not issubclass(type(args[0]), function.__objclass__):
         return function(*args, **kwargs)
     return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
 
 
-def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+def _on_state(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call something whose state is unknown: it is one location."""
     name = getattr(function, "__name__", "")
     if name in ATTRIBUTE_METHODS:
@@ -431,13 +432,13 @@ def _on_state(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
-def _ask_cache(cache: Any, table: Table, *args: Any, **kwargs: Any) -> Any:
+def _ask_cache(cache: Any, table: Table, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function with a cache."""
     foreign_code.hand_out_all(args, table.label)
     return lru_caches.call(cache, table, args, kwargs)
 
 
-def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _read_all(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that at most reads what it is given."""
     name = known_functions.name_in_python(function)
     name = "" if name.startswith(kept_state.SHOWS_ASSERTIONS) else name
@@ -448,24 +449,24 @@ def _read_all(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _at_home(function(*args, **kwargs))
 
 
-def _call_unknown(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_unknown(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that may do anything with what it gets."""
     return _call_announced((*args, *kwargs.values()), "", function, args, kwargs)
 
 
-def _make_object(kind: Any, *args: Any, **kwargs: Any) -> Any:
+def _make_object(kind: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a class of a library, which may do anything with what it gets, and what it keeps."""
     kept = kept_state.touching_by_making(kind)
     name = f"{module_of_class(kind)}.{qualname_of(kind)}" if kept() else ""
     return _call_announced((*args, *kwargs.values()), name, kind, args, kwargs, kept)
 
 
-def _call_with(held: tuple[Any, ...], function: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_with(held: tuple[Any, ...], function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method that may do anything with what its object holds, and what it gets."""
     return _call_announced((*held, *args, *kwargs.values()), "", function, args, kwargs)
 
 
-def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_unobserved(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library with published objects, and note that."""
     inner = getattr(function, "__func__", function)
     owner = getattr(function, "__self__", None)
@@ -475,14 +476,14 @@ def _call_unobserved(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _call_announced(values, name, function, args, kwargs, kept)
 
 
-def _keep_on_stack(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _keep_on_stack(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stand for `callback` of a stack of context managers."""
     is_shared = id(function.__self__) in published
     keeping = functools.partial(_call_unobserved, function) if is_shared else function
     return given_to_c.keep_late(0)(keeping, *args, **kwargs)
 
 
-def _call_instance(name: str, function: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_instance(name: str, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call an object of a class that is not instrumented."""
     return _call_announced((function, *args, *kwargs.values()), name, function, args, kwargs)
 
@@ -524,7 +525,7 @@ def _call_announced(
     return result
 
 
-def _make_enumeration(kind: Any, *args: Any, **kwargs: Any) -> Any:
+def _make_enumeration(kind: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stand for `Enum`, which goes through the names that it is given."""
     hooks.look_into((*args, *kwargs.values()))
     return _at_home(kind(*args, **kwargs))
@@ -542,7 +543,7 @@ def _make_context(*args: Any, **kwargs: Any) -> Any:
     return _call_unknown(decimal.Context, *args, **kwargs)
 
 
-def _ask_for_context(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _ask_for_context(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that copies the default context if a thread has none yet."""
     _look_at_default_context()
     return function(*args, **kwargs)

@@ -50,7 +50,7 @@ def subclasses_of(owner: Any) -> list[type]:
     return type.__subclasses__(owner)
 
 
-def register(function: Any, *args: Any, **kwargs: Any) -> Any:
+def register(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `ABCMeta.register`: who asks the abstract class, or one above it, looks at that."""
     owner: Any = function.__self__ if isinstance(function, types.MethodType) else args[0]
     found = (published.get(id(base)) for base in mro_of(owner))

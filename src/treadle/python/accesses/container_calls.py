@@ -51,7 +51,9 @@ _UNUSUAL = frozenset(
 """Methods that do more than touch the container, whatever their arguments are."""
 
 
-def call_method(function: Any, owner: Any, table: ContainerTable, *args: Any, **kwargs: Any) -> Any:
+def call_method(
+    function: Any, owner: Any, table: ContainerTable, /, *args: Any, **kwargs: Any
+) -> Any:
     """Call a method of a published container."""
     name = function.__name__
     is_unusual = kwargs or name in _UNUSUAL or table.key_kinds or slots.item_by_item

@@ -96,7 +96,7 @@ def _read(obj: Any) -> Iterator[Codes]:
             yield held.whole_read() if held is not None else ()
 
 
-def _read_annotations(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _read_annotations(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function of a library that reads the annotations of its first argument."""
     for obj in (*args, *kwargs.values())[:1]:
         hooks.say(tuple(dict.fromkeys(code for codes in _read(obj) for code in codes)))

@@ -57,13 +57,13 @@ _READING_TO_BEGIN = frozenset({tuple, frozenset, str, bytes, int, float, complex
 """Classes whose `__new__` looks into what it is given."""
 
 
-def look_into(function: Any, *args: Any, **kwargs: Any) -> Any:
+def look_into(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call something that at most looks into what it is given."""
     hooks.look_into((*args, *kwargs.values()))
     return function(*iterate.one_by_one(args), **kwargs)
 
 
-def look_into_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+def look_into_owner(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that compares its elements."""
     if kwargs.get("key") is None:
         hooks.look_into((function.__self__, *args))
@@ -76,7 +76,7 @@ _PART_OF_FIELD = re.compile(r"\{\w*[.\[]")
 """The beginning of `{0.name}` and the like."""
 
 
-def read_arguments(function: Any, *args: Any, **kwargs: Any) -> Any:
+def read_arguments(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of somebody's own container that reads its arguments, or calls one."""
     resolve_key(kwargs)
     name = function.__name__
@@ -108,7 +108,7 @@ def of_match(function: Any) -> Any:
     return function if type(text) in ATOMS else functools.partial(_look_at_text, function, text)
 
 
-def _look_at_text(function: Any, text: Any, *args: Any, **kwargs: Any) -> Any:
+def _look_at_text(function: Any, text: Any, /, *args: Any, **kwargs: Any) -> Any:
     hooks.look_into((text, *args))
     return function(*args, **kwargs)
 
@@ -119,7 +119,7 @@ def of_new(function: Any) -> Any:
     return functools.partial(_make, function) if is_reading else function
 
 
-def _make(function: Any, kind: Any, *args: Any, **kwargs: Any) -> Any:
+def _make(function: Any, kind: Any, /, *args: Any, **kwargs: Any) -> Any:
     if any(id(value) in published for value in args):
         return read_everything(function, kind, *iterate.one_by_one(args), **kwargs)
     return function(kind, *args, **kwargs)
@@ -138,7 +138,7 @@ def held_in_c(owner: Any) -> tuple[Any, ...]:
     )
 
 
-def run_late(function: Any, *args: Any, **kwargs: Any) -> Any:
+def run_late(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call something that calls its first argument."""
     return function(iterate.called_late(args[0]), *args[1:], **kwargs) if args else function()
 
@@ -160,7 +160,7 @@ def weak_proxy(obj: Any, *callback: Any) -> Any:
 def keep_late(place: int) -> Callable[..., Any]:
     """Stand for a method that keeps one of its arguments, to call it one day."""
 
-    def keep(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def keep(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) <= place:
             return function(*args, **kwargs)
         late = iterate.called_late(args[place])

@@ -27,7 +27,7 @@ from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.looking import mro_of
-from treadle.python.runtime.spin import effects
+from treadle.python.runtime.spin import effects, found_nothing
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
@@ -53,7 +53,7 @@ def published_among(values: Any) -> list[Any]:
     return [value for value in values if id(value) in published]
 
 
-def read_everything(function: Any, *args: Any, **kwargs: Any) -> Any:
+def read_everything(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that only reads its arguments, with all that is in them.
 
     One in Python takes many steps of which this makes one: that is noted, if anything is shared.
@@ -71,7 +71,7 @@ def name_in_python(function: Any) -> str:
     return f"{inner.__module__}.{inner.__qualname__}"
 
 
-def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
+def write_log(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a logger; the record is to name the line that calls this function."""
     hooks.read_deeply((*args, *kwargs.values()), ())
     loggers.look_at_logger(getattr(function, "__self__", logging.root))
@@ -79,7 +79,7 @@ def write_log(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, stacklevel=stacklevel, **kwargs)
 
 
-def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
+def write_owner(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method that changes the container that it belongs to, like `Counter.update`."""
     table = table_of_id(id(function.__self__))
     if isinstance(table, ContainerTable):
@@ -96,18 +96,22 @@ def write_owner(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def write_first(function: Any, *args: Any, **kwargs: Any) -> Any:
+def write_first(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes its first argument: `heappush`, `insort`, `shuffle`."""
-    effects[0] = True
     resolve_key(kwargs)
     given = (*args, *kwargs.values()) if "a" not in kwargs else (kwargs["a"], *kwargs.values())
     table = table_of_id(id(given[0])) if given else None
     if not isinstance(table, ContainerTable):
+        effects[0] = True
         return function(*args, **kwargs)
     for value in given[1:]:
         table.hand_out(value, slots.hand_out)
-    codes = table.whole_write()
+    codes = tuple(dict.fromkeys(table.whole_write()))
     say(codes)
+    if function is heapq.heappop and not given[0]:
+        found_nothing(codes)
+    else:
+        effects[0] = True
     return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
@@ -592,6 +596,8 @@ def standing_in_library(function: Any, inner: types.FunctionType) -> Function | 
     return functools.partial(stand_in, function)
 
 
-def _call_of_class(stand_in: Function, function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+def _call_of_class(
+    stand_in: Function, function: Any, owner: Any, /, *args: Any, **kwargs: Any
+) -> Any:
     """Call a method as an attribute of its class: `Counter.update(counter, "a")`."""
     return stand_in(types.MethodType(function, owner), *args, **kwargs)

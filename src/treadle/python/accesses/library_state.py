@@ -124,7 +124,7 @@ def _enter_context(function: Any, manager: Any) -> Any:
 def announcing(codes: Callable[[], Codes]) -> Callable[..., Any]:
     """Stand for a function that changes or looks at what a library keeps."""
 
-    def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if has_threads():
             hooks.say(codes())
         return function(*args, **kwargs)
@@ -181,7 +181,7 @@ def _registering(register: Any) -> Codes:
     return (*changing(_DISPATCHED), *written)
 
 
-def _register(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _register(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `register` of a generic function."""
     if has_threads():
         hooks.say(_registering(function))

@@ -92,7 +92,7 @@ def enter_loggers(shared: Any) -> None:
     shared.enter_container(loggers, ("library", "loggers"), "loggerDict")
 
 
-def _get_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _get_logger(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `logging.getLogger`, or a method like it; it may add a logger, and those above it."""
     owner = getattr(function, "__self__", None)
     above = f"{owner.name}." if isinstance(owner, logging.Logger) and owner.parent else ""
@@ -107,7 +107,7 @@ def _get_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
     return logger
 
 
-def set_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
+def set_logger(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a logger that changes its handlers, filters or level: one step."""
     owner = _behind_adapter(function.__self__)
     for value in args:
@@ -116,7 +116,7 @@ def set_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def set_handler(function: Any, *args: Any, **kwargs: Any) -> Any:
+def set_handler(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a handler that changes its level, filters, formatter or stream: one step."""
     for value in args:
         slots.hand_out(value, f"{_HANDLERS}[...]")
@@ -125,20 +125,20 @@ def set_handler(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _set_filter(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _set_filter(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `addFilter` or `removeFilter`, which loggers and handlers have."""
     is_logger = isinstance(function.__self__, logging.Logger)
     return (set_logger if is_logger else set_handler)(function, *args, **kwargs)
 
 
-def _ask_handler(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _ask_handler(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method of a handler that looks at what it is set to."""
     if has_threads():
         hooks.say(tuple(dict.fromkeys((*looking(_HANDLERS), *_attributes_of(function.__self__)))))
     return function(*args, **kwargs)
 
 
-def _set_root(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _set_root(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a function that changes the handlers and level of the root logger."""
     if control.current() is not None:
         enter_logger(control.the_program().shared, logging.root)
@@ -146,7 +146,7 @@ def _set_root(function: Any, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _ask_logger(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _ask_logger(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method that looks at the level or the handlers of a logger."""
     look_at_logger(function.__self__, logs=False)
     return function(*args, **kwargs)

@@ -5,9 +5,10 @@ code under test sees a number that follows from a name: that of the publication 
 reach, else who asked first, and how often it had asked for one before. Neither depends on the order
 in which threads run, as far as that makes no difference.
 
-C code asks for a hash, too, when an object is put into a set. So classes under test whose instances
-have the hash of `object` get `stable_hash` for the time of an exploration. What was there before
-keeps its hash: somebody may have put it into a set already.
+C code asks for a hash, too, when an object is put into a set. So classes whose instances have the
+hash of `object` get `stable_hash` for the time of an exploration, if they are under test, or code
+under test makes instances of them: a set of queues, or of events, is as usual as one of its own
+objects. What was there before keeps its hash: somebody may have put it into a set already.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class _Identities:
         """Objects that cannot be referred to weakly: they live to the end of the execution."""
         self._old: dict[int, Any] | None = None
         """What was there before the exploration, once somebody asked."""
+        self._early: dict[int, Any] = {}
+        """What there was of a library's class before code under test called it."""
         self._changed: list[type] = []
 
     # The life of an exploration
@@ -67,13 +70,22 @@ class _Identities:
             self._old.update(_instances_of(new))
         for kind in new:
             if _has_plain_hash(kind):
-                type.__setattr__(kind, "__hash__", stable_hash)
-                self._changed.append(kind)
+                self._change(kind)
 
     def meet(self, kind: type) -> None:
         """Do the same for a class of a function, which is about to make an instance."""
         if kind.__hash__ is _PLAIN_HASH and _has_plain_hash(kind):
             type.__setattr__(kind, "__hash__", stable_hash)
+
+    def meet_library(self, kind: type) -> None:
+        """Do the same for a class of a library, of which the library may have made instances."""
+        if kind.__hash__ is _PLAIN_HASH and _has_plain_hash(kind):
+            self._early.update(_instances_of([kind]))
+            self._change(kind)
+
+    def _change(self, kind: type) -> None:
+        type.__setattr__(kind, "__hash__", stable_hash)
+        self._changed.append(kind)
 
     def end(self) -> None:
         """Put the classes back."""
@@ -81,6 +93,7 @@ class _Identities:
         while self._changed:
             type.__delattr__(self._changed.pop(), "__hash__")
         self._old = None
+        self._early.clear()
 
     # Numbers
 
@@ -104,7 +117,9 @@ class _Identities:
         return self.is_old(value) if table is None else is_for_good(table.key)
 
     def is_old(self, value: Any) -> bool:
-        """Tell whether an object was there before the exploration."""
+        """Tell whether an object was there before the exploration, or before its class was met."""
+        if id(value) in self._early:
+            return True
         if self._old is None:
             self.look_at_old(set(map(id, gc.get_objects())))  # what was there before is frozen
             assert self._old is not None

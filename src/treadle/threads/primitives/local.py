@@ -172,7 +172,7 @@ class Locals:
         before = vars(kind).get("__new__")
         make = _Local.__new__ if before is None else before.__get__(None, kind)
 
-        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        def new(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             one = make(cls, *args, **kwargs)
             note_new(one)
             return one
@@ -226,7 +226,7 @@ def note_new(one: Any) -> None:
 class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading.local`
     """`threading.local` while a test is explored."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
         """Take note of each instance."""
         one = _Local.__new__(cls, *args, **kwargs)
         note_new(one)

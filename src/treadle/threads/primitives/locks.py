@@ -20,6 +20,7 @@ from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.spin import effects, look
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
+from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.facets import FacetTable, act, table_of
 from treadle.threads.primitives.internals import RLOCKS_CAN_BE_ASKED
@@ -53,6 +54,7 @@ class _Lock:
     __slots__ = ("__weakref__", "_identity", "_outside", "_owner")
 
     make_real: Callable[[], Any]
+    __hash__ = stable_hash  # a set of locks has one order
 
     def __init__(self) -> None:
         self._owner: Task | None = None

@@ -148,7 +148,7 @@ def _get_child_mock(self: Any, /, **kwargs: Any) -> Any:
 def _announcing(codes_of: Callable[[MockTable], Codes]) -> Any:
     """Stand for a method that does something with what a mock remembers."""
 
-    def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         table = published.get(id(function.__self__))
         if isinstance(table, MockTable):
             hooks.say(codes_of(table))

@@ -57,7 +57,7 @@ def change_items(held: Any, values: Any, act: Callable[[], Any], called: str) ->
 # pytest
 
 
-def _monkey_attribute(function: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+def _monkey_attribute(function: Any, target: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `monkeypatch.setattr` or `delattr`, which also take a path for owner and name."""
     name, owner = str(args[0] if args else kwargs.get("name")), target
     if isinstance(target, str):
@@ -66,7 +66,7 @@ def _monkey_attribute(function: Any, target: Any, *args: Any, **kwargs: Any) -> 
     return assign(owner, name, lambda: function(target, *args, **kwargs), called)
 
 
-def _monkey_item(function: Any, dic: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+def _monkey_item(function: Any, dic: Any, name: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `monkeypatch.setitem` or `delitem`."""
     values, called = (*args, *kwargs.values()), "pytest.MonkeyPatch.setitem"
     return change_items(dic, values, lambda: function(dic, name, *args, **kwargs), called)

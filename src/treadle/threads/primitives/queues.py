@@ -27,6 +27,7 @@ from treadle.python.runtime.spin import effects
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.children import Children
+from treadle.python.sharing.identities import stable_hash
 from treadle.python.sharing.published import label_of, label_or_kind
 from treadle.python.sharing.restoring import undo_by, undo_content
 from treadle.python.sharing.walks import register
@@ -306,6 +307,7 @@ class SimpleQueue:
 
     __class_getitem__ = classmethod(GenericAlias)  # type: ignore[var-annotated]
     maxsize = 0
+    __hash__ = stable_hash
 
     def __init__(self) -> None:
         self._items: deque[Any] = deque()

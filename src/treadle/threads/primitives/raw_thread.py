@@ -209,7 +209,7 @@ def stack_size(size: int = 0, /) -> int:
     return before
 
 
-def register_atexit(function: Any, *args: Any, **kwargs: Any) -> None:
+def register_atexit(function: Any, /, *args: Any, **kwargs: Any) -> None:
     """`threading._register_atexit`: the interpreter does not end at the end of an execution."""
     if control.current() is None:
         _register_atexit(function, *args, **kwargs)

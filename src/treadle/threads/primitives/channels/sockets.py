@@ -267,7 +267,7 @@ def _method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that works on what the socket stands for, if it is none that is real."""
     original = getattr(socket.socket, name)
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         end = end_of_socket(self)
         if end is None:
             if name in _BLOCKING and control.current() is not None and concerns_program():

@@ -53,7 +53,7 @@ def _codes(file: Any, writes: bool, place: Place | None) -> Codes:
 def _method(name: str, original: Any, writes: Callable[[Any], bool]) -> Any:
     """Return a method that announces what it does."""
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         me = entering()
         if me is None or self.closed:
             return original(self, *args, **kwargs)

@@ -68,7 +68,7 @@ def _print(*args: Any, file: Any = None, **kwargs: Any) -> None:
     _original(*args, file=file, **kwargs)
 
 
-def _ask(function: Any, *args: Any, **kwargs: Any) -> Any:
+def _ask(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call what returns the text that was printed."""
     if control.current() is not None and has_threads():
         control.the_program().shared.note(_TEXT, _ASKED)
