@@ -25,6 +25,7 @@ from typing import Any
 
 from treadle.core.program import Program
 from treadle.core.result import Result
+from treadle.explore.cubes.splitting import WALKS
 from treadle.papers import jacm17
 from treadle.session.session import opened
 from treadle.session.settings import Settings
@@ -262,6 +263,8 @@ def rows(
 class Pretended(Space):
     """A space that is only a number of executions, irregularly divided."""
 
+    loses = True
+
     def __init__(self, executions: float, seconds_each: float, policy: Policy) -> None:
         self.policy = policy
         self.executions = executions
@@ -282,8 +285,9 @@ class Pretended(Space):
         raise NotImplementedError
 
     def divided(self, part: Part, job: Job) -> list[Part]:
-        """Nobody dies."""
-        raise NotImplementedError
+        """Divide the whole space before anybody explores it."""
+        sizes = self.split(part.what, max(2, job.wanted))
+        return [replace(part, what=one, share=one / self.executions) for one in sizes]
 
     def split(self, size: float, wanted: int) -> list[float]:
         """Divide a part unevenly, again and again."""
@@ -300,6 +304,10 @@ class Pretended(Space):
     def done(self, job: Job) -> Answer:
         """Do as a task does, in no time; say how long it would have taken."""
         answer = Answer(job.number)
+        if job.only_divide:
+            (part,) = job.parts
+            answer.left, answer.seconds = self.divided(part, job), WALKS * self.each
+            return answer
         for at, part in enumerate(job.parts):
             if at and answer.seconds >= job.quantum:
                 answer.left += job.parts[at:]
@@ -311,7 +319,7 @@ class Pretended(Space):
                 answer.counts["executions"] += round(part.what)
                 answer.done += 1
                 continue
-            answer.seconds += given_up + 24 * self.each
+            answer.seconds += given_up + WALKS * self.each
             answer.lost += round(given_up / self.each)
             wanted = pairs(seconds, job.quantum, job.wanted)
             answer.left += [replace(part, what=one) for one in self.split(part.what, wanted)]
@@ -373,7 +381,7 @@ class PretendedHands(Hands):
             wanted = pairs(end - self.now, job.quantum, job.wanted)
             left = [replace(part, what=one) for one in self._space.split(part.what, wanted)]
             given_up = Answer(number, left=left, lost=round(used / self._space.each))
-            self._answers[at] = self.now + 24 * self._space.each, number, given_up
+            self._answers[at] = self.now + WALKS * self._space.each, number, given_up
         heapq.heapify(self._answers)
 
     def wait(self, seconds: float) -> list[Answer | Died]:
@@ -392,6 +400,9 @@ class PretendedForemen(PretendedHands):
 
     def submit(self, job: Job) -> None:
         """Pretend that a foreman does a job."""
+        if job.only_divide:
+            super().submit(job)
+            return
         self.now += self._cost
         policy = Policy(MACHINE, cost=self._own_cost)
         hands = PretendedHands(self._space, MACHINE, self._own_cost, is_one_machine=True)

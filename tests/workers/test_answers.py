@@ -12,7 +12,7 @@ from treadle.session.session import opened
 from treadle.session.settings import Settings
 from treadle.session.workers.coordinator import Coordinator, State
 from treadle.session.workers.hands import Alone, Died
-from treadle.session.workers.parts import Answer, Part
+from treadle.session.workers.parts import Answer, Job, Part
 from treadle.session.workers.policy import Policy
 from treadle.session.workers.spaces import space_of
 from treadle.session.workers.task import Tasks
@@ -105,14 +105,33 @@ def test_those_at_work_know_that_somebody_is_idle() -> None:
     assert False in hands.told  # and several parts when it was divided
 
 
+@pytest.mark.parametrize(("count", "divides"), [(1, [False]), (2, [True, False, False])])
+def test_several_hands_begin_with_a_part_each(count: int, divides: list[bool]) -> None:
+    """One of them would explore the beginning of everything, and lose it: half of 4,096 were."""
+    with opened(jacm17.readers(7), Settings()) as session:
+        space = space_of(session.work(), Policy(count, by_executions=True))
+        hands = Listening(Tasks(space))
+        hands.count = count
+        state = State(deque(space.everything()))
+        Coordinator(space, hands, Policy(count), state).run()
+    assert [job.only_divide for job in hands.jobs][: len(divides)] == divides
+    assert state.counts["executions"] == 128
+    assert state.lost == 0 or count == 1
+
+
 class Listening(Alone):
-    """Two hands that keep what they are told."""
+    """Two hands that keep what they are told, and asked to do."""
 
     count = 2
 
     def __init__(self, tasks: Tasks) -> None:
         super().__init__(tasks)
         self.told: list[bool] = []
+        self.jobs: list[Job] = []
+
+    def submit(self, job: Job) -> None:
+        self.jobs.append(job)
+        super().submit(job)
 
     def tell_idle(self, is_idle: bool) -> None:
         self.told.append(is_idle)

@@ -223,13 +223,12 @@ class Coordinator:
     def _is_to_be_divided(self, part: Part) -> bool:
         """Tell whether a part is not to be explored, but its parts.
 
-        Hands have died of it, or a budget was used up in it; or it is the whole space, whose
-        beginning was explored already, and would be lost if a budget ends it.
+        Hands have died of it, or a budget was used up in it; or it is the whole space, of which
+        one hand would explore the beginning only to lose it, while the others wait.
         """
         is_everything = part.share == 1.0 and self._hands.count > 1 and not part.is_whole
-        has_budget = self._max_executions is not None and self._space.loses
         is_deadly = part.deaths == _DEATHS and not part.is_divided
-        return part.is_too_large or is_deadly or (is_everything and has_budget)
+        return part.is_too_large or is_deadly or (is_everything and self._space.loses)
 
     def _begin_unfinished_anew(self) -> None:
         """Divide the part of which the least is lost: nothing else is left to do."""
