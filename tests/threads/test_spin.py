@@ -679,17 +679,27 @@ def test_a_loop_that_tries_a_lock_goes_on_when_the_lock_is_given_back() -> None:
     assert (result.failures, result.complete) == ([], True)
 
 
-def test_two_loops_that_try_each_others_locks_are_no_nondeterminism() -> None:
+def test_two_loops_that_try_each_others_locks_do_not_wake_up_each_other_for_ever() -> None:
+    seen: set[tuple[str, int]] = set()
+
     def test() -> None:
         locks = [threading.Lock(), threading.Lock()]
+        flag = Flag()
+        order: list[int] = []
 
         def work(mine: int) -> None:
             while True:
                 with locks[mine]:
                     if locks[1 - mine].acquire(blocking=False):
+                        order.append(mine)
                         locks[1 - mine].release()
-                        return
+                        break
                 time.sleep(0.01)
+            if mine:
+                seen.add((f"first is {order[0]}", flag.value))
+            else:
+                flag.value = 1
+                flag.value = 2
 
         threads = [threading.Thread(target=work, args=(index,)) for index in range(2)]
         for thread in threads:
@@ -697,8 +707,32 @@ def test_two_loops_that_try_each_others_locks_are_no_nondeterminism() -> None:
         for thread in threads:
             thread.join()
 
-    result = treadle.explore(test, max_executions=300)
-    assert (result.failures, result.executions) == ([], 300)
+    result = treadle.explore(test)
+    assert (result.failures, result.complete) == ([], True)
+    assert seen == {(f"first is {first}", value) for first in (0, 1) for value in (0, 1, 2)}
+
+
+def test_a_lock_that_is_tried_and_given_back_in_a_loop_is_no_change() -> None:
+    def test() -> None:
+        lock, flag = threading.Lock(), Flag()
+
+        def work() -> None:
+            is_over = False
+            while not is_over:
+                if lock.acquire(blocking=False):
+                    is_over = flag.is_set
+                    lock.release()
+            assert flag.value == 1
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        with lock:
+            flag.value = 1
+            flag.is_set = True
+        thread.join()
+
+    result = treadle.explore(test, max_executions=100)
+    assert (result.failures, result.complete) == ([], True)
 
 
 def test_a_loop_that_asks_the_file_system_is_no_livelock(tmp_path: Path) -> None:
