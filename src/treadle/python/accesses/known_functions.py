@@ -23,11 +23,12 @@ from treadle.python.accesses import callbacks, iterate, kept_state, library_stat
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.reach import Reach
+from treadle.python.accesses.taking import changes
 from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.looking import mro_of
-from treadle.python.runtime.spin import effects, found_nothing
+from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import (
     AttributesTable,
     ContainerTable,
@@ -108,10 +109,7 @@ def write_first(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         table.hand_out(value, slots.hand_out)
     codes = tuple(dict.fromkeys(table.whole_write()))
     say(codes)
-    if function is heapq.heappop and not given[0]:
-        found_nothing(codes)
-    else:
-        effects[0] = True
+    changes(function, given[0], codes)
     return callbacks.call(functools.partial(say, codes), lambda: codes, function, args, kwargs)
 
 
@@ -489,9 +487,9 @@ def _build_functions() -> dict[Any, Function]:
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
-        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round",
-        "divmod", "pow", "bin", "hex", "oct", "open", "input", "globals", "locals",
-        "__build_class__", "compile", "__import__", "breakpoint",
+        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round", "divmod", "pow", "bin",
+        "hex", "oct", "open", "input", "globals", "locals", "__build_class__", "compile",
+        "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
     _add_operators(table)
@@ -596,8 +594,6 @@ def standing_in_library(function: Any, inner: types.FunctionType) -> Function | 
     return functools.partial(stand_in, function)
 
 
-def _call_of_class(
-    stand_in: Function, function: Any, owner: Any, /, *args: Any, **kwargs: Any
-) -> Any:
+def _call_of_class(call: Function, function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call a method as an attribute of its class: `Counter.update(counter, "a")`."""
-    return stand_in(types.MethodType(function, owner), *args, **kwargs)
+    return call(types.MethodType(function, owner), *args, **kwargs)

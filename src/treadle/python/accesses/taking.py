@@ -7,6 +7,7 @@ the loops that wait (`runtime.spin`) are told.
 
 from __future__ import annotations
 
+import heapq
 import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
@@ -64,3 +65,11 @@ def called(
     finally:
         if len(owner) == before:
             found_nothing(tuple(dict.fromkeys(codes)))
+
+
+def changes(function: Any, items: Any, codes: Codes) -> None:
+    """Take note of a function that changes what it is given, which was announced to touch this."""
+    if function is heapq.heappop and not items:
+        found_nothing(codes)
+    else:
+        effects[0] = True
