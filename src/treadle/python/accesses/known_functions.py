@@ -487,8 +487,8 @@ def _build_functions() -> dict[Any, Function]:
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
-        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round", "divmod", "pow", "bin",
-        "hex", "oct", "open", "input", "globals", "locals", "__build_class__", "compile",
+        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round", "divmod", "pow",
+        "bin", "hex", "oct", "open", "input", "globals", "locals", "__build_class__", "compile",
         "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
