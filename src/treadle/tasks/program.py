@@ -92,6 +92,8 @@ class TaskProgram(ThreadProgram):
 
             self.strategy = Fifo
 
+    counts_references = False
+
     @property
     def granularity(self) -> str:
         """There is nothing to choose: a step is a handle."""

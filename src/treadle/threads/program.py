@@ -30,6 +30,7 @@ from treadle.python.runtime.rounds import Rounds
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import MAIN_IDENT, Path, Task
 from treadle.python.sharing import finalizers
+from treadle.python.sharing.lives import lives
 from treadle.python.sharing.published import published
 from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.shared import Feature, Shared
@@ -136,6 +137,8 @@ class ThreadProgram(Program):
     controls: ClassVar[frozenset[str]] = frozenset()
     """Packages that are explored and, for other front ends, out of sight."""
     scheduler_kind: type[Scheduler] = Scheduler
+    counts_references = True
+    """Whether objects die where the last reference goes: a step is all that happens meanwhile."""
 
     # In control, or not
 
@@ -246,6 +249,7 @@ class ThreadProgram(Program):
                 self._installer.undo()
                 self._instrumentation.undo()
                 self.shared.clear()
+                lives.begin(None)
                 self.scheduler.fibers.end()
                 slots.program, slots.hand_out, slots.on_return = None, slots.nobody, None
                 slots.item_by_item = False
@@ -389,6 +393,7 @@ class ThreadProgram(Program):
         self._interrupts.raise_pending()
         self.scheduler.reset()
         self.shared.reset()
+        lives.begin(self.shared if self.counts_references else None)
         self._host.sweep()
         if self._restorer is not None:  # what finalizers changed is undone, too
             self._restorer.restore()

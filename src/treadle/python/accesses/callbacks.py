@@ -226,3 +226,4 @@ def call(
         _set_callers(me, before)
         if not control.the_program().scheduler.aborting:
             this.went_on()
+        del this  # it has hold of this frame, and so of all arguments

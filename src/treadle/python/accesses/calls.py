@@ -89,6 +89,7 @@ from treadle.python.runtime.looking import module_of_class, qualname_of
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
+from treadle.python.sharing.lives import WEAK_MODULES, lives
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published, table_of_id
@@ -113,7 +114,6 @@ _KEEPING = (
 """Classes whose methods, but for those in tables, look into no argument."""
 
 
-_WEAK_MODULES = frozenset({"weakref", "_weakrefset"})
 _HASH: Any = type.__hash__
 _EQUALS: Any = type.__eq__
 """How classes are looked up, if their metaclass does not say otherwise."""
@@ -273,13 +273,15 @@ def _is_compared_by_identity(kind: Any) -> bool:
 
 def _of_class(kind: Any) -> Any:
     """Return what to call instead of a class."""
+    if kind is weakref.ref:
+        return given_to_c.weak_reference
     is_looked_up = _is_compared_by_identity(kind)
     if is_looked_up and kind in _resolved:
         return _resolved[kind]
     if id(kind) in stand_ins.HELD:
         return stand_ins.HELD[id(kind)]
     module = module_of_class(kind)
-    is_weak = module in _WEAK_MODULES and kind is not weakref.ref  # which has to be called
+    is_weak = module in WEAK_MODULES
     if is_weak:
         _of_weak(f"weakref.{kind.__name__}", kind, has_threads=True)  # they may come later
     if module in modules_under_test or slots.take_in(module) or not published:
@@ -295,6 +297,8 @@ def _of_class(kind: Any) -> Any:
             stand_in = kind
         else:
             stand_in = functools.partial(_make_object, kind)
+    if kind is weakref.finalize:
+        stand_in = functools.partial(_refer_weakly, stand_in)
     # Else it may be one of this execution only, or has to be looked at each time.
     is_looked_at = why_outside(module) or is_weak
     if is_looked_up and "<locals>" not in qualname_of(kind) and not is_looked_at:
@@ -320,7 +324,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
     if (stand_in := standing_in_library(function, inner)) is not None:
         return stand_in
     module = module_of(inner)
-    if module in _WEAK_MODULES:
+    if module in WEAK_MODULES:
         _of_weak(f"{module}.{inner.__qualname__}", function)
     owner = getattr(function, "__self__", None)
     look_outside(module, inner.__qualname__, owner if id(owner) in published else None)
@@ -378,9 +382,28 @@ def _of_cache(function: Any) -> Any:
 
 
 def _of_weak(name: str, function: Any, *, has_threads: bool = False) -> Any:
-    """What is weakly referred to, and shared, lives as long as the execution: say so."""
-    finalizers.refers_weakly(name, has_threads=has_threads)
+    """What is weakly referred to, and shared, may live as long as the execution: say so."""
+    if not lives.is_on:
+        finalizers.refers_weakly(name, has_threads=has_threads)
     return function
+
+
+def _refer_weakly(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """Make something that refers to its first argument weakly."""
+    found = kind(*args, **kwargs)
+    for value in args[:1]:
+        lives.refer_to(value)
+    return found
+
+
+def _follow(reference: Any) -> Any:
+    """Follow a weak reference: it depends on who has let go of what it leads to."""
+    if not lives.are_known(reference):
+        finalizers.refers_weakly("weakref.ref")
+    codes = lives.following(reference)
+    if codes:
+        slots.announce(codes)
+    return reference()
 
 
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
@@ -390,7 +413,7 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
-    weakref.ref: lambda function: _of_weak("weakref.ref", function),
+    weakref.ref: lambda function: functools.partial(_follow, function),
     operator.itemgetter: lambda function: functools.partial(_get_items, function),
     operator.attrgetter: lambda function: functools.partial(read_everything, function),
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),

@@ -38,6 +38,7 @@ from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.children import parts_in_c
+from treadle.python.sharing.lives import lives
 from treadle.python.sharing.nested import CALLED_IN_C
 from treadle.python.sharing.published import published, table_of_id
 
@@ -146,6 +147,13 @@ def run_late(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stand for `operator.call`."""
     return slots.resolve(function)(*args, **kwargs)
+
+
+def weak_reference(obj: Any, *callback: Any) -> Any:
+    """Stand for `weakref.ref`, which neither reads nor changes what it leads to."""
+    found = weakref.ref(obj, *callback)
+    lives.refer_to(obj)
+    return found
 
 
 def weak_proxy(obj: Any, *callback: Any) -> Any:

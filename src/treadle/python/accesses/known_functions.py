@@ -12,7 +12,6 @@ import logging
 import operator
 import types
 import warnings
-import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
@@ -528,7 +527,6 @@ def _build_classes() -> dict[Any, Function]:
     for kind in (int, float, complex):
         table[kind] = _reading(kind)
     table[bool] = truth
-    table[weakref.ref] = weakref.ref  # which neither reads nor changes what it leads to
     table[types.MappingProxyType] = _proxy
     table[str] = _deep(str)
     table[reversed] = iterate.backwards

@@ -27,6 +27,7 @@ from treadle.python.sharing.containers import (
     whole_read,
     whole_write,
 )
+from treadle.python.sharing.lives import WEAK_MODULES, lives
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CALLED_IN_C, SHOWING, content, goes_on, shown_by
 from treadle.python.sharing.tables import ObjectTable, Table
@@ -80,6 +81,8 @@ class Reach:
         """
         self._is_open = True
         todo = deque([*((value, True) for value in roots), *((value, False) for value in others)])
+        if any(module_of_class(type(value)) in WEAK_MODULES for value, is_root in todo if is_root):
+            lives.expect(value for value, _ in todo)
         while todo and goes_on(self._seen):
             value, is_root = todo.popleft()
             value = value.__self__ if type(value) in CALLED_IN_C else value
@@ -97,6 +100,8 @@ class Reach:
         if table is None:
             return value if kind in (tuple, frozenset) else ()
         foreign = is_foreign(kind)
+        if module_of_class(kind) in WEAK_MODULES:
+            self._add(lives.in_containers())
         if isinstance(table, ContainerTable):
             self._add(table.whole_write())
             found = content(value)

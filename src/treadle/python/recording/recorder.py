@@ -38,6 +38,7 @@ from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.lives import lives
 
 _VALUED = (Mode.READ, Mode.WRITE, Mode.STORE)
 """Modes of accesses to one value."""
@@ -61,7 +62,7 @@ class _Call(NamedTuple):
 class _Note:
     """What is known of one announcement."""
 
-    __slots__ = ("about", "codes", "deed", "detail", "held", "place", "value")
+    __slots__ = ("about", "codes", "deed", "detail", "held", "place", "value", "words")
 
     def __init__(
         self, codes: Codes | None, place: Place | None, deed: Deed, about: Any, detail: Any
@@ -74,6 +75,8 @@ class _Note:
         self.detail = detail
         self.value: object = UNKNOWN
         self.held = ""
+        self.words: list[Access] | None = None
+        """What is said of it, once its objects are let go."""
 
     def begin(self, task: Task, operation: Operation | None) -> None:
         """Take note of what can be seen only at the beginning of the step."""
@@ -121,6 +124,7 @@ class Recorder:
         if self._quiet:
             raise CannotWaitNow
         me: Task = self._scheduler.me
+        lives.add(me, ())
         operation = doing if isinstance(doing, Operation) else None
         waits = operation is not None and (
             not operation.ready(me) or operation.deadline(me) is not None
@@ -179,6 +183,15 @@ class Recorder:
             return _Note(codes, place, *call[1:])
         return _Note(codes, place, deed, about, detail)
 
+    def let_go(self, task: Task) -> None:
+        """Keep of the present step only words: what it was about may die with it."""
+        codes = task.doing
+        for note in self._notes.get(task.number, ()):
+            if isinstance(codes, tuple) and note.words is None:
+                note.words = self._words_of(note, codes)
+                note.about = note.detail = None
+                note.value = UNKNOWN
+
     # Steps
 
     def _write_down(self, task: Task, then: str) -> None:
@@ -209,12 +222,15 @@ class Recorder:
         """Return what a step did: what it called, or what it accessed."""
         words: list[Access] = []
         for note in notes:
-            subject = note.deed.subject(note.about, note.detail, self._say)
-            if subject is None:
-                words += self._accesses(codes if note.codes is None else note.codes, note)
-            else:
-                words.append(Access(note.deed.verb, subject, self._value_of(note), note.held))
+            words += self._words_of(note, codes) if note.words is None else note.words
         return tuple(words or self._accesses(codes, None))
+
+    def _words_of(self, note: _Note, codes: Codes) -> list[Access]:
+        """Return what one announcement did."""
+        subject = note.deed.subject(note.about, note.detail, self._say)
+        if subject is None:
+            return [*self._accesses(codes if note.codes is None else note.codes, note)]
+        return [Access(note.deed.verb, subject, self._value_of(note), note.held)]
 
     def _value_of(self, note: _Note) -> str:
         return value_in_words(note.value, self._say)

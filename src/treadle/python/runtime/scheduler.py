@@ -156,10 +156,10 @@ class Scheduler:
         if me.callers and not self.aborting:
             for caller in me.callers:
                 caller.end_step()
+        if self.listeners:
+            self.tell(me)
         done: Any = me.doing
         me.doing = doing
-        if self.listeners and type(done) is tuple:
-            self._tell(me, done)
         position = self.position
         if position < self.length:
             if done == self.codes[position]:
@@ -182,13 +182,18 @@ class Scheduler:
             return
         self._announce_specially(me, done)
 
-    def listen(self, listener: StepListener) -> None:
-        """Tell somebody of each step that ends from now on in this execution."""
-        self.listeners.append(listener)
+    def listen(self, listener: StepListener, *, first: bool = False) -> None:
+        """Tell somebody of each step that ends from now on in this execution.
 
-    def _tell(self, task: Task, done: Codes) -> None:
+        Who is `first` may add to what the step did.
+        """
+        self.listeners.insert(0 if first else len(self.listeners), listener)
+
+    def tell(self, task: Task) -> None:
+        """Tell listeners that a task has come to the end of a step."""
         for listener in self.listeners:
-            listener.add(task, done)
+            if type(task.doing) is tuple:
+                listener.add(task, task.doing)
 
     def _announce_specially(self, me: Task, done: Any) -> None:
         """The cases of `announce` that are not frequent."""
@@ -274,12 +279,13 @@ class Scheduler:
 
     def _end(self, task: Task) -> None:
         """Note that the current task has ended, and let another go on."""
-        done: Any = task.doing
-        if done is not None and type(done) is not tuple:  # an exception ended it before that
-            done = done.pending(task)
-        if self.listeners and type(done) is tuple:
-            self._tell(task, done)
+        doing: Any = task.doing
+        if doing is not None and type(doing) is not tuple:  # an exception ended it before that
+            task.doing = doing.pending(task)
         del self.alive[task.number]
+        if self.listeners:
+            self.tell(task)
+        done: Any = task.doing
         if self.aborting or self.fatal is not None:
             self.hub.switch()
         elif done is None:

@@ -54,6 +54,9 @@ class Recording(Protocol):
     def call(self, deed: Deed, about: Any, detail: Any) -> AbstractContextManager[None]:
         """Call all steps by one name that the code under test takes by one call of a library."""
 
+    def let_go(self, task: Task) -> None:
+        """Keep of the present step only words: what it was about may die with it."""
+
 
 class Controlled(Protocol):
     """A program whose code runs under control: threads, and whatever else is built on `python`."""

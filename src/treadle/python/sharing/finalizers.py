@@ -45,7 +45,7 @@ def in_failures() -> list[str]:
 def meet(value: Any, published: Container[int]) -> None:
     """Say so if the death of an object does something that others can see."""
     kind = type(value)
-    if _has_finalizer(kind) or (kind in _BEHIND and _closes_shared(value, published)):
+    if is_in_python(kind) or (kind in _BEHIND and _closes_shared(value, published)):
         notes.remark(
             FINAL,
             f"{'io' if kind in _BEHIND else module_of_class(kind)}.{qualname_of(kind)}",
@@ -55,7 +55,7 @@ def meet(value: Any, published: Container[int]) -> None:
         )
 
 
-def _has_finalizer(kind: type) -> bool:
+def is_in_python(kind: type) -> bool:
     """Tell whether a class has a finalizer in Python.
 
     Those of CPython's libraries are harmless, and so are those of what stands in for them.

@@ -237,6 +237,13 @@ class Shared:
         if self._restorer is not None:
             self._restorer.add([(value, table)])
 
+    def forget(self, value: Any) -> None:
+        """Forget an object of this execution that is about to die."""
+        for index in range(len(self._kept) - 1, -1, -1):
+            if self._kept[index] is value:
+                del self._kept[index], self.published[id(value)]
+                return
+
     def _withdraw(self, length: int) -> None:
         """Forget the objects that were published last, up to so many."""
         published, kept = self.published, self._kept

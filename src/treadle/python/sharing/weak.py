@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Codes
@@ -17,11 +16,16 @@ from treadle.python.sharing.children import (
     children_of_proxy,
     children_of_reference,
 )
+from treadle.python.sharing.lives import lives
 from treadle.python.sharing.tables import ObjectTable, Table
 from treadle.python.sharing.walks import register
 
 _LASTING = (type, types.ModuleType)
 """Only the garbage collector takes these away: there is nothing to say of them."""
+
+
+def _nothing() -> None:
+    """Stand for a weak reference to what is dead already."""
 
 
 class WeakProxyTable(Table):
@@ -30,35 +34,42 @@ class WeakProxyTable(Table):
     __slots__ = ("target",)
 
     counts = True
-    target: Callable[[], Any]
+    target: Any
     """Returns what the proxy stands for."""
 
     def begin(self, value: Any) -> None:
         """Find what the proxy stands for."""
         self.forget()
         found = next(children_of_proxy(value, ""), None)
-        self.target = (lambda: None) if found is None else weakref.ref(found[0])
+        self.target = _nothing if found is None else weakref.ref(found[0])
+        if found is not None:
+            lives.watch(found[0])
 
     def read(self, what: Any) -> Codes:
         """Return the codes of reading an attribute of what the proxy stands for."""
         table = self._table()
-        return () if table is None else table[what]
+        return (*self._life(), *(() if table is None else table[what]))
 
     def write(self, what: Any) -> Codes:
         """Return the codes of writing an attribute of what the proxy stands for."""
         table = self._table()
-        return () if table is None else table.writes[what]
+        return (*self._life(), *(() if table is None else table.writes[what]))
+
+    def _life(self) -> Codes:
+        return lives.following(self.target)
 
     def _table(self) -> Table | None:
         return self.shared.published.get(id(self.target()))
 
 
 def _children(value: Any, label: str) -> Children:
-    """Yield what a weak reference leads to: from now on that does not die."""
+    """Yield what a weak reference leads to: from now on Treadle says when that dies."""
     found = list(children_of_reference(value, label))
-    kind = type(found[0][0])
+    led_to = found[0][0]
+    kind = type(led_to)
     is_of_loop = module_of_class(kind).startswith("asyncio.")  # a stream's reader, say: it stays
-    if kind not in ATOMS and not issubclass(kind, _LASTING) and not is_of_loop:
+    stays = kind in ATOMS or issubclass(kind, _LASTING) or is_of_loop
+    if not stays and not lives.watch(led_to):
         finalizers.refers_weakly("weakref.ref")
     return iter(found)
 

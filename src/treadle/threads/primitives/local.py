@@ -21,6 +21,7 @@ from treadle.core.events import Codes
 from treadle.python.runtime import control
 from treadle.python.runtime.scheduler import Scheduler
 from treadle.python.runtime.task import Task
+from treadle.python.sharing.lives import lives
 from treadle.python.sharing.restoring import undo_content
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -153,6 +154,11 @@ class Locals:
         self._scheduler.scratch[Locals] = self
         self._reset()
 
+    def let_go(self, task: Task) -> None:
+        """Let what a task that ends has of each local die: nobody else has that."""
+        if self._slot is not None and self._loaded is task:
+            self._slot.take()
+
     def _reset(self) -> None:
         """Forget the values of the last execution's tasks."""
         if self._slot is None:
@@ -221,6 +227,14 @@ def note_new(one: Any) -> None:
     """Take note of a new thread-local object of an execution."""
     if control.current() is not None:
         control.the_program().scheduler.scratch[Locals].note(one)
+
+
+def let_go(scheduler: Scheduler) -> None:
+    """End the lives of what the current task alone has, at its end."""
+    locals_of_all: Locals | None = scheduler.scratch.get(Locals)
+    if locals_of_all is not None:
+        locals_of_all.let_go(scheduler.me)
+    lives.add(scheduler.me, ())
 
 
 class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading.local`

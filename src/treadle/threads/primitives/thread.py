@@ -20,7 +20,6 @@ from treadle.core.program import CannotStepError
 from treadle.core.records import WaitKind
 from treadle.python.accesses import calls
 from treadle.python.runtime import control, slots
-from treadle.python.runtime.control import no_program
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, method
 from treadle.python.runtime.operation import Operation
 from treadle.python.runtime.scheduler import Abort
@@ -33,6 +32,7 @@ from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.threads.primitives.events_and_semaphores import sleep_unless_set
 from treadle.threads.primitives.internals import HANDLE, THREADS_HAVE_CONTEXT, context_of
+from treadle.threads.primitives.local import let_go
 from treadle.threads.primitives.main_thread import has_own_excepthook
 from treadle.threads.primitives.patches import Patches
 
@@ -195,7 +195,7 @@ def start_task(
     me.children += 1
     path = me.path.child(me.children)
     task = Task(path, body)
-    running = slots.program or no_program()
+    running = slots.program or control.no_program()
     if running.shared.happening.isdisjoint(_LOOKS):
         counted: Codes = ()
     else:
@@ -207,7 +207,8 @@ def start_task(
 
 def end_task(thread: Any = None) -> None:
     """Take the step that ends a thread, if anybody looks whether it has ended."""
-    running = slots.program or no_program()
+    running = slots.program or control.no_program()
+    let_go(running.scheduler)
     if running.shared.happening.isdisjoint(_LOOKS):
         return
     codes = _count_codes(Mode.ADD, looks=False)
@@ -424,7 +425,7 @@ def _join(self: Any, timeout: float | None = None) -> None:
 def _wait_for(target: Task, deed: Deed, about: Any) -> None:
     """Wait for the end of a task, however long that takes."""
     codes = target.path.join
-    alive = (slots.program or no_program()).scheduler.alive
+    alive = (slots.program or control.no_program()).scheduler.alive
     if target.number in alive:
         me = control.announce(Join(target, alive), deed, about)
         me.doing = codes
@@ -458,11 +459,9 @@ def join_task(
 
 def _look_whether_started(self: Any) -> None:
     """Announce the look, if a thread was known to others before it was started."""
-    running = slots.program or no_program()
-    if running.shared.happening.isdisjoint(_LOOKS):
-        return
-    codes = _look_codes(self, "start", Mode.READ, looks=False)
-    if codes:
+    running = slots.program or control.no_program()
+    is_looked_at = not running.shared.happening.isdisjoint(_LOOKS)
+    if is_looked_at and (codes := _look_codes(self, "start", Mode.READ, looks=False)):
         control.announce(codes, JOIN, self)
 
 
