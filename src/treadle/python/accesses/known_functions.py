@@ -522,10 +522,8 @@ def _build_classes() -> dict[Any, Function]:
     table: dict[Any, Function] = {
         kind: _reading(kind)
         for kind in (list, tuple, dict, set, frozenset, deque, bytearray, bytes, OrderedDict,
-                     defaultdict, Counter)
+                     defaultdict, Counter, int, float, complex)
     }  # fmt: skip
-    for kind in (int, float, complex):
-        table[kind] = _reading(kind)
     table[bool] = truth
     table[types.MappingProxyType] = _proxy
     table[str] = _deep(str)
