@@ -11,6 +11,7 @@ import pytest
 from together import outcomes, together
 
 import treadle
+from treadle.threads.primitives.local import Locals
 
 ALGORITHMS = ["exhaustive", "sleep", "source", "optimal"]
 
@@ -53,6 +54,29 @@ def test_what_a_thread_has_of_a_local_dies_with_the_thread(threads: int, executi
     result = treadle.explore(test)
     assert (result.failures, result.notes) == ([], [])
     assert result.executions == executions
+
+
+def test_the_first_local_of_a_process_is_initialised_once_in_the_thread_that_makes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Locals, "meet", lambda *_: None)  # there is no other
+    made = []
+
+    def test() -> None:
+        class Pool(threading.local):
+            def __init__(self) -> None:
+                made.append(threading.current_thread().name)
+
+        def work() -> None:
+            made.clear()
+            pool: Any = Pool()
+            pool.value = 1
+            assert len(made) == 1
+
+        together(work)
+
+    result = treadle.explore(test)
+    assert result.failures == []
 
 
 def emptied() -> Any:

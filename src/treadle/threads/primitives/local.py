@@ -179,23 +179,21 @@ class Locals:
         make = _Local.__new__ if before is None else before.__get__(None, kind)
 
         def new(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
-            one = make(cls, *args, **kwargs)
-            note_new(one)
-            return one
+            return new_of_task(lambda: make(cls, *args, **kwargs))
 
         kind.__new__ = new
         self._wrapped.append((kind, before))
 
     # Hand-overs
 
-    def note(self, one: Any) -> None:
-        """Take note of a new thread-local object."""
+    def make(self, me: Task, make: Callable[[], Any]) -> Any:
+        """Make a thread-local object; what it has in this thread is of the current task."""
         if self._slot is None:
             self._exchange_from_now_on()
-            me = control.current()
-            if me is not None:
-                self._load(me)
+            self._load(me)
+        one = make()
         self._alive.append(one)
+        return one
 
     def _exchange_from_now_on(self) -> None:
         self._slot = KeySlot() if KEYS_OF_LOCALS else DictionarySlot()
@@ -223,10 +221,12 @@ class Locals:
         self._loaded = task
 
 
-def note_new(one: Any) -> None:
-    """Take note of a new thread-local object of an execution."""
-    if control.current() is not None:
-        control.the_program().scheduler.scratch[Locals].note(one)
+def new_of_task(make: Callable[[], Any]) -> Any:
+    """Make a thread-local object, and take note of it in an execution."""
+    me = control.current()
+    if me is None:
+        return make()
+    return control.the_program().scheduler.scratch[Locals].make(me, make)
 
 
 def let_go(scheduler: Scheduler) -> None:
@@ -242,9 +242,7 @@ class local(_Local):  # type: ignore[misc]  # noqa: N801 - stands for `threading
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
         """Take note of each instance."""
-        one = _Local.__new__(cls, *args, **kwargs)
-        note_new(one)
-        return one
+        return new_of_task(lambda: _Local.__new__(cls, *args, **kwargs))
 
 
 local.__module__, local.__qualname__ = _Local.__module__, _Local.__qualname__
