@@ -152,8 +152,8 @@ class Dependence:
         same = {location for location, _ in equal}
         return any(
             self._conflict(a, b)
-            for a in first[1]
-            for b in second[1]
+            for a in seen_by_others(first[1])
+            for b in seen_by_others(second[1])
             if not (location_of(a) in same and mode_of(a) is mode_of(b) is Mode.STORE)
         )
 
@@ -264,6 +264,22 @@ class Observed(Dependence):
             if mode not in NO_ACCESS:
                 first.setdefault(location_of(access), mode)
         return {location for location, mode in first.items() if mode is Mode.STORE}
+
+
+def seen_by_others(codes: Codes) -> Codes:
+    """Return the accesses of a step without reads of what it has stored itself.
+
+    Whatever others do before or after it, such a read finds the same: it decides no order. Who
+    stores the same value is independent of the step, whether it reads it back or not.
+    """
+    stored: set[int] = set()
+    seen = []
+    for access in codes:
+        if mode_of(access) is Mode.STORE:
+            stored.add(location_of(access))
+        if mode_of(access) is not Mode.READ or location_of(access) not in stored:
+            seen.append(access)
+    return tuple(seen)
 
 
 def is_access_of(access: int, locations: set[int]) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 import treadle
 from algorithms import covering
+from brute import brute_force, explored
 from random_programs import compile_process
 from treadle.core.events import Mode, Vocabulary, code
 from treadle.core.happens_before import Trace
@@ -102,6 +103,10 @@ def two(first: str, second: str, **shared: Any) -> int:
         ("s.a[0] = 1", "s.a[1] = 1", 1),
         ("s.x = 1; t = s.y", "s.x = 1", 1),
         ("t = s.y; s.x = 1", "s.x = 1", 2),
+        ("s.x = 1; t = s.x", "s.x = 1", 1),
+        ("s.x = 1; t = s.x", "s.x = 2", 2),
+        ("t = s.x; s.x = 1", "s.x = 1", 2),
+        ("s.x = 1; s.cas('x', 1, 2)", "s.x = 1", 2),
         ("s.x = s.y", "s.x = s.y", 2),
         ("s.x = 1; s.x = s.x + 1", "s.x = 2", 2),
         ("s.x = [1]", "s.x = [1]", 2),
@@ -109,6 +114,30 @@ def two(first: str, second: str, **shared: Any) -> int:
 )
 def test_what_is_an_equal_store(first: str, second: str, executions: int) -> None:
     assert two(first, second) == executions
+
+
+@pytest.mark.parametrize(
+    ("bodies", "classes"),
+    [
+        ((["s.x = 1", "t = s.x"], ["s.x = 1"]), 1),
+        ((["s.x = 1", "t = s.x", "yield", "s.y = 1"], ["s.x = 1", "t = s.x"], ["s.y = 2"]), 2),
+        ((["s.x = 1", "t = s.x", "s.y = t"], ["s.x = 1"], ["t = s.y"]), 4),
+        ((["s.x = 1", "t = s.x"], ["s.x = 1"], ["t = s.x"]), 4),
+        ((["s.x = 1", "if s.x == 1: s.y = 1"], ["s.x = 1"], ["t = s.y"]), 4),
+    ],
+)
+def test_what_a_step_has_stored_itself_it_may_read_back(
+    bodies: tuple[list[str], ...], classes: int
+) -> None:
+    """Nobody can come between, so the read orders nothing: brute force and reductions agree."""
+    program = Program("read back", x=0, y=0, z=0)
+    for index, body in enumerate(bodies):
+        program.process(compile_process(f"p{index}", ["pass", *body]), name=f"p{index}")
+    everything = brute_force(program, 1000)
+    found = explored(program, "optimal")
+    assert set(found.classes) == everything.classes
+    assert len(found.classes) == classes
+    assert found.final_states == everything.final_states
 
 
 def test_values_that_were_computed_are_not_compared() -> None:
