@@ -9,12 +9,12 @@ around it, by attributes and items. An object that the code has made itself, or 
 from __future__ import annotations
 
 import dis
-import functools
 import sys
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from treadle.python.runtime.about_code import remembered
 from treadle.python.runtime.looking import found_in, module_of_class
 
 CHANGING_METHODS = frozenset(
@@ -57,12 +57,11 @@ def changes(function: types.FunctionType, owner: Any) -> bool:
     kind: Any = owner if is_class else type(owner)
     is_class = is_class and function.__name__ != "__init__"
     metaclass: Any = type(kind)  # a hash of its own may raise
-    find = _changes if metaclass.__hash__ is type.__hash__ else _changes.__wrapped__
+    find = _changes if metaclass.__hash__ is type.__hash__ else _find_changes
     return find(function.__code__, function.__globals__.get("__name__", ""), kind, is_class)
 
 
-@functools.lru_cache(maxsize=4096)
-def _changes(code: types.CodeType, module: str, kind: type, is_class: bool) -> bool:
+def _find_changes(code: types.CodeType, module: str, kind: type, is_class: bool) -> bool:
     namespace = vars(sys.modules.get(module, object))
     is_class = is_class or code.co_name in _OF_CLASSES
     todo = [_Piece(code, dict(namespace), kind, is_class, _around(code))]
@@ -78,6 +77,9 @@ def _changes(code: types.CodeType, module: str, kind: type, is_class: bool) -> b
                 seen.add(key)
                 todo.append(one)
     return False
+
+
+_changes = remembered(_find_changes)
 
 
 def _around(code: types.CodeType) -> tuple[tuple[str, int], ...]:

@@ -27,6 +27,7 @@ from treadle.python.accesses.uninstrumented import (
     module_of,
 )
 from treadle.python.runtime import control
+from treadle.python.runtime.about_code import remembered
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import found_in, module_of_class
 from treadle.python.runtime.slots import Knowledge
@@ -106,7 +107,7 @@ def _is_kept(owner: Any) -> bool:
     return owner is not None and any(value is owner for value in vars(module or object).values())
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered
 def _changes_global(code: types.CodeType, module: str | None, holds: bool) -> bool:
     """Tell whether code may change what its package keeps; `holds` if it is given some of it."""
     namespace = vars(sys.modules.get(module or "", object))

@@ -10,13 +10,13 @@ that it names, and methods of its object and of classes that it names.
 from __future__ import annotations
 
 import dis
-import functools
 import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from treadle.core.events import Codes, Mode
+from treadle.python.runtime.about_code import remembered
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 from treadle.python.runtime.slots import Knowledge
 from treadle.python.sharing.published import published
@@ -99,7 +99,7 @@ def _names_of(function: types.FunctionType, owner: Any) -> _Names:
     return _search(function.__code__, function.__globals__.get("__name__", ""), kind)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered
 def _search(code: types.CodeType, module: str, kind: type) -> _Names:
     looked_at: set[Name] = set()
     assigned: set[Name] = set()

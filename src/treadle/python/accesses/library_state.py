@@ -156,13 +156,18 @@ def dispatching(function: types.FunctionType, owner: Any) -> Codes:
     Both have the names of what they stand for, so it is their code that tells them; `owner` is the
     generic method.
     """
-    if function.__code__ in _DISPATCHERS:
+    if _is_one_of(function.__code__, _DISPATCHERS):
         return _dispatching() if has_threads() else ()
     if function.__code__ is not _METHOD.register.__code__ or not has_threads():
         return ()
     if not _OF_METHODS:
         _remark("functools.singledispatchmethod.register")
     return _registering(owner.dispatcher.register)
+
+
+def _is_one_of(code: types.CodeType, codes: frozenset[types.CodeType]) -> bool:
+    """Tell whether code is among some: to compare it would look at all that is in it."""
+    return any(code is one for one in codes)
 
 
 def _dispatching() -> Codes:

@@ -18,6 +18,7 @@ from treadle.python.runtime import control
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
+from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import (
     CellTable,
@@ -129,7 +130,7 @@ class ModuleTable(Table):
 
 
 def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) -> None:
-    """Enter what a module of a library has under a name: a class, a container, a module.
+    """Enter what a module of a library has under a name: a class, a function, a container.
 
     It is the same in every execution, and what it holds is no business of the test's until that
     puts something there.
@@ -141,6 +142,8 @@ def enter_attribute(shared: Shared, module: types.ModuleType | None, name: str) 
         enter_module(shared, value)
     elif issubclass(kind, type) and not shared.follows(value):
         enter_class(shared, value)
+    elif kind is types.FunctionType:
+        enter_function(shared, value)
     elif kind in _HELD:
         shared.enter_container(value, key, f"{key[1]}.{name}")
         shared.looked_into.add(key[1:])
@@ -166,6 +169,12 @@ class LibraryClassTable(ClassTable):
     """A class of a library: which of its attributes code under test assigns is remembered."""
 
     __slots__ = ()
+
+    def read(self, what: Any) -> Codes:
+        """Return the locations of the classes that may hold the attribute, if they change."""
+        for owner in mro_of(self.owner):
+            _enter_member(self.shared, owner, what)
+        return super().read(what)
 
     def write(self, what: Any) -> Codes:
         """Return the location of the class's own attribute."""
@@ -196,6 +205,32 @@ def _enter_data(shared: Shared, owner: type) -> None:
             shared.looked_into.add((class_feature(owner, name)[0], name))
 
 
+def enter_function(shared: Shared, function: types.FunctionType) -> None:
+    """Enter a function of a library: what calling it does may be assigned to it."""
+    if id(function) not in shared.published and id(function.__globals__) not in instrumented:
+        key = ("attribute", function.__module__, function.__qualname__)
+        table = shared.new_table(ObjectTable, key, function, f"{key[1]}.{key[2]}")
+        shared.enter_for_good(function, table)
+
+
+def _enter_member(shared: Shared, owner: type, name: Any) -> None:
+    """Enter a method that a class of a library has, or a member of it if it is an enumeration.
+
+    Members are passed around, so they are entered only if code under test assigns what they have.
+    """
+    members = members_of(owner)
+    method = getattr(members.get(name), "__func__", members.get(name))
+    if type(method) is types.FunctionType:
+        enter_function(shared, method)
+    member = members.get("_member_map_", {}).get(name)
+    if member is None or id(member) in shared.published:
+        return
+    if not shared.stored.isdisjoint(attributes_of(member)):
+        label = f"{qualname_of(owner)}.{name}"
+        key = ("attribute", module_of_class(owner), label)
+        shared.enter_for_good(member, shared.new_table(ObjectTable, key, member, label))
+
+
 def enter_module(shared: Shared, module: Any) -> None:
     """Enter a module: its attributes are variables, its functions are looked at when called."""
     if isinstance(module, types.ModuleType) and id(module) not in shared.published:
@@ -208,9 +243,11 @@ def enter_module(shared: Shared, module: Any) -> None:
 
 
 def enter_of_library(shared: Shared, value: Any) -> None:
-    """Enter a module or class of a library, wherever the test has it from."""
+    """Enter a module, class or function of a library, wherever the test has it from."""
     if issubclass(type(value), types.ModuleType):
         enter_module(shared, value)
+    elif type(value) is types.FunctionType:
+        enter_function(shared, value)
     else:
         enter_class(shared, value)
 

@@ -10,7 +10,6 @@ in global variables is published once per exploration.
 from __future__ import annotations
 
 import builtins
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -32,17 +31,17 @@ from treadle.python.instrument.loaded_modules import LoadedModules, is_covered, 
 from treadle.python.instrument.module_tables import (
     BUILTINS,
     ModuleTable,
-    enter_class,
     enter_module,
     enter_of_library,
     variable_of,
 )
+from treadle.python.instrument.reached_modules import modules_of
 from treadle.python.instrument.rewritten_code import RewrittenCode
 from treadle.python.instrument.scan import Facts, facts_of, is_special
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import flags_of, module_of_class, mro_of
+from treadle.python.runtime.looking import flags_of, module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
@@ -79,37 +78,6 @@ def _is_followed(kind: type) -> bool:
 
 _rewritten = RewrittenCode(variable_of)
 _loaded = LoadedModules()
-
-
-def _modules_of(value: Any) -> Iterator[str]:
-    """Yield the names of modules that somebody who has a value may run code of."""
-    if issubclass(type(value), types.ModuleType):
-        yield value.__name__
-    elif issubclass(type(value), types.FunctionType):
-        yield value.__module__
-        yield from _names_in(value.__code__)  # an import inside a function
-        for cell in value.__closure__ or ():
-            with contextlib.suppress(ValueError):
-                content = cell.cell_contents
-                if issubclass(type(content), types.FunctionType):
-                    yield content.__module__
-                else:
-                    yield module_of_class(type(content))
-    elif issubclass(type(value), type):
-        for owner in mro_of(value):
-            yield module_of_class(owner)
-        for item in vars(value).values():
-            if isinstance(item, types.FunctionType):
-                yield from _names_in(item.__code__)
-    else:
-        yield module_of_class(type(value))
-
-
-def _names_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _names_in(const)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -212,6 +180,8 @@ class Instrumentation:
     def adapt(self) -> None:
         """Rewrite the code anew if names turned out to be assigned that it computes itself."""
         assert self._shared is not None
+        if "__code__" in self._shared.happening:  # what was put back may have been rewritten since
+            self._rewrite_swapped()
         if self._shared.features is self._adapted:
             return
         self._adapted = self._shared.features
@@ -228,8 +198,7 @@ class Instrumentation:
     def _rewrite_anew(self) -> None:
         assert self._shared is not None
         lru_caches.undo()
-        for function, _ in self._swapped:
-            function.__code__ = self._rewrite(function.__code__, function.__globals__)
+        self._rewrite_swapped()
         self._shared.clear()
         self._to_publish = [
             (name, namespace)
@@ -237,6 +206,10 @@ class Instrumentation:
             if id(namespace) not in executed
         ]
         self.publish()
+
+    def _rewrite_swapped(self) -> None:
+        for function, _ in self._swapped:
+            function.__code__ = self._rewrite(function.__code__, function.__globals__)
 
     def take_in(self, module: str) -> bool:
         """Instrument a module of the user's that is about to be called; tell whether it is new.
@@ -308,9 +281,9 @@ class Instrumentation:
         asked_for = [name for name in loaded if self.covers(name) or name in self._called]
         todo = [(name, loaded[name]) for name in asked_for]
         if self._test is not None:
-            todo += ((name, loaded[name]) for name in _modules_of(self._test) if name in loaded)
+            todo += ((name, loaded[name]) for name in modules_of(self._test) if name in loaded)
         for function in self._runs_also:
-            todo += ((name, loaded[name]) for name in _modules_of(function) if name in loaded)
+            todo += ((name, loaded[name]) for name in modules_of(function) if name in loaded)
         if self._test is not None:
             # First of all: meanwhile its file may have been loaded again, under the same name.
             name = str(self._test.__globals__.get("__name__") or self._test.__module__)
@@ -322,7 +295,7 @@ class Instrumentation:
                 todo += (
                     (other, loaded[other])
                     for value in list(namespace.values())
-                    for other in _modules_of(value)
+                    for other in modules_of(value)
                     if other in loaded
                 )
         yield from sorted(reached.items(), key=lambda item: item[0])
@@ -455,6 +428,7 @@ class Instrumentation:
             for one in list(sys.modules.values()):
                 enter_module(self._shared, one)
         self._shared.names = used
+        self._shared.stored = used if "setattr" in used else self._names().stored
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)
         self._to_publish.clear()
@@ -483,14 +457,15 @@ class Instrumentation:
             found.published.setdefault(id(kind), table)
 
     def _enter_library(self, shared: Shared, value: Any) -> bool:
-        """Enter a module, or a class of a library; tell whether it is one."""
+        """Enter a module, or a class or function of a library; tell whether it is one."""
         if issubclass(type(value), types.ModuleType):
             enter_module(shared, value)
-        elif issubclass(type(value), type) and not self._is_under_test(value):
-            enter_class(shared, value)
-        else:
-            return False
-        return True
+            return True
+        is_tool = issubclass(type(value), type) or type(value) is types.FunctionType
+        if is_tool and not self._is_under_test(value):
+            enter_of_library(shared, value)
+            return True
+        return False
 
     def _is_data(self, value: Any) -> bool:
         """Tell whether what a global variable holds may be shared data."""

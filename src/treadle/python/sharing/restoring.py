@@ -82,6 +82,8 @@ class Restorer:
                 self._undo.append(undo)
             if table.is_primitive or _sort_of(table) in self._known:
                 self._undo += _undoing(value, table)
+            if _code_of(_sort_of(table)) in self._known:
+                self._undo += _undoing_code(value)
 
     def _is_undone(self, value: Any, table: Table) -> bool:
         """Tell whether something is a part of a module or class; what a test closes over is not."""
@@ -96,6 +98,8 @@ class Restorer:
         """Be told that something is about to be written to objects of a sort for the first time."""
         if sort.startswith(MODULE):
             self._before_assigning(sort.removeprefix(MODULE), str(what))
+        if what == "__code__":
+            self._before_code(sort)
         if sort in self._known:
             return
         self._known.add(sort)
@@ -106,6 +110,17 @@ class Restorer:
         for value, table in self._objects:
             if _sort_of(table) == sort and not table.is_primitive:
                 self._undo += _undoing(value, table)
+
+    def _before_code(self, sort: str) -> None:
+        """Be told that code of functions is about to be replaced.
+
+        It is not taken down with their other attributes, since instrumentation replaces it as well.
+        """
+        if _code_of(sort) not in self._known:
+            self._known.add(_code_of(sort))
+            for value, table in self._objects:
+                if _sort_of(table) == sort:
+                    self._undo += _undoing_code(value)
 
     def _before_assigning(self, module: str, name: str) -> None:
         """Be told that code under test is about to assign a variable of a library.
@@ -159,6 +174,19 @@ def _belongs_to_module(key: Any) -> bool:
 def _sort_of(table: Table) -> str:
     """Return the sort under which writing to an object is noted."""
     return class_feature(table.owner, "")[0] if isinstance(table, ClassTable) else table.sort
+
+
+def _code_of(sort: str) -> str:
+    """Return under which name it is remembered that code of functions of a sort is replaced."""
+    return f"code of {sort}"
+
+
+def _undoing_code(value: Any) -> list[Undo]:
+    """Return what gives a function its code back."""
+    if not issubclass(type(value), types.FunctionType):
+        return []
+    before = value.__code__
+    return [lambda: setattr(value, "__code__", before)]
 
 
 def _undoing(value: Any, table: Table) -> list[Undo]:

@@ -120,6 +120,8 @@ class Shared:
         """Enters a module or class of a library, of which only what the test changes is shared."""
         self.names: Set[str] = frozenset()
         """Names that code under test uses, of variables and attributes."""
+        self.stored: Set[str] = frozenset()
+        """Names of attributes that it assigns."""
         self.assigned: set[tuple[str, Hashable]] = set()
         """Modules of libraries, and what of them code under test is known to assign."""
         self.looked_into: set[tuple[str, str]] = set()
