@@ -25,8 +25,22 @@ from treadle.core.frames import awaiting_frames, is_of_the_user, place_of_frame
 from treadle.core.program import Crash
 from treadle.core.words import place_in_words
 from treadle.python.accesses.foreign_code import goes_on
+from treadle.python.accesses.outside_modules import NOT_SEEN
 from treadle.python.runtime import control
+from treadle.python.runtime.escapes import escapes
 from treadle.threads.primitives.coroutines import close_coroutine
+from treadle.threads.primitives.loop_state import (
+    GETTERS,
+    OPEN,
+    RUNNING,
+    SETTERS,
+    SETTINGS,
+    LoopState,
+    changing,
+    has_threads,
+    is_asked_by_asyncio,
+    looking,
+)
 from treadle.threads.primitives.patches import Patches
 from treadle.threads.primitives.queues import SimpleQueue
 from treadle.threads.primitives.running_loops import running_loops
@@ -96,8 +110,18 @@ class Loop(_Base):  # type: ignore[misc]
 
     for _name in _NETWORK:
         locals()[_name] = _refusal(_name)
+    for _name in SETTERS:
+        locals()[_name] = changing(getattr(_Base, _name), SETTINGS)
+    for _name in GETTERS:
+        locals()[_name] = looking(getattr(_Base, _name), SETTINGS)
+    is_closed = looking(_Base.is_closed, OPEN)
+    close = changing(_Base.close, OPEN)
 
     def __init__(self) -> None:
+        self.state = LoopState()
+        self._maker = control.current()
+        self._runs = False
+        """Whether others see it run."""
         super().__init__()
         self._selector = _Selector(self)
         self._given = SimpleQueue()
@@ -107,12 +131,22 @@ class Loop(_Base):  # type: ignore[misc]
             control.publish(given, "ready queue")
         running_loops.watch(self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; that the test sets one while another thread may look is named."""
+        is_own = name.startswith("_") or name == "state"
+        is_inside = is_own or asyncio._get_running_loop() is self
+        if not is_inside and has_threads() and not is_asked_by_asyncio():
+            escapes.add(NOT_SEEN.format("an event loop"), "loop.__setattr__")
+        super().__setattr__(name, value)
+
     # What other threads give
 
     def call_soon_threadsafe(
         self, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> Any:
         """Give the loop something to call."""
+        if asyncio._get_running_loop() is not self:
+            self.state.look(OPEN)
         return self._give(self._given, callback, args, context)
 
     def _give(self, to: SimpleQueue, callback: Any, args: Any, context: Any) -> Any:
@@ -130,14 +164,14 @@ class Loop(_Base):  # type: ignore[misc]
         return thread
 
     def _arrive(self, callback: Callable[..., object], *args: Any) -> None:
-        if not self.is_closed():
-            self.call_soon_threadsafe(callback, *args)
+        if not self._closed:
+            self._give(self._given, callback, args, None)
 
     # What the loop takes
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Any:
         """Schedule something behind all that was given before."""
-        if asyncio._get_running_loop() is not self and self.is_running():
+        if asyncio._get_running_loop() is not self and self._thread_id is not None:
             return self._give(self._given_unsafely, callback, args, context)
         self.take(0)
         return super().call_soon(callback, *args, context=context)
@@ -173,7 +207,26 @@ class Loop(_Base):  # type: ignore[misc]
     def _write_to_self(self) -> None:
         """Do nothing: whoever gives something wakes the loop by that."""
 
-    # The end
+    # The beginning and the end
+
+    def is_running(self) -> bool:
+        """Tell whether it runs; asyncio itself is told what it has noted."""
+        if is_asked_by_asyncio():
+            return bool(super().is_running())
+        self.state.look(RUNNING)
+        return self._runs
+
+    def run_forever(self) -> None:
+        """Run until somebody stops it."""
+        if control.current() is not self._maker:  # who may have closed it
+            self.state.look(OPEN)
+        self.state.change(RUNNING)
+        self._runs = True
+        try:
+            super().run_forever()
+        finally:
+            self.state.change(RUNNING)
+            self._runs = False
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until something is done; what an execution that is unwound leaves is closed."""
@@ -199,9 +252,11 @@ class Loop(_Base):  # type: ignore[misc]
             await done
 
     def let_go(self) -> None:
-        """Close the coroutines that an execution has left."""
+        """Close what an execution has left: coroutines, and the loop if it was cut short there."""
         for task in asyncio.all_tasks(self):
             close_coroutine(task.get_coro())
+        self._thread_id = None
+        _Base.close(self)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Make an exception that a loop only logs a finding, whoever is told of it."""
