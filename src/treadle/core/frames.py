@@ -19,9 +19,16 @@ import gc
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, TracebackType
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+    TracebackType,
+)
 from typing import Any, TypeVar
 
 Place = tuple[str, int]
@@ -178,19 +185,33 @@ _STANDING_FOR_ONE = frozenset(
 """Classes of what C code makes of a coroutine or asynchronous generator to be awaited."""
 
 
-def awaiting_frames(awaited: Any) -> Iterator[FrameType]:
-    """Yield the frames in which a coroutine stands, and what it awaits, outermost first."""
+def awaiting_frames(awaited: Any) -> list[FrameType]:
+    """Return the frames in which a coroutine stands, and what it awaits, outermost first."""
+    frames: list[FrameType] = []
     while awaited is not None:
-        for kind in _OF_COROUTINES:
-            frame = getattr(awaited, f"{kind}_frame", None)
-            if frame is not None:
-                yield frame
-                awaited = getattr(awaited, f"{kind}_await", None) or getattr(
-                    awaited, f"{kind}_yieldfrom", None
-                )
-                break
+        kind = type(awaited)
+        if kind is CoroutineType:  # asked for at every step of a task
+            frame, further = awaited.cr_frame, awaited.cr_await
+        elif kind is GeneratorType:
+            frame, further = awaited.gi_frame, awaited.gi_yieldfrom
         else:
+            frame, further = _frame_of(awaited)
+        if frame is None:
             awaited = _stood_for(awaited)
+        else:
+            frames.append(frame)
+            awaited = further
+    return frames
+
+
+def _frame_of(awaited: Any) -> tuple[FrameType | None, Any]:
+    """Return the frame of what is, or looks like, a coroutine or generator, and what it awaits."""
+    for kind in _OF_COROUTINES:
+        frame = getattr(awaited, f"{kind}_frame", None)
+        if frame is not None:
+            further = getattr(awaited, f"{kind}_await", None)
+            return frame, further or getattr(awaited, f"{kind}_yieldfrom", None)
+    return None, None
 
 
 def _stood_for(awaited: Any) -> Any:

@@ -7,7 +7,6 @@ loop runs until they are done. That is no part of the exploration: it happens in
 
 from __future__ import annotations
 
-import asyncio.events
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.program import Crash, Ending
@@ -91,14 +90,10 @@ def close_coroutines(run: TaskRun) -> None:
     """Close the coroutines that are left: nobody is to run them later."""
     loop = run.loop
     loop.step = None
-    asyncio.events._set_running_loop(loop)
-    try:
-        for task in loop.tasks:
-            attempts = [
-                one for frame in frames_of(task) for one in attempts_among(frame.f_locals.values())
-            ]
-            close_coroutine(task._coro)
-            for attempt in attempts:  # those that nobody has awaited would complain
-                close_coroutine(attempt)
-    finally:
-        asyncio.events._set_running_loop(None)
+    for task in loop.tasks:
+        attempts = [
+            one for frame in frames_of(task) for one in attempts_among(frame.f_locals.values())
+        ]
+        close_coroutine(task._coro)
+        for attempt in attempts:  # those that nobody has awaited would complain
+            close_coroutine(attempt)

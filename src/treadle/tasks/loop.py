@@ -13,9 +13,10 @@ import asyncio
 import asyncio.events
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
@@ -51,6 +52,8 @@ class Loop(Networked, Refusing):
 
     _running: Task | None = None
     """The task that takes the present step."""
+    _frames: Sequence[FrameType] = ()
+    """Where it stands once it has taken it."""
     _is_closing = False
     _factory: Any = None
     """Who makes tasks, if the test has said so."""
@@ -373,6 +376,26 @@ class Loop(Networked, Refusing):
 
     # Running
 
+    def enter(self) -> None:
+        """Be the running loop, until `leave`: between steps, too, since to say so takes long."""
+        asyncio.events._set_running_loop(self)
+        self._hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
+
+    def leave(self) -> None:
+        """Be it no more."""
+        sys.set_asyncgen_hooks(*self._hooks)
+        asyncio.events._set_running_loop(None)
+
+    def forget(self) -> None:
+        """Let go of steps and tasks, which would be garbage that only a collector finds."""
+        for step in (*self.taken, *self.ready.values(), *self.armed.values()):
+            step.handle = step.armed_by = step.countdown = None
+        for task in self.tasks:
+            task._callbacks.clear()
+        for kept in (self.taken, self.ready, self.armed, self.tasks, self.errors, self._countdowns):
+            kept.clear()
+
     def run(self, step: Step) -> Codes:
         """Run a step; return what it accessed."""
         if self.ready.pop(step.process, None) is None:
@@ -383,9 +406,6 @@ class Loop(Networked, Refusing):
         scheduler = self.program.scheduler
         me = scheduler.me = step.owner.actor
         me.doing, me.now = (), step.moment.seconds
-        asyncio.events._set_running_loop(self)
-        hooks = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(self.generators.begun, self.generators.dropped)
         self.accessed = []
         self.rounds.begin()
         control.begin_step()
@@ -398,8 +418,6 @@ class Loop(Networked, Refusing):
         finally:
             slots.announce = slots.nothing
             self.accessed += control.end_step(me)
-            asyncio.events._set_running_loop(None)
-            sys.set_asyncgen_hooks(*hooks)
             self.step = scheduler.me = None
         if self.fatal is not None:
             raise self.fatal
@@ -409,8 +427,8 @@ class Loop(Networked, Refusing):
             codes = (*step.spin, *codes)
         spinning.written(self, step, codes)
         if self._running is not None:
-            spinning.look(self, self._running, codes, self.spawned)
-            self._running = None
+            spinning.look(self, self._running, codes, self._frames)
+            self._running, self._frames = None, ()
             if step.waits:  # it saw what it had seen before
                 codes = tuple(access for access in codes if mode_of(access) is not Mode.READ)
         return codes
@@ -420,12 +438,10 @@ class Loop(Networked, Refusing):
         """Let what is armed arrive although the test is over, and whoever ends take steps."""
         self._is_closing = True
         self.owner = Owner(self.program.path("loop"))
-        asyncio.events._set_running_loop(self)
         try:
             yield
         finally:
             self._is_closing = False
-            asyncio.events._set_running_loop(None)
 
     def is_busy(self) -> bool:
         """Tell whether something can still happen of itself."""
@@ -475,7 +491,8 @@ class Loop(Networked, Refusing):
         else:
             goes_on(frames_of(self._running))
             self._call(step)
-            goes_on(frames_of(self._running))
+            self._frames = frames_of(self._running)
+            goes_on(self._frames)
 
     def _call(self, step: Step) -> None:
         handle: Any = step.handle

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import asyncio.events
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -38,11 +36,8 @@ class TaskRun(Run):
     def begin(self, test: Callable[[], Any]) -> None:
         """Make the main task."""
         self._depth = track()
-        asyncio.events._set_running_loop(self.loop)
-        try:
-            self.main = self.loop.create_task(test())
-        finally:
-            asyncio.events._set_running_loop(None)
+        self.loop.enter()
+        self.main = self.loop.create_task(test())
 
     # Steps
 
@@ -213,19 +208,26 @@ class TaskRun(Run):
 
     def close(self) -> None:
         """End the run."""
-        self.program.end_run()
+        try:
+            self.program.end_run()
+        finally:
+            self.loop.forget()
 
     def drop(self) -> None:
         """End the run, and learn nothing from it."""
         self.program.drop_run()
+        self.loop.forget()
 
     def unwind(self) -> None:
         """Close what is left, once it is known how the run stands."""
-        self._standing = self.enabled() if self._standing is None else self._standing
-        if not self._standing and self._ending is None and self.main is not None:
-            self.ending()
-        close_coroutines(self)
-        sys.set_coroutine_origin_tracking_depth(self._depth)
+        try:
+            self._standing = self.enabled() if self._standing is None else self._standing
+            if not self._standing and self._ending is None and self.main is not None:
+                self.ending()
+            close_coroutines(self)
+        finally:
+            self.loop.leave()
+            sys.set_coroutine_origin_tracking_depth(self._depth)
 
 
 def _exception_of(task: Any) -> BaseException | None:

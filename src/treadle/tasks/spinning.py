@@ -8,13 +8,15 @@ something arrives. If nothing can, that is a livelock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.python.runtime.atoms import ATOMS
 from treadle.tasks.moments import latest
 from treadle.tasks.steps import Step
-from treadle.tasks.waiting import frames_of, is_asyncio
+from treadle.tasks.waiting import is_asyncio
 
 if TYPE_CHECKING:
     from treadle.tasks.loop import Loop
@@ -29,13 +31,16 @@ Standing = list[tuple[Any, int, dict[str, Any]]]
 """Frames of a task, each with its place and its variables."""
 
 
-def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
-    """See whether a task that has taken a step will only repeat itself; let it wait then."""
+def look(loop: Loop, task: Any, codes: Codes, frames: Sequence[FrameType]) -> None:
+    """See whether a task that has taken a step will only repeat itself; let it wait then.
+
+    `frames` are those in which it stands.
+    """
     before, task.standing = task.standing, None
     task.spins_at = None
-    if task._state != "PENDING" or len(spawned) != 1 or loop.rounds.has_changed_something():
+    if task._state != "PENDING" or len(loop.spawned) != 1 or loop.rounds.has_changed_something():
         return
-    ahead = spawned[0]
+    ahead = loop.spawned[0]
     if ahead.deadline is not None or ahead.is_fault:
         return
     if ahead.owner is not task.as_owner and not ahead.is_arrival:
@@ -44,7 +49,7 @@ def look(loop: Loop, task: Any, codes: Codes, spawned: list[Step]) -> None:
     shared = [access for access in codes if location_of(access) not in own | task.own_places]
     if any(mode_of(access) not in _READS for access in shared):
         return
-    task.standing = _standing_of(task)
+    task.standing = _standing_in(frames)
     if before is None or not _same(before, task.standing):
         return
     read = {location_of(access) for access in shared if mode_of(access) is Mode.READ}
@@ -77,10 +82,10 @@ def woke(codes: Codes, second: Step) -> bool:
     return any(location_of(access) in awaited and mode_of(access) in _WRITES for access in codes)
 
 
-def _standing_of(task: Any) -> Standing:
+def _standing_in(frames: Sequence[FrameType]) -> Standing:
     return [
         (frame, frame.f_lasti, dict(frame.f_locals))
-        for frame in frames_of(task)
+        for frame in frames
         if not (frame.f_code.co_name in _DELAYS and is_asyncio(frame.f_code.co_filename))
     ]
 

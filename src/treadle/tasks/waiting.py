@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,8 @@ _PRIMITIVES = {
 }
 
 
-def frames_of(task: Any) -> Iterator[FrameType]:
-    """Yield the frames in which a task's coroutines stand, outermost first."""
+def frames_of(task: Any) -> list[FrameType]:
+    """Return the frames in which a task's coroutines stand, outermost first."""
     return awaiting_frames(task._coro)
 
 

@@ -243,6 +243,7 @@ class ThreadProgram(Program):
                 self.abandon()
             finally:
                 after_import.clear()
+                self.shared.reset()  # finalizers may run now
                 if self._restorer is not None:  # also to what Treadle itself has put there
                     self._restorer.restore()
                     self._restorer.clear()

@@ -6,6 +6,7 @@ generator of a library whenever it goes on.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
@@ -79,10 +80,16 @@ def goes_on(frames: Iterable[FrameType]) -> None:
 
 def _not_looked_into(frames: Iterable[FrameType]) -> Iterator[FrameType]:
     for frame in frames:
+        if id(frame.f_globals) in instrumented:
+            continue
         module = str(frame.f_globals.get("__name__"))
-        is_known = id(frame.f_globals) in instrumented or is_silent(module) or is_reader(module)
-        if not is_known and not slots.take_in(module):
+        if not _is_harmless(module) and not slots.take_in(module):
             yield frame
+
+
+@functools.cache
+def _is_harmless(module: str) -> bool:
+    return is_silent(module) or is_reader(module)
 
 
 def _announce(frame: FrameType) -> None:
