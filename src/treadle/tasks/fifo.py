@@ -26,10 +26,16 @@ from treadle.explore.strategy import BLOCKED, ENDED, EXPLORED, Algorithm
 from treadle.tasks.classes import Classes, Label
 from treadle.tasks.points import fewest_early_arrivals
 from treadle.tasks.polls import Polls
-from treadle.tasks.positions import ALWAYS, Alternative, Constraint, Formula, before, polled_after
+from treadle.tasks.positions import (
+    ALWAYS,
+    Alternative,
+    Constraint,
+    Formula,
+    before,
+    polled_after,
+)
 from treadle.tasks.run import TaskRun
 from treadle.tasks.sampling import PctArrivals, RandomArrivals
-from treadle.tasks.spinning import woke
 from treadle.tasks.steps import Step
 from treadle.tasks.zones import Region
 
@@ -164,9 +170,7 @@ class Fifo(Algorithm):
             if step.is_arrival:
                 for other in run.ahead_of(step, index):
                     self._add_hard((other,), step)
-            for first in races.get(index, ()):
-                if not (step.spin and woke(trace.codes[first], step)):
-                    self._order(taken[first], step)
+            self._add_races(taken, index, races.get(index, ()))
         if outcome == BLOCKED:
             for others, step in self.polls.violated:
                 self._add_hard(others, step)
@@ -175,14 +179,29 @@ class Fifo(Algorithm):
         elif outcome == ENDED:  # of one that was cut, only a part is known
             self._classes.add(self._own)
 
+    def _add_races(self, taken: Sequence[Step], index: int, firsts: Sequence[int]) -> None:
+        """Add that a step runs after those that it races with, and after who woke it, anyway."""
+        step = taken[index]
+        waker = step.woken_by
+        if waker is not None:
+            self._demand(before(waker.positions, step.positions), step, waker.process)
+        for first in firsts:
+            if taken[first] is not waker:
+                self._order(taken[first], step)
+
     def _add_hard(self, others: Sequence[Step], arrival: Step) -> None:
         """Add that an arrival comes after one of some others has run, or has arrived."""
         other = others[0].process if len(others) == 1 else -1
-        formula = polled_after((one.positions for one in others), arrival.process + 1)
+        self._demand(
+            polled_after((one.positions for one in others), arrival.process + 1), arrival, other
+        )
+
+    def _demand(self, formula: Formula, step: Step, other: int) -> None:
+        """Add what cannot be otherwise: when a step runs, or arrives, because of another one."""
         if formula == ALWAYS:
             return
         self._own.append((formula, None))
-        entry = Entry(formula, arrival.process, other)
+        entry = Entry(formula, step.process, other)
         if entry not in self._entries:
             self._region.add(formula)
             self._entries[entry] = None

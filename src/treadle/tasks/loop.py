@@ -54,6 +54,8 @@ class Loop(Networked, Refusing):
     """The task that takes the present step."""
     _frames: Sequence[FrameType] = ()
     """Where it stands once it has taken it."""
+    has_shown_the_time = False
+    """Whether the present step has asked for it."""
     _is_closing = False
     _factory: Any = None
     """Who makes tasks, if the test has said so."""
@@ -93,8 +95,8 @@ class Loop(Networked, Refusing):
         """Whether the main task has ended: what is armed from then on is ignored."""
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
         """Writes the execution down, if somebody asked for detail."""
-        self.is_waited_in = False
-        """Whether a step ever had to wait although it was ready (`spinning`)."""
+        self.spun_on: dict[int, dict[Owner, Place]] = {}
+        """By location, those who ever waited for it although they were ready (`spinning`)."""
         self.lost_wakeups: list[Task] = []
         """Tasks that were cancelled after they were woken, and before they ran."""
         self.holders: dict[int, Any] = {}
@@ -189,6 +191,7 @@ class Loop(Networked, Refusing):
         step.armed_by = me
         if me.is_arrival and me.spin:
             step.spin, step.waits = me.spin, me.waits
+            step.waits_for_time, step.woken_by = me.waits_for_time, me.woken_by
         if not step.is_arrival:
             place = len(self.spawned)
             step.positions = next_turns(me.positions, place)
@@ -212,7 +215,7 @@ class Loop(Networked, Refusing):
         """Call back after a delay."""
         if delay is None:
             raise TypeError("delay must not be None")
-        return self.call_at(self.time() + delay, callback, *args, context=context)
+        return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_at(  # type: ignore[override]
         self,
@@ -227,12 +230,15 @@ class Loop(Networked, Refusing):
         name = self.owner.next_name("/t")
         self._publish(callback, args)
         step = self._new_step(name, Owner(self.program.path(name)))
-        step.deadline = step.moment.later(max(0.0, when - self.time()))
+        step.delay = max(0.0, when - self._now)
+        step.deadline = step.moment.later(step.delay)
         step.moment = step.deadline
         step.is_timeout = _is_timeout(callback)
         handle = Timer(when, callback, args, self, context)
         handle.step, step.handle = step, handle
         handle.where = self.place("handle", name, "timer")
+        if self._running is not None and spinning.ends_a_sleep(step):
+            self._running.own_places.add(handle.where.number)
         if not (step.is_timeout and self.program.timeouts == "never"):
             self.arm(step)
         return handle
@@ -262,6 +268,11 @@ class Loop(Networked, Refusing):
 
     def time(self) -> float:
         """Return the time of the present step."""
+        self.has_shown_the_time = True
+        return self._now
+
+    @property
+    def _now(self) -> float:
         return self.step.moment.seconds if self.step is not None else 0.0
 
     def note_future(self, future: Future) -> None:
@@ -408,6 +419,7 @@ class Loop(Networked, Refusing):
         me.doing, me.now = (), step.moment.seconds
         self.accessed = []
         self.rounds.begin()
+        self.has_shown_the_time = False
         control.begin_step()
         slots.announce = self.collect if self.recorder is None else self.recorder.collect
         try:
@@ -425,7 +437,7 @@ class Loop(Networked, Refusing):
         codes = self._codes(step, accessed)
         if step.spin and not self.is_fifo:
             codes = (*step.spin, *codes)
-        spinning.written(self, step, codes)
+        codes = (*codes, *spinning.written(self, step, codes))
         if self._running is not None:
             spinning.look(self, self._running, codes, self._frames)
             self._running, self._frames = None, ()

@@ -66,13 +66,17 @@ _MAKERS_OF_LOOPS = ("run", "Runner", "new_event_loop", "set_event_loop_policy")
 
 def refuse(call: str, advice: str) -> NoReturn:
     """Refuse a call: say where it is, and what to do instead."""
-    place = place_of_frame(sys._getframe(1), lambda file: not is_of_the_user(file))
-    where = f" at {place_in_words(place)}" if place is not None else ""
-    error = TreadleError(f"{call}{where}: {advice}")
+    error = TreadleError(f"{call}{_where()}: {advice}")
     loop: Any = asyncio._get_running_loop()
     if hasattr(loop, "fatal"):  # noted, so that it is raised even if the test catches it
         loop.fatal = error
     raise error
+
+
+def _where() -> str:
+    """Return the line of the user's that is being run, to be read behind a call."""
+    place = place_of_frame(sys._getframe(2), lambda file: not is_of_the_user(file))
+    return f" at {place_in_words(place)}" if place is not None else ""
 
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
@@ -134,8 +138,8 @@ def refuse_surroundings() -> None:
         return
     if asyncio._get_running_loop() is not None:
         raise TreadleError(
-            "an event loop is running here already: call `explore` from a function that is no "
-            "coroutine"
+            f"an event loop is running here already{_where()}: call `explore` from a function that "
+            f"is no coroutine"
         )
     if getattr(asyncio, "_nest_patched", False):
         raise TreadleError(

@@ -47,9 +47,9 @@ class Step:
     """A handle as a process of the exploration, which takes one step."""
 
     __slots__ = (
-        "armed_at", "armed_by", "countdown", "deadline", "handle", "has_struck", "is_arrival",
-        "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner", "positions",
-        "process", "spin", "waits",
+        "armed_at", "armed_by", "countdown", "deadline", "delay", "handle", "has_struck",
+        "is_arrival", "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner",
+        "positions", "process", "spin", "waits", "waits_for_time", "woken_by",
     )  # fmt: skip
 
     def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
@@ -60,6 +60,8 @@ class Step:
         self.handle: asyncio.Handle | None = None
         self.deadline: Moment | None = None
         """When it is due, if it is a timer's."""
+        self.delay = 0.0
+        """How many seconds after it was armed that is."""
         self.is_arrival = False
         """Whether it comes from outside: a timer, an answer."""
         self.is_timeout = False
@@ -76,6 +78,10 @@ class Step:
         """What it has to wait for although it is ready, or due (`spinning`)."""
         self.waits = False
         """Whether nobody has written that so far."""
+        self.waits_for_time = False
+        """Whether it goes on when time passes, too."""
+        self.woken_by: Step | None = None
+        """Who was the first to write that."""
         self.joins: Codes = ()
         """The countdown's callbacks that had to run before it could."""
         self.countdown: Any = None
