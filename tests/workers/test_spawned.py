@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ import pytest
 
 import treadle
 import worker_programs
+from treadle.actors import Actor, program
 from treadle.explore.cubes.order import EVERYTHING
 from treadle.papers import jacm17
 from treadle.session.session import opened
 from treadle.session.settings import Settings
-from treadle.session.workers import engines, forked, spawned
+from treadle.session.workers import engines, forked, sources, spawned
 from treadle.session.workers.handshake import difference, facts_of
 from treadle.session.workers.naming import Name, name_of, named
 from treadle.session.workers.parts import Job, Part
@@ -163,7 +163,7 @@ def test_names_are_found_again(tmp_path: Path) -> None:
 
 def hello_of(test: Any, name: Name, directory: Path) -> spawned.Hello:
     with opened(test, Settings()) as session:
-        facts = facts_of(session.program, test)
+        facts = facts_of(session.program, test, session.kept())
     options = Settings().pickled(without=())
     return spawned.Hello(name, str(directory), (), options, 2, by_executions=True, facts=facts)
 
@@ -183,8 +183,7 @@ def test_files_that_an_engine_has_brought(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     away = tmp_path / "away"
     hello = hello_of(jacm17.readers(5), Name(f"{away}/tests/large.py::program"), away)
-    facts = replace(hello.facts, sources=sha256(MODEL.encode()).hexdigest())
-    hand = spawned.SpawnedHand(replace(hello, facts=facts), 1, {})
+    hand = spawned.SpawnedHand(hello, 1, {})
     answer = hand.done(Job(1, (Part(EVERYTHING),), (), 60.0))
     assert (answer.counts["executions"], answer.done) == (32, 1)
     hand.close()
@@ -267,15 +266,95 @@ def other_seed(order: list[str]) -> str:
         ({}, ""),
         ({"python": "3.0.0"}, "it has Python 3.0.0, not "),
         ({"treadle": "0.0"}, "it has Treadle 0.0, not "),
-        ({"sources": "other"}, "the file of the test differs there"),
+        ({"own": "other"}, "its Treadle 0.1.0 has other sources: install the same one"),
+        ({"options": {"max_steps": "5"}}, "it explores with algorithm=none, not 'optimal'"),
+        ({"files": {"test_spawned.py": "other"}}, "test_spawned.py has other content there"),
+        ({"files": {"worker_programs": "other"}}, "worker_programs has other content there"),
+        ({"files": {"conftest": "only there"}}, ""),
+        (
+            {"packages": {"colorsys": "other"}},
+            "the package 'colorsys' of `instrument` has other content there",
+        ),
         ({"steps": ()}, "step 1 is 'nothing' instead of 'main: "),
+        ({"features": ("box.n",)}, "'box.n' is shared in its natural execution; set PYTHONHASH"),
     ],
 )
 def test_what_hands_have_to_agree_with(changes: dict[str, Any], words: str) -> None:
-    with opened(two_by_three, Settings()) as session:
-        facts = facts_of(session.program, two_by_three)
-    assert difference(replace(facts, **changes), facts).startswith(words)
-    assert bool(difference(replace(facts, **changes), facts)) == bool(words)
+    with opened(two_by_three, Settings.asked_for({"instrument": ["colorsys"]})) as session:
+        facts = facts_of(session.program, two_by_three, session.kept())
+    found = difference(replace(facts, **changes), facts)
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
+
+
+class Other(Actor):
+    async def x(self) -> None:
+        pass
+
+    async def y(self) -> None:
+        pass
+
+
+class Late(Actor):
+    """Learns in some orders only that it asks `x` whether it is done."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.noted = False
+
+    async def go(self, other: Other) -> None:
+        if self.noted:
+            return
+        future = other.x.send()
+        other.y.send().get()
+        self.n = 1
+        await future
+        self.n += 1
+
+    async def note(self) -> None:
+        self.noted = True
+
+
+@program
+def late() -> None:
+    actor, other = Late(), Other()
+    actor.note.send()
+    actor.go.send(other)
+
+
+def test_what_was_learned_later_is_no_difference() -> None:
+    """Who begins has not learned it; and it is not forgotten."""
+    with opened(late, Settings()) as session:
+        before = facts_of(session.program, late, session.kept())
+        session.explore()
+        known = session.program.knowledge()
+        after = facts_of(session.program, late, session.kept())
+        assert known
+        assert session.program.knowledge() == known
+    assert (before.features, difference(after, before)) == ((), "")
+
+
+PARTS_OF_A_PACKAGE = {"__init__": "from parts import used\n", "used": "N = 1\n", "other": "N = 1\n"}
+
+
+def test_what_a_test_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file, what that uses, and packages that are looked into; wherever they are."""
+    (tmp_path / "parts").mkdir()
+    for name, content in PARTS_OF_A_PACKAGE.items():
+        (tmp_path / "parts" / f"{name}.py").write_text(content)
+    (tmp_path / "large.py").write_text("import parts\ndef test():\n    return parts.used.N\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    test = named(f"{tmp_path}/large.py::test")
+    before = sources.files_of(test)
+    assert sorted(before) == ["large.py", "parts", "parts.used"]
+    (tmp_path / "parts" / "used.py").write_text("N = 2\n")
+    after = sources.files_of(test)
+    assert [name for name in before if before[name] != after[name]] == ["parts.used"]
+    with opened(test, Settings.asked_for({"instrument": ["parts"]})) as session:
+        (digest,) = sources.packages_of(session.program).values()
+        (tmp_path / "parts" / "other.py").write_text("N = 2\n")
+        (changed,) = sources.packages_of(session.program).values()
+    assert digest != changed
 
 
 # Engines that are not there

@@ -57,8 +57,9 @@ from treadle.session.workers.exploring import (
 from treadle.session.workers.forked import ForkedHands, Scout, can_fork
 from treadle.session.workers.hands import Hands
 from treadle.session.workers.handshake import facts_of
-from treadle.session.workers.naming import HasNoName, Name, digest_of, name_of
+from treadle.session.workers.naming import HasNoName, Name, name_of
 from treadle.session.workers.place import is_hand
+from treadle.session.workers.sources import digest_of
 from treadle.session.workers.spaces import can_divide
 from treadle.session.workers.spawned import HandRefused, Hello
 from treadle.session.workers.task import Tasks, as_data
@@ -276,7 +277,7 @@ class Session:
         settings = self.settings
         wish = Wish(workers, by_executions=settings.split_by == "executions")
         if settings.checkpoint is not None or settings.resume is not None:
-            identity = identity_of(self._known_as(), self._sources(), self._kept())
+            identity = identity_of(self._known_as(), self._sources(), self.kept())
             if settings.resume is not None:
                 wish.resumed = resumed(Path(settings.resume), identity)
             if settings.checkpoint is not None:
@@ -287,9 +288,9 @@ class Session:
         return self.program.name if self.name is None else self.name.text
 
     def _sources(self) -> str:
-        return digest_of(self.test)
+        return digest_of(self.test, self.program)
 
-    def _kept(self) -> dict[str, object]:
+    def kept(self) -> dict[str, object]:
         """Return the options that a part of the space rests on."""
         chosen = {"algorithm": self.settings.algorithm, "max_steps": self.settings.max_steps}
         chosen |= {name: getattr(self.settings, name) for name in ("schedule", "races", "seed")}
@@ -404,7 +405,7 @@ class Session:
             self.settings.pickled(without=("on", "checkpoint", "resume", "workers", "spawn")),
             wish.workers,
             wish.by_executions,
-            facts_of(work.program, self.test),
+            facts_of(work.program, self.test, self.kept()),
         )
 
     def _by_name(self, tasks: Tasks, *, wish: Wish, hello: Hello) -> Hands:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from treadle.core.schedule import Schedule
 from treadle.core.version import __version__
 from treadle.explore.cubes.order import Order, Step
 from treadle.session.workers.coordinator import State
+from treadle.session.workers.handshake import python_in_words
 from treadle.session.workers.parts import Part, Ran, key_of
 from treadle.session.workers.taken import Taken
 
@@ -97,7 +97,7 @@ def identity_of(test: str, sources: str, options: Mapping[str, Any]) -> dict[str
     return {
         "format": FORMAT,
         "treadle": __version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
+        "python": python_in_words(),
         "test": test,
         "sources": sources,
         "options": json.loads(json.dumps(dict(options))),

@@ -89,7 +89,7 @@ def _open(hello: Hello, link: _Link) -> None:
         place.become_hand(test)
         values, asked = pickle.loads(hello.options)
         with opened(test, Settings(values, asked)) as session:
-            send(link.answers, facts_of(session.program, test))
+            send(link.answers, facts_of(session.program, test, session.kept()))
             _serve(session, hello, link)
 
     getattr(importlib.import_module(module), function)(hello.name, explore)

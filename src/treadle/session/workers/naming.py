@@ -1,4 +1,4 @@
-"""Tests by name, and what source they are made of.
+"""Tests by name.
 
 Copies of a process have the test; all others import it: `path/file.py::name`. What has no name, a
 function inside of another one, say, cannot be imported.
@@ -6,7 +6,6 @@ function inside of another one, say, cannot be imported.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
 import sys
@@ -108,29 +107,3 @@ def _found(module: ModuleType | None, name: str) -> Any:
     for one in name.split("."):
         value = getattr(value, one, None)
     return value
-
-
-def digest_of(test: object) -> str:
-    """Return a digest of the source of a test, and of what its modules import of the user's own."""
-    first = module_of(test)
-    digest = hashlib.sha256()
-    for file in sorted(_files([] if first is None else [first])):
-        digest.update(Path(file).name.encode())
-        digest.update(Path(file).read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _files(modules: list[ModuleType]) -> set[str]:
-    seen: set[str] = set()
-    while modules:
-        module = modules.pop()
-        file = getattr(module, "__file__", None)
-        if not file or file in seen or not is_of_the_user(file) or not Path(file).is_file():
-            continue
-        seen.add(file)
-        for value in list(vars(module).values()):
-            name: Any = getattr(value, "__module__", None)
-            other = value if isinstance(value, ModuleType) else sys.modules.get(str(name))
-            if other is not None:
-                modules.append(other)
-    return seen
