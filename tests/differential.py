@@ -36,13 +36,27 @@ def reached(
     program: Program, algorithm: str, granularity: str, limit: int
 ) -> tuple[set[str], treadle.Result]:
     """Return the outcomes that an algorithm reaches."""
-    found: set[str] = set()
     namespace = program.module()
-    namespace["see"] = found.add
+    namespace["see"] = _tell
     result = treadle.explore(
-        namespace["test"], algorithm, granularity=granularity, max_executions=limit, restore=False
+        namespace["test"],
+        algorithm,
+        granularity=granularity,
+        max_executions=limit,
+        restore=False,
+        stop_on_failure=False,
     )
-    return found, result
+    told = [one for one in result.failures if isinstance(one.exception, _Told)]
+    result.failures = [one for one in result.failures if one not in told]
+    return {str(one.exception) for one in told}, result
+
+
+class _Told(Exception):
+    """What an execution has shown; those in which Treadle learns what matters are not counted."""
+
+
+def _tell(outcome: str) -> None:
+    raise _Told(outcome)
 
 
 def compare(

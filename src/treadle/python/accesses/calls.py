@@ -35,6 +35,7 @@ from treadle.python.accesses import (
     foreign_code,
     generators,
     given_to_c,
+    in_sight,
     kept_state,
     known_functions,
     lazy_calls,
@@ -75,6 +76,7 @@ from treadle.python.accesses.uninstrumented import (
     CALLBACKS,
     OWN,
     PLAIN,
+    Behind,
     behind,
     is_foreign,
     is_immutable,
@@ -287,7 +289,7 @@ def _of_class(kind: Any) -> Any:
     if module in modules_under_test or slots.take_in(module) or not published:
         identities.meet(kind)
         meet_memory(kind)
-        return kind
+        return in_sight.class_in_sight(kind)
     identities.meet_library(kind)
     if not issubclass(kind, BaseException | enum.Enum):
         look_outside(module, qualname_of(kind))
@@ -353,7 +355,7 @@ def _of_instance(function: Any) -> Any:
         note_change(module_of_class(type(function)))
     if found is OWN or not found.is_foreign:
         return function
-    return functools.partial(_call_instance, found.name, function)
+    return functools.partial(_call_instance, found, function)
 
 
 def _of_partial(function: Any) -> Any:
@@ -469,7 +471,7 @@ def _read_all(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_set_by_attributes(type(owner)):
         hooks.read_deeply((owner,), (), deeply=True)
     hooks.read_deeply((*args, *kwargs.values()), (), name=name)
-    return _at_home(function(*args, **kwargs))
+    return in_sight.keep_in_sight(_at_home(function(*args, **kwargs)))
 
 
 def _call_unknown(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -506,9 +508,14 @@ def _keep_on_stack(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return given_to_c.keep_late(0)(keeping, *args, **kwargs)
 
 
-def _call_instance(name: str, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _call_instance(found: Behind, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call an object of a class that is not instrumented."""
-    return _call_announced((function, *args, *kwargs.values()), name, function, args, kwargs)
+    values = (function, *args, *kwargs.values())
+    kept: Callable[[], Codes] = tuple
+    if found.function is not None:
+        kept = kept_state.touching(found.function, function)
+        values = (*values, *kept_state.named_by(found.function, function))
+    return _call_announced(values, found.name, function, args, kwargs, kept)
 
 
 def _at_home(result: Any) -> Any:
@@ -537,7 +544,7 @@ def _call_announced(
     if find is None:
         if not name:
             pass_extension(function)
-        return _at_home(function(*args, **kwargs))
+        return in_sight.keep_in_sight(_at_home(function(*args, **kwargs)))
     if not name:
         meet_extension(function)
     hooks.perform(find)
@@ -545,7 +552,7 @@ def _call_announced(
     result = _at_home(callbacks.call(again, touched, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
         slots.hand_out(result, "result")
-    return result
+    return in_sight.keep_in_sight(result)
 
 
 def _make_enumeration(kind: Any, /, *args: Any, **kwargs: Any) -> Any:

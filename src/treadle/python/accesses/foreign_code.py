@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.accesses import in_sight, kept_state
 from treadle.python.accesses import instruction_hooks as hooks
-from treadle.python.accesses import kept_state
 from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
 from treadle.python.runtime import notes, slots
@@ -44,6 +44,8 @@ def reaching(
         held = held_by(values, published)
         if mutable or held:
             reach.write(mutable, (*values, *held))
+        for value in mutable:
+            reach.touch(in_sight.codes_of(value))
         reach.notes += [name] if name else []
         return reach
 

@@ -26,6 +26,7 @@ from treadle.core.events import Codes
 from treadle.python.accesses import callbacks, iterate
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.container_calls import contents
+from treadle.python.accesses.known_builtins import ASKING_ONE
 from treadle.python.accesses.known_functions import (
     FUNCTIONS,
     LIBRARY,
@@ -144,6 +145,13 @@ def run_late(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return function(iterate.called_late(args[0]), *args[1:], **kwargs) if args else function()
 
 
+def _ask(hook: Callable[[Any], None], function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a built-in that asks its first argument by a special method."""
+    if args:
+        hook(args[0])
+    return function(*args, **kwargs)
+
+
 def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Stand for `operator.call`."""
     return slots.resolve(function)(*args, **kwargs)
@@ -180,6 +188,7 @@ def keep_late(place: int) -> Callable[..., Any]:
 
 FUNCTIONS.update({function: functools.partial(look_into, function) for function in _LOOKING})
 FUNCTIONS[operator.call] = _call
+FUNCTIONS.update({one: functools.partial(_ask, hook, one) for one, hook in ASKING_ONE.items()})
 ENUMERATIONS = [
     kind for kind in vars(enum).values() if issubclass(type(kind), enum.EnumMeta) and not len(kind)
 ]

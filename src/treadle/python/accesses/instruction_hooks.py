@@ -47,6 +47,7 @@ from treadle.python.accesses.uninstrumented import (
 from treadle.python.runtime import control, notes, slots, spin
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
+from treadle.python.sharing import identities
 from treadle.python.sharing.containers import EXACT, ContainerTable
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import KEYS, content, holds
@@ -160,10 +161,13 @@ def run_foreign(
     for other in others:
         if type(other) not in ATOMS:
             slots.hand_out(other, f"{label}[...]")
+    owner = obj if found.descriptor is None else found.descriptor
 
     def find() -> Reach:
         reach = Reach(published)
-        reach.write([obj], others, name)
+        met, values = slots.met_by(found.function, owner) if found.function else ((), [])
+        reach.write([obj], (*others, *values), name)
+        reach.touch(met)
         reach.notes += [found.name] if found.name else []
         return reach
 
@@ -476,6 +480,12 @@ def read_one(obj: Any, method: str) -> None:
     table = container(obj, method)
     if table is not None and isinstance(obj, Counter):  # made of all its counts by the library
         read_deeply((obj,), (), name=f"collections.Counter.{method}")
+
+
+def hash_of(obj: Any) -> int:
+    """Stand for `hash`."""
+    read_one(obj, "__hash__")
+    return identities.hash_of(obj)
 
 
 def read_deep(obj: Any) -> None:

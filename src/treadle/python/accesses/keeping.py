@@ -55,7 +55,18 @@ def changes(function: types.FunctionType, owner: Any) -> bool:
     """Tell whether a function, or what it calls in its package, changes what is kept."""
     is_class = issubclass(type(owner), type)
     kind: Any = owner if is_class else type(owner)
-    is_class = is_class and function.__name__ != "__init__"
+    return _changes_for(function, kind, is_class and function.__name__ != "__init__")
+
+
+def changes_as_method(method: types.FunctionType, kind: type) -> bool:
+    """Tell whether a method, or what it calls in its package, changes what is kept.
+
+    It is called for an object of a class.
+    """
+    return _changes_for(method, kind, False)
+
+
+def _changes_for(function: types.FunctionType, kind: type, is_class: bool) -> bool:
     metaclass: Any = type(kind)  # a hash of its own may raise
     find = _changes if metaclass.__hash__ is type.__hash__ else _find_changes
     return find(function.__code__, function.__globals__.get("__name__", ""), kind, is_class)

@@ -31,6 +31,7 @@ from treadle.python.runtime.about_code import remembered
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import found_in, module_of_class
 from treadle.python.runtime.slots import Knowledge
+from treadle.python.sharing.kept import state_of
 
 _ASSIGNING = frozenset({"STORE_GLOBAL", "DELETE_GLOBAL"})
 _CHANGING = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR"})
@@ -60,7 +61,7 @@ def touching(
     changes = _changes_global(function.__code__, module_of(function), holds)
     changes = changes or keeping.changes(function, owner)
     tell = library_state.changing if changes else library_state.looking
-    return lambda: (*tell(f"the state of {package}"), *by_name())
+    return lambda: (*tell(state_of(package)), *by_name())
 
 
 def touching_by_making(kind: Any) -> Callable[[], Codes]:
@@ -76,6 +77,12 @@ def touching_by_making(kind: Any) -> Callable[[], Codes]:
     functions = [one for one in functions if type(one) is types.FunctionType]
     tells = [touching(one, kind, makes=True) for one in functions]
     return lambda: tuple(sorted({code for tell in tells for code in tell()}))
+
+
+def changes_what_is_kept(method: types.FunctionType, kind: type) -> bool:
+    """Tell whether a method changes what its package keeps, called for some object of a class."""
+    changes = _changes_global(method.__code__, module_of(method), False)
+    return changes or keeping.changes_as_method(method, kind)
 
 
 def named_by(function: types.FunctionType, owner: Any) -> list[Any]:

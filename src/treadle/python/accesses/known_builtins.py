@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,8 @@ Hook = Callable[..., Any]
 
 HARMLESS_CALLS = frozenset(
     {
-        "isinstance", "issubclass", "range", "type", "abs", "ord",
-        "chr", "round", "callable", "super", "object", "divmod", "pow", "slice", "property",
+        "isinstance", "issubclass", "range", "type", "ord",
+        "chr", "callable", "super", "object", "pow", "slice", "property",
         "staticmethod", "classmethod", "input", "globals", "locals", "BaseException", "Exception",
         *(
             name
@@ -26,11 +27,17 @@ HARMLESS_CALLS = frozenset(
     }
 )  # fmt: skip
 """Built-ins that touch nothing shared through their arguments."""
+ASKING_ONE: dict[Callable[..., Any], Hook] = {
+    function: functools.partial(hooks.read_one, method=f"__{function.__name__}__")
+    for function in (abs, round, divmod)
+}
+"""Built-ins that ask their first argument by a special method."""
 READING: dict[str, Hook] = {
     "len": hooks.read_size,
     "bool": hooks.read_truth,
     **dict.fromkeys(["list", "tuple", "set", "frozenset", "int", "float"], hooks.read_elements),
     "sum": any_order.to_sum,
+    **{function.__name__: hook for function, hook in ASKING_ONE.items()},
 }
 """Built-ins that read an argument at once, and the hooks that announce that."""
 IN_WORDS = frozenset({"str", "repr", "print", "format"})

@@ -35,7 +35,7 @@ from treadle.python.sharing.containers import (
     ItemsTable,
     whole_read,
 )
-from treadle.python.sharing.identities import hash_of, identities
+from treadle.python.sharing.identities import identities
 from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import ClassTable, ObjectTable, Table
 
@@ -486,9 +486,8 @@ def _build_functions() -> dict[Any, Function]:
     for name in ("repr", "ascii", "format", "print"):
         table[getattr(builtins, name)] = _deep(getattr(builtins, name))
     for name in (
-        "isinstance", "issubclass", "callable", "abs", "chr", "ord", "round", "divmod", "pow",
-        "bin", "hex", "oct", "open", "input", "globals", "locals", "__build_class__", "compile",
-        "__import__", "breakpoint",
+        "isinstance", "issubclass", "callable", "chr", "ord", "pow", "bin", "hex", "oct", "open",
+        "input", "globals", "locals", "__build_class__", "compile", "__import__", "breakpoint",
     ):  # fmt: skip
         table[getattr(builtins, name)] = getattr(builtins, name)
     _add_operators(table)
@@ -534,7 +533,7 @@ def _build_classes() -> dict[Any, Function]:
 FUNCTIONS: dict[Any, Function] = {
     **_build_functions(),
     id: identities.number_of,
-    hash: hash_of,
+    hash: hooks.hash_of,
     sum: _sum,
 }
 CLASSES: dict[Any, Function] = _build_classes()

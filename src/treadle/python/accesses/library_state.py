@@ -14,31 +14,26 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from treadle.core.events import Codes, Mode, code
+from treadle.core.events import Codes, Mode
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.looking import mro_of
+from treadle.python.sharing import kept
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.published import published
-
-_CHANGED = "changed"
 
 
 def looking(place: str) -> Codes:
     """Return the codes of looking at something that a library keeps, if it is ever changed."""
-    shared = control.the_program().shared
-    return (_at(place, Mode.READ),) if shared.happens(place, _CHANGED) else ()
+    return kept.looked_at(control.the_program().shared, place)
 
 
 def changing(place: str) -> Codes:
     """Return the codes of changing something that a library keeps."""
-    known = control.the_program().shared.write(place, _CHANGED)
+    shared = control.the_program().shared
+    known = shared.write(place, kept.CHANGED)
     notes.outlives(place)
-    return (_at(place, Mode.WRITE),) if known else ()
-
-
-def _at(place: str, mode: Mode) -> int:
-    return code(control.the_program().shared.location(("library", place), place), mode)
+    return (kept.at(shared, place, Mode.WRITE),) if known else ()
 
 
 def has_threads() -> bool:
@@ -228,8 +223,8 @@ KEPT: dict[tuple[str, str], Callable[[], Codes]] = {
 def _warning() -> Codes:
     """Return the codes of a warning: the filters decide, and somebody may keep it."""
     is_kept = not isinstance(getattr(warnings, "_showwarnmsg_impl", None), types.FunctionType)
-    kept = changing("recorded warnings") if is_kept else ()
-    return (*looking(FILTERS), *assigned_in(warnings), *looking_at_sys("stderr"), *kept)
+    recorded = changing("recorded warnings") if is_kept else ()
+    return (*looking(FILTERS), *assigned_in(warnings), *looking_at_sys("stderr"), *recorded)
 
 
 def assigned_in(module: types.ModuleType) -> Codes:

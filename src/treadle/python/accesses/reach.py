@@ -17,6 +17,7 @@ from treadle.python.accesses.uninstrumented import (
     special_methods,
     state_of,
 )
+from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import flags_of, module_of_class
 from treadle.python.sharing import children
@@ -177,7 +178,7 @@ class Reach:
             if kind in ATOMS or id(value) in self._seen:
                 continue
             table = self._published.get(id(value))
-            if table is not None and self._runs_foreign(kind, table, called):
+            if table is not None and self._runs_foreign(value, table, called):
                 self.write([value])
                 continue
             self._seen.add(id(value))
@@ -208,7 +209,7 @@ class Reach:
     def read_truths(self, root: Any) -> None:
         """Add that a container is gone through, and the truth of its elements asked for."""
         table = self._published.get(id(root))
-        if table is not None and self._runs_foreign(type(root), table, ("__iter__",)):
+        if table is not None and self._runs_foreign(root, table, ("__iter__",)):
             self.write([root])
             return
         if isinstance(table, ContainerTable):
@@ -217,23 +218,28 @@ class Reach:
             found = self._published.get(id(part))
             if found is None:
                 continue
-            if self._runs_foreign(type(part), found, ("__bool__",)):
+            if self._runs_foreign(part, found, ("__bool__",)):
                 self.write([part])
             elif isinstance(found, ContainerTable):
                 self._add(found.size())
                 self._is_open = self._is_open or table is not None
 
-    def _runs_foreign(self, kind: type, table: Table, methods: tuple[str, ...] | None) -> bool:
+    def _runs_foreign(self, value: Any, table: Table, methods: tuple[str, ...] | None) -> bool:
+        kind = type(value)
         if not is_foreign(kind):
             return False
         if methods is None:
             methods = special_methods(kind)
-        for method in methods:
-            found = behind(kind, method)
-            if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
-                self.notes += [found.name] if found.name else []
-                return True
-        return False
+        found = [
+            one
+            for one in (behind(kind, method) for method in methods)
+            if one.name or (one.is_foreign and not isinstance(table, ContainerTable))
+        ]
+        self.notes += [one.name for one in found[:1] if one.name]
+        for one in found:
+            if one.function is not None:
+                self._add(slots.met_by(one.function, value)[0])
+        return bool(found)
 
 
 def _is_under_test(value: Any) -> bool:

@@ -15,7 +15,7 @@ import weakref
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, MappingView
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treadle.core.events import Mode
@@ -108,6 +108,10 @@ class Behind:
     """The name of a foreign function in Python; empty in C."""
     unless_stored: bool = False
     """Whether it runs only if the object does not hold an attribute of that name itself."""
+    function: Any = None
+    """The foreign function in Python, if it is one."""
+    descriptor: Any = None
+    """What has the function as its method, unless that is the object."""
 
 
 PLAIN = Behind()
@@ -153,13 +157,13 @@ def behind(kind: type, method: str) -> Behind:
     """Return whose code a special method of a class is."""
     if kind in _PLAIN:
         return PLAIN
-    found: Behind = _remembered((kind, method), _method, kind, method)
+    found: Behind = remembered((kind, method), _method, kind, method)
     return found
 
 
 def behind_attribute(kind: type, name: str, access: str) -> Behind:
     """Return whose code is run by reading, assigning or deleting an attribute."""
-    found: Behind = _remembered((kind, name, access), _attribute, kind, name, access)
+    found: Behind = remembered((kind, name, access), _attribute, kind, name, access)
     return found
 
 
@@ -189,7 +193,7 @@ def kind_calls_back(kind: type) -> bool:
     """Tell whether hashing, comparing or counting with instances of a class does."""
     if kind in ATOMS or kind in _PLAIN:
         return False
-    found: bool = _remembered((kind, "calls back"), _calls_back, kind)
+    found: bool = remembered((kind, "calls back"), _calls_back, kind)
     return found
 
 
@@ -201,7 +205,7 @@ def hashes_visibly(kind: type) -> bool:
     """Tell whether `__hash__` of a class is certain to be code under test that says it returns."""
     if kind in ATOMS or kind in _PLAIN:
         return False
-    found: bool = _remembered((kind, "hashes"), _hashes_visibly, kind)
+    found: bool = remembered((kind, "hashes"), _hashes_visibly, kind)
     return found
 
 
@@ -216,7 +220,7 @@ def is_foreign(kind: type) -> bool:
     """Tell whether a class has operations that are not instrumented, and may have hidden state."""
     if kind in _PLAIN or kind in ATOMS:
         return False
-    found: bool = _remembered((kind,), _has_foreign_base, kind)
+    found: bool = remembered((kind,), _has_foreign_base, kind)
     return found
 
 
@@ -233,11 +237,28 @@ def has_foreign_operators(kind: type) -> bool:
 
 def special_methods(kind: type) -> tuple[str, ...]:
     """Return the special methods that a class has."""
-    found: tuple[str, ...] = _remembered((kind, None), _special_methods, kind)
+    found: tuple[str, ...] = remembered((kind, None), _special_methods, kind)
     return found
 
 
-def _remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
+def called_unasked(kind: type) -> tuple[Behind, ...]:
+    """Return the functions of libraries that a class calls without being asked by their names.
+
+    Special methods, but for those that make instances, properties and descriptors.
+    """
+    found: tuple[Behind, ...] = remembered((kind, "unasked"), _unasked, kind)
+    return found
+
+
+def _unasked(kind: type) -> tuple[Behind, ...]:
+    names = dict.fromkeys(name for owner in mro_of(kind)[:-1] for name in members_of(owner))
+    found = [_method(kind, name) for name in special_methods(kind)]
+    found += [_attribute(kind, name, access) for name in names for access in _GENERAL]
+    return tuple({one.function: one for one in found if one.function is not None}.values())
+
+
+def remembered(key: Any, find: Callable[..., Any], *args: Any) -> Any:
+    """Return what was found out about a class, or find it out."""
     known = instrumented.about_classes
     found = known.get(key)
     if found is None:
@@ -308,7 +329,7 @@ def _judge(kind: type, owner: type, found: Any) -> Behind:
             return PLAIN
         if module_of(found) in CALLBACKS:
             return _judge_callback(kind)
-        return Behind(is_foreign=True, name=f"{module_of(found)}.{found.__qualname__}")
+        return Behind(True, f"{module_of(found)}.{found.__qualname__}", function=found)
     return PLAIN if owner in _PLAIN or _is_harmless(owner) else _IN_C
 
 
@@ -342,7 +363,7 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         found = PLAIN if fallback is None else _judge(kind, *fallback)
         if access == "get" and general is not None and _judge(kind, *general) is _IN_C:
             return IN_STATE  # C code that knows more attributes than the class, as `flags`
-        return Behind(True, found.name, True) if found.name else PLAIN
+        return replace(found, unless_stored=True) if found.name else PLAIN
     owner, descriptor = held
     if isinstance(descriptor, property):
         function = getattr(descriptor, _OF_PROPERTY[access])
@@ -355,7 +376,7 @@ def _attribute(kind: type, name: str, access: str) -> Behind:
         return PLAIN
     found = _judge(type(descriptor), *code)
     is_weak = _lookup(type(descriptor), "__set__") is None
-    return Behind(True, found.name, is_weak) if found.name else PLAIN
+    return replace(found, unless_stored=is_weak, descriptor=descriptor) if found.name else PLAIN
 
 
 _HEAP_TYPE = 1 << 9

@@ -18,6 +18,7 @@ from treadle.python.runtime import control
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 from treadle.python.sharing.children import Children, attributes_of
 from treadle.python.sharing.containers import AttributesTable
+from treadle.python.sharing.kept import looked_at_directly
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import Shared
 from treadle.python.sharing.tables import (
@@ -87,10 +88,12 @@ class ModuleTable(Table):
         table = self._variable(what)
         if table is not None:
             return table["cell"]
-        enter_attribute(self.shared, sys.modules.get(self.label), what)
+        module = sys.modules.get(self.label)
+        enter_attribute(self.shared, module, what)
+        kept_there = looked_at_directly(self.shared, self.label, attributes_of(module).get(what))
         if not self.shared.happens(self.sort, what):
-            return ()
-        return (self.at(what, Mode.READ, f".{what}"),)
+            return kept_there
+        return (self.at(what, Mode.READ, f".{what}"), *kept_there)
 
     def write(self, what: Any) -> Codes:
         """Return the codes of assigning a global variable.

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from types import CodeType
 from typing import Any, Protocol
 
-from treadle.core.events import Vocabulary
+from treadle.core.events import Codes, Vocabulary
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.patience import Patience
 from treadle.python.runtime.scheduler import Scheduler
@@ -117,6 +117,12 @@ def _no_module(module: str) -> bool:
     return False
 
 
+def _nothing_met(function: Any, owner: Any) -> tuple[Codes, list[Any]]:
+    """Stand in for `met_by` until that is imported."""
+    del function, owner
+    return (), []
+
+
 def _same(one: Any, *_: Any) -> Any:
     """Stand in for what replaces its argument."""
     return one
@@ -155,6 +161,12 @@ compiled: Callable[[Any, str, dict[str, Any], int, str], Any] = _same
 
 Given are the source, the mode, the namespace, flags of the compiler and a module's name. Bound by
 `instrument.modules` while code is instrumented.
+"""
+
+met_by: Callable[[Any, Any], tuple[Codes, list[Any]]] = _nothing_met
+"""Tells what a function of a library touches besides what it is given, and who has it as a method.
+
+That is what its package keeps: codes, and published objects. Bound by `accesses.in_sight`.
 """
 
 resolve: Callable[[Any], Any] = _same

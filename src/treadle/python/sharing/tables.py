@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
 from treadle.core.stored import Stores
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
+from treadle.python.sharing import kept
 
 if TYPE_CHECKING:
     from treadle.python.runtime.slots import Knowledge
@@ -184,7 +185,7 @@ class ObjectTable(Table):
         for owner in mro_of(self.kind):
             if shared.happens(*class_feature(owner, what)):
                 codes.append(class_attribute(shared, owner, what, Mode.READ))
-        return tuple(codes)
+        return (*codes, *_kept_by_library(shared, self.kind, what))
 
     def write(self, what: Any) -> Codes:
         """Return the attribute's location; none if the class turns the assignment into a call."""
@@ -234,6 +235,15 @@ def class_attribute(shared: Knowledge, owner: type, name: str, mode: Mode) -> in
     return code(shared.data_location((sort, name), f"{qualname_of(owner)}.{name}"), mode)
 
 
+def _kept_by_library(shared: Knowledge, kind: type, name: Any) -> Codes:
+    """Return the codes of looking at an attribute that functions of a library may assign."""
+    for owner in mro_of(kind):
+        held = members_of(owner)
+        if name in held:
+            return kept.looked_at_directly(shared, module_of_class(owner), held[name])
+    return ()
+
+
 class ClassTable(Table):
     """Attributes of a class."""
 
@@ -248,11 +258,12 @@ class ClassTable(Table):
 
     def read(self, what: Any) -> Codes:
         """Return the locations of the classes that may hold the attribute, if they change."""
-        return tuple(
+        codes = [
             class_attribute(self.shared, owner, what, Mode.READ)
             for owner in (*mro_of(self.owner), *mro_of(type(self.owner)))
             if self.shared.happens(*class_feature(owner, what))
-        )
+        ]
+        return (*codes, *_kept_by_library(self.shared, self.owner, what))
 
     def write(self, what: Any) -> Codes:
         """Return the location of the class's own attribute."""
