@@ -59,6 +59,11 @@ async def handle() -> Pair:
     return later.cancel, later.cancelled
 
 
+async def handle_in_words() -> Pair:
+    later = asyncio.get_running_loop().call_later(1, print)
+    return later.cancel, lambda: "cancelled" in repr(later)
+
+
 async def handle_of_a_callback() -> Pair:
     soon = asyncio.get_running_loop().call_soon(len, "")
     return soon.cancel, soon.cancelled
@@ -106,7 +111,7 @@ async def factory() -> Pair:
     "make",
     [
         attribute_of_a_task, attribute_of_a_future, what_an_attribute_holds, handle,
-        words_of_a_future, callbacks_in_words, name_in_words, handler, factory,
+        words_of_a_future, callbacks_in_words, name_in_words, handle_in_words, handler, factory,
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("order", ORDERS)

@@ -101,6 +101,26 @@ def test_clocks_advance_with_timers_only() -> None:
     assert explored(test, "fifo")[1] == {"(3.0, 3.0, 3.0)"}
 
 
+def test_what_clocks_do_not_show_is_noted() -> None:
+    """They said what threads do, and named an option that tasks do not have."""
+
+    async def looks(delay: Any) -> float:
+        before = time.monotonic()
+        await delay()
+        return time.monotonic() - before
+
+    async def sleeps() -> None:
+        await asyncio.gather(*[looks(lambda: asyncio.sleep(1)) for _ in range(2)])
+
+    async def pauses() -> None:
+        await looks(treadle.pause)
+
+    assert treadle.explore(sleeps).notes == []
+    (note,) = treadle.explore(pauses).notes
+    assert note.startswith("the clock (time.monotonic() at ")
+    assert note.endswith("when timers were due: what arrives from outside takes no time on it")
+
+
 def test_a_task_never_sees_an_earlier_time() -> None:
     async def test() -> bool:
         lock = asyncio.Lock()

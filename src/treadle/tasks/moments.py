@@ -75,6 +75,12 @@ class Moment:
             return False
         return _precede(self._parts()[is_prompt], other._parts()[is_prompt])
 
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether a clock shows just this: nothing from outside comes before it."""
+        bounds, _ = self._parts()
+        return bounds == ({"": (self.seconds, self.seconds)},)
+
     @staticmethod
     def latest_of(moments: list[Moment]) -> Moment:
         """Return the latest of several moments."""

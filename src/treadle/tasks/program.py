@@ -28,6 +28,7 @@ RUN_BY_ASYNCIO = (
     "asyncio.locks", "asyncio.queues", "asyncio.taskgroups", "asyncio.timeouts", "asyncio.streams",
 )  # fmt: skip
 """Modules of asyncio whose code is looked inside like that under test."""
+_CLOCK = "the clock ({}) shows when timers were due: what arrives from outside takes no time on it"
 _NO_CHOICE = {
     "fifo": "nothing arrives from outside; `treadle.pause()` marks a delay, "
     '`order="any"` reorders ready tasks',
@@ -131,6 +132,12 @@ class TaskProgram(ThreadProgram):
         from treadle.tasks.remarks import remarks_on
 
         return remarks_on(self, failure)
+
+    def unseen_by_clocks(self, readers: int) -> str:
+        """Return what is not seen if tasks look at the clock: how long the outside takes."""
+        del readers
+        step = None if self.loop is None else self.loop.step
+        return "" if step is None or step.moment.is_exact else _CLOCK
 
     def wait_in_vain(self, me: Actor) -> None:
         """Take note that a step slept, or waited for so long: nobody else runs meanwhile."""

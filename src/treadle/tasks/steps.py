@@ -131,6 +131,11 @@ class CallHandle(asyncio.Handle):
         self._loop.touch(self.where.read)  # type: ignore[attr-defined]
         return super().cancelled()
 
+    def __repr__(self) -> str:
+        """Put it into words: whether it was cancelled, too."""
+        self._loop.touch(self.where.read)  # type: ignore[attr-defined]
+        return super().__repr__()
+
 
 class Timer(asyncio.TimerHandle):
     """What `call_later` and `call_at` return."""
@@ -149,6 +154,11 @@ class Timer(asyncio.TimerHandle):
         """Tell whether somebody cancelled it."""
         self._loop.touch(self.where.read)  # type: ignore[attr-defined]
         return asyncio.Handle.cancelled(self)
+
+    def __repr__(self) -> str:
+        """Put it into words: whether it was cancelled, too."""
+        self._loop.touch(self.where.read)  # type: ignore[attr-defined]
+        return super().__repr__()
 
 
 def _cancellation_of(handle: CallHandle | Timer) -> int:

@@ -58,6 +58,12 @@ _LEFT_OUT = (
 )
 
 
+_CLOCKS = (
+    "threads look at the clock ({}), each at one of its own: time stamps of threads that do not "
+    'synchronise come in one order only; clock="shared" explores the others'
+)
+
+
 class ThreadProgram(Program):
     """A test that uses threads; implements `treadle.core.program.Program`.
 
@@ -471,6 +477,10 @@ class ThreadProgram(Program):
             return
         me.published += 1
         self.shared.publish(value, label, (me.number, me.published))
+
+    def unseen_by_clocks(self, readers: int) -> str:
+        """Return what is not seen if so many threads look at clocks of their own, or nothing."""
+        return _CLOCKS if readers > 1 else ""
 
     def wait_in_vain(self, me: Task) -> None:
         """Take note that a task slept or waited in vain; too often, and it does not go on."""

@@ -77,6 +77,9 @@ class Controlled(Protocol):
     has_shared_clock: bool
     """Whether all tasks look at one clock, and each look is a step."""
 
+    def unseen_by_clocks(self, readers: int) -> str:
+        """Return what is not seen if so many tasks look at clocks, or nothing."""
+
     @property
     def patience(self) -> Patience:
         """How long tasks may take, and what rests on that."""

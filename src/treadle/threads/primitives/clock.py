@@ -133,21 +133,18 @@ def _share() -> None:
 
 
 def _note_readers(me: Task, name: str) -> None:
-    """Say what is not seen if several tasks look at the clock, each at its own.
+    """Say what is not seen if tasks look at the clock, each at its own.
 
     The times of log records are not meant: nobody compares them.
     """
     if str(sys._getframe(3).f_globals.get("__name__")).startswith("logging"):
         return
-    readers = control.the_program().scheduler.scratch.setdefault("clock readers", set())
+    program = control.the_program()
+    readers = program.scheduler.scratch.setdefault("clock readers", set())
     readers.add(me.number)
-    if len(readers) > 1:
-        notes.remark(
-            "clock",
-            name,
-            "threads look at the clock ({}), each at one of its own: time stamps of threads that "
-            'do not synchronise come in one order only; clock="shared" explores the others',
-        )
+    unseen = program.unseen_by_clocks(len(readers))
+    if unseen:
+        notes.remark("clock", name, unseen)
 
 
 def _clock(original: Callable[[], float], base: float) -> Callable[[], float]:
