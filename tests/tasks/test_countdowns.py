@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from every_poll import every_schedule
+from every_poll import agreed, every_schedule, gap
 from exploring import explored
 
 import treadle
@@ -112,3 +112,34 @@ def test_two_countdowns_against_brute_force(how: str, other: str) -> None:
     result, seen = explored(test, "fifo")
     assert count > len(classes) == 2
     assert (result.executions, seen) == (len(classes), states)
+
+
+def meeting(order: str, tasks: int, *, goes_on: bool) -> Callable[[], Any]:
+    """Return a test of tasks that meet at a barrier, and do not look at what it returns."""
+
+    async def test() -> list[int]:
+        barrier, log = asyncio.Barrier(tasks), []
+
+        async def one(i: int) -> None:
+            await gap(order)
+            await barrier.wait()
+            if goes_on:
+                log.append(i)
+
+        await asyncio.gather(*[one(i) for i in range(tasks)])
+        return log
+
+    return test
+
+
+@pytest.mark.parametrize(("order", "tasks"), [("fifo", 2), ("fifo", 3), ("any", 2)])
+def test_orders_at_a_barrier_are_told_apart_by_who_goes_on_first(order: str, tasks: int) -> None:
+    """The last goes on at once, the others as they came: so a barrier is no countdown."""
+    executions, seen = agreed(meeting(order, tasks, goes_on=True), order)
+    assert (executions, len(seen)) == (math.factorial(tasks), math.factorial(tasks))
+
+
+@pytest.mark.parametrize("order", ["fifo", "any"])
+def test_orders_at_a_barrier_are_not_reduced_where_nothing_follows(order: str) -> None:
+    executions, seen = agreed(meeting(order, 2, goes_on=False), order)
+    assert (executions, len(seen)) == (2, 1)

@@ -5,7 +5,9 @@ things go on: the callbacks commute. So each is recorded as an addition to what 
 what the last one wakes comes after all of them. A callback that completes the future for another
 reason, or that has an exception to pass on, is an ordinary one.
 
-`Barrier` is none: it tells each task how many came before it.
+`Barrier` is none, also where nobody reads which place `wait` returns: the last to come goes on at
+once, in the step in which it came, and the others a turn later in the order in which they came. So
+what tasks do behind a barrier tells its orders apart; only if all of that commutes, they are one.
 """
 
 from __future__ import annotations
