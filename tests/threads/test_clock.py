@@ -236,3 +236,15 @@ def test_a_test_that_asks_the_time_or_the_dice_is_deterministic() -> None:
 
     result = treadle.explore(test)
     assert not result.failures, str(result.failures[0])
+
+
+def test_two_threads_that_make_identifiers_of_the_time_look_at_the_clock() -> None:
+    def test() -> None:
+        threads = [threading.Thread(target=lambda: uuid.uuid1()) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    (note,) = treadle.explore(test).notes
+    assert note.startswith("threads look at the clock (uuid.uuid1")

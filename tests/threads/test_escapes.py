@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copyreg
 import ctypes
 import fcntl
 import gc
@@ -102,6 +103,11 @@ def priority_of_the_process() -> None:
 def a_named_pipe() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.mkfifo(f"{folder}/x")
+
+
+@escaping("copyreg.clear_extension_cache()")
+def a_cache_of_the_process() -> None:
+    copyreg.clear_extension_cache()
 
 
 @escaping("gc.get_objects()")

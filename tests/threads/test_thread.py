@@ -774,3 +774,23 @@ def test_a_hook_of_the_test_handles_exceptions_of_raw_threads() -> None:
     before = sys.unraisablehook
     verify(test)
     assert sys.unraisablehook is before
+
+
+def test_attributes_of_the_main_thread_are_seen() -> None:
+    seen: set[str] = set()
+
+    def test() -> None:
+        def rename() -> None:
+            threading.main_thread().name = "renamed"
+
+        def look() -> None:
+            seen.add(threading.main_thread().name)
+
+        threads = [threading.Thread(target=body) for body in (rename, look)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    verify(test)
+    assert seen == {"MainThread", "renamed"}

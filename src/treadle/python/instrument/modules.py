@@ -17,6 +17,7 @@ import importlib
 import logging
 import operator
 import sys
+import threading
 import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
@@ -53,6 +54,8 @@ _NOT_WALKED = frozenset({"logging", "pytest", "_pytest", "hypothesis", "unittest
 _CALLED_AS_METHODS = (copy, operator)
 """Modules with functions that are called like methods of containers."""
 
+_TELLING_MAIN = frozenset({"main_thread", "current_thread", "enumerate"})
+"""Functions by which threads get hold of the main thread."""
 _CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
@@ -424,6 +427,9 @@ class Instrumentation:
             loggers.enter_loggers(self._shared)
         enter_module(self._shared, builtins)  # every module has them under a name
         enter_module(self._shared, sys)  # libraries assign what it has for their users
+        if not used.isdisjoint(_TELLING_MAIN):
+            key = ("global", "threading", "main thread")
+            self._shared.publish(threading.main_thread(), "main thread", key)
         if "modules" in used:  # of `sys`, where every module is found
             for one in list(sys.modules.values()):
                 enter_module(self._shared, one)

@@ -21,6 +21,7 @@ from typing import Any
 
 from treadle.core.events import Codes, Mode, code
 from treadle.core.records import WaitKind
+from treadle.python.accesses.known_functions import LIBRARY
 from treadle.python.runtime import clocks, control, notes
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.patience import SLEEP
@@ -124,6 +125,16 @@ def _let_others_go_on(me: Task, tick: float) -> None:
         control.announce(look, _LOOK, tick)
         me.doing = look.codes(me, ())
     me.now += tick
+
+
+def _stamped(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call `uuid1`, which in C asks the machine for the time."""
+    me = control.current()
+    if me is not None and control.the_program().has_shared_clock:
+        _share()
+    elif me is not None:
+        _note_readers(me, "uuid.uuid1")
+    return function(*args, **kwargs)
 
 
 def _share() -> None:
@@ -302,3 +313,4 @@ PATCHES: Patches = Patches(
 )
 if _clock_gettime is not None:  # not on Windows
     PATCHES.references += [(_clock_gettime, clock_gettime), (_clock_gettime_ns, clock_gettime_ns)]
+LIBRARY["uuid", "uuid1"] = _stamped

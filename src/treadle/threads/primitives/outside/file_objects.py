@@ -18,6 +18,7 @@ from treadle.python.accesses.known_functions import FUNCTIONS
 from treadle.python.accesses.uninstrumented import state_of
 from treadle.python.runtime.task import Task
 from treadle.python.sharing.published import published
+from treadle.threads.primitives.outside import descriptors
 from treadle.threads.primitives.outside.os_functions import (
     APPEND,
     BUSY,
@@ -39,6 +40,8 @@ _READS = ("read", "read1", "readinto", "readinto1", "readall", "readline", "read
 _WRITES = ("write", "truncate")
 _MOVES = ("seek", "tell", "flush", "close", "detach")
 """Methods that write what is buffered, if anything is."""
+_ENDS = ("close", "detach")
+"""Methods after which the descriptor is not this file's any more."""
 
 
 def _codes(file: Any, writes: bool, place: Place | None) -> Codes:
@@ -57,26 +60,27 @@ def _method(name: str, original: Any, writes: Callable[[Any], bool]) -> Any:
         me = entering()
         if me is None or self.closed:
             return original(self, *args, **kwargs)
-        place = _place_of(me, self)
-        changes = writes(self)
-        return taken(
-            me,
-            lambda: _codes(self, changes, place),
-            lambda: original(self, *args, **kwargs),
-        )
+        place, descriptor = _place_of(me, self)
+        changes, ends = writes(self), name in _ENDS
+
+        def find() -> Codes:
+            open_or_not = descriptors.codes_of(me, descriptor, changes=ends)
+            return (*_codes(self, changes, place), *open_or_not)
+
+        return taken(me, find, lambda: original(self, *args, **kwargs))
 
     call.__name__ = name
     return call
 
 
-def _place_of(me: Task, file: Any) -> Place | None:
-    """Return where a file is; None for what is no file on a disk."""
+def _place_of(me: Task, file: Any) -> tuple[Place | None, int | None]:
+    """Return where a file is, and its descriptor; None for what is no file on a disk."""
     me.scratch[BUSY] = True
     try:
         descriptor = file.fileno()
-        return Place.of(descriptor) if is_regular(descriptor) else None
+        return (Place.of(descriptor) if is_regular(descriptor) else None), descriptor
     except (OSError, ValueError):
-        return None
+        return None, None
     finally:
         me.scratch.pop(BUSY, None)
 
@@ -141,6 +145,7 @@ def _open(
         made = make()
         place = Place.of(made.fileno())
         if place is not None and not isinstance(file, int):
+            descriptors.opened(me, made.fileno())
             opened(place, made.fileno())
         return made
 

@@ -19,6 +19,7 @@ from treadle.python.accesses.outside_modules import NOT_SEEN
 from treadle.python.runtime import control
 from treadle.python.runtime.escapes import escapes
 from treadle.python.runtime.task import Task
+from treadle.threads.primitives.outside import descriptors
 from treadle.threads.primitives.outside.paths import Place, files, is_channel, is_regular
 from treadle.threads.primitives.outside.surroundings import MASK
 from treadle.threads.primitives.outside.world import (
@@ -127,7 +128,7 @@ _NAMES = """
     register_at_fork sched_get_priority_max sched_get_priority_min sched_getaffinity
     sched_getparam sched_getscheduler sched_rr_get_interval sched_yield statvfs strerror sync
     sysconf times ttyname umask uname urandom waitstatus_to_exitcode chdir fchdir putenv unsetenv
-    close closerange dup dup2 open scandir execv execve fork forkpty posix_spawn posix_spawnp system
+    close dup dup2 open scandir execv execve fork forkpty posix_spawn posix_spawnp system
     process_cpu_count get_handle_inheritable set_handle_inheritable listdrives listvolumes
     listmounts _supports_virtual_terminal _getdiskusage _getfullpathname _getvolumepathname
     _create_environ _is_inputhook_installed _inputhook
@@ -160,8 +161,13 @@ def taken(me: Task, find: Callable[[], Codes], act: Callable[[], Any]) -> Any:
         me.scratch.pop(BUSY, None)
 
 
-def used(me: Task, find_uses: Callable[[], Uses], act: Callable[[], Any]) -> Any:
-    """Do something with paths, in one step."""
+def used(
+    me: Task,
+    find_uses: Callable[[], Uses],
+    act: Callable[[], Any],
+    also: Callable[[], Codes] = tuple,
+) -> Any:
+    """Do something with paths, in one step, which also has other accesses."""
     me.scratch[BUSY] = True  # to resolve a path, one looks at files
     try:
         uses = find_uses()
@@ -171,7 +177,7 @@ def used(me: Task, find_uses: Callable[[], Uses], act: Callable[[], Any]) -> Any
 
     def find() -> Codes:
         masked = reading(MASK) if any(use in _MAKING for _, use in uses) else ()
-        return (*(code for place, use in uses for code in use.codes(place)), *masked)
+        return (*(code for place, use in uses for code in use.codes(place)), *masked, *also())
 
     named = [place.path for place, use in uses if use.anew and files.making(place.path)]
     try:
@@ -241,9 +247,48 @@ def _on_descriptor(original: Any, positions: tuple[int, ...], uses: tuple[Use, .
             found = [(Place.of(one), use) for one, use in pairs if is_regular(one)]
             return [(place, use) for place, use in found if place is not None]
 
-        return used(me, find_uses, lambda: original(*args, **kwargs))
+        def also() -> Codes:
+            return tuple(code for one in given for code in descriptors.codes_of(me, one))
+
+        return used(me, find_uses, lambda: original(*args, **kwargs), also)
 
     return call
+
+
+def _close(fd: int) -> None:
+    """Stand for `os.close`."""
+    me = entering()
+    if me is None:
+        _original_close(fd)
+    else:
+        find = functools.partial(descriptors.codes_of, me, fd, changes=True)
+        taken(me, find, lambda: _original_close(fd))
+
+
+def _dup(fd: int) -> int:
+    """Stand for `os.dup`."""
+    me = entering()
+    if me is None:
+        return _original_dup(fd)
+    find = functools.partial(descriptors.codes_of, me, fd)
+    made: int = taken(me, find, lambda: _original_dup(fd))
+    descriptors.opened(me, made)
+    return made
+
+
+def _dup2(fd: int, fd2: int, inheritable: bool = True) -> int:
+    """Stand for `os.dup2`: the second descriptor is closed, and is of another file then."""
+    me = entering()
+    if me is None:
+        return _original_dup2(fd, fd2, inheritable)
+
+    def find() -> Codes:
+        codes = descriptors.codes_of(me, fd2, changes=True)
+        return (*descriptors.codes_of(me, fd), *codes)
+
+    made: int = taken(me, find, lambda: _original_dup2(fd, fd2, inheritable))
+    descriptors.duplicated(me, fd, made)
+    return made
 
 
 def _open(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
@@ -261,6 +306,7 @@ def _open(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
 
     def act() -> int:
         descriptor = _original_open(path, flags, mode, dir_fd=dir_fd)
+        descriptors.opened(me, descriptor)
         for place, _ in places:
             opened(place, descriptor)
         return descriptor
@@ -376,13 +422,19 @@ def _leading_outside(original: Any) -> Callable[..., Any]:
     return call
 
 
+_original_close = os.close
+_original_dup = os.dup
+_original_dup2 = os.dup2
 _original_open = os.open
 _original_scandir = os.scandir
 _fstat = os.fstat
 
 
 def _references() -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = [(_original_open, _open), (_original_scandir, _scandir)]
+    found: list[tuple[Any, Any]] = [
+        (_original_open, _open), (_original_scandir, _scandir), (_original_close, _close),
+        (_original_dup, _dup), (_original_dup2, _dup2),
+    ]  # fmt: skip
     for name, function in vars(_system).items():
         if not isinstance(function, types.BuiltinFunctionType) or name in _HARMLESS:
             continue
