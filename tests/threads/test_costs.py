@@ -15,7 +15,7 @@ from greenlet import greenlet
 
 import treadle
 from treadle.python.host import collector
-from treadle.python.instrument import modules
+from treadle.python.instrument import scopes
 from treadle.python.instrument.loaded_modules import LoadedModules
 from treadle.python.sharing import nested
 from treadle.python.sharing.namespaces import instrumented
@@ -169,13 +169,13 @@ def test_names_of_classes_are_looked_for_once_for_all_modules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked = []
-    original = modules.Instrumentation._class_names
+    original = scopes.Scopes._class_names
 
-    def class_names(self: modules.Instrumentation) -> set[str]:
+    def class_names(self: scopes.Scopes) -> set[str]:
         looked.append(1)
         return original(self)
 
-    monkeypatch.setattr(modules.Instrumentation, "_class_names", class_names)
+    monkeypatch.setattr(scopes.Scopes, "_class_names", class_names)
     treadle.explore(two_threads, instrument=["json", "html", "email"])
     assert len(looked) <= 3
 

@@ -172,6 +172,11 @@ class TaskProgram(ThreadProgram):
 
     # Executions
 
+    def begin_run(self, run: Any = None, *, detail: bool) -> TaskRun:  # type: ignore[override]
+        """Begin an execution; no function waits for its first call."""
+        del run
+        return self.start(detail=detail)
+
     def start(self, *, detail: bool = False) -> TaskRun:  # type: ignore[override]
         """Begin an execution."""
         self._begin_anew()

@@ -20,6 +20,7 @@ from treadle.python.host.collector import sweep_now_and_then
 from treadle.python.host.host import WATCHDOG, Host, Keeper
 from treadle.python.host.interrupts import Interrupts
 from treadle.python.host.watchdog import BlockedOutsideControl
+from treadle.python.instrument.first_calls import FirstCalls
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.recording.recorder import Recorder
 from treadle.python.runtime import control, notes, slots
@@ -34,6 +35,7 @@ from treadle.python.sharing.lives import lives
 from treadle.python.sharing.published import published
 from treadle.python.sharing.restoring import Restorer
 from treadle.python.sharing.shared import Feature, Shared
+from treadle.threads.first_calls import RunOfFirstCalls
 from treadle.threads.labels import label_of_thread
 from treadle.threads.options import ESCAPE
 from treadle.threads.primitives.local import Locals, kinds_of_local
@@ -126,7 +128,7 @@ class ThreadProgram(Program):
         self._trials: list[tuple[frozenset[Feature], frozenset[Feature]]] = []
         """What trial executions knew and what they changed, but for the last."""
         self._instrumentation = Instrumentation(
-            test, instrument, gil=is_coarse, item_by_item=item_by_item
+            test, instrument, gil=is_coarse, item_by_item=item_by_item, at_first_call=True
         )
 
     def _keepers(self, restore: bool) -> list[Keeper]:
@@ -145,6 +147,11 @@ class ThreadProgram(Program):
     scheduler_kind: type[Scheduler] = Scheduler
     counts_references = True
     """Whether objects die where the last reference goes: a step is all that happens meanwhile."""
+
+    @property
+    def first_calls(self) -> FirstCalls:
+        """The functions under test that were not called yet, and are rewritten then."""
+        return self._instrumentation.first_calls
 
     # In control, or not
 
@@ -354,38 +361,83 @@ class ThreadProgram(Program):
         A debugger is not for this: whoever sets a breakpoint wants to see an execution that counts.
         """
         with self.controlled(), no_breakpoints():
-            for _ in range(_TRIALS):
+            trials: list[str] = []
+            rehearsed: str | None = None
+            while len(trials) < _TRIALS:
                 self.shared.written.clear()
                 known, returned = frozenset(self.shared.features), None
                 try:
-                    run = self.start()
+                    run = self.begin_run(detail=False)
                     _finish_in_time(run)
                 except OutOfTime:  # the search will say so
                     self.drop_run()
                     break
-                returned = self.returned
-                failed = self._how_it_failed(run)
-                self._failed = failed or self._failed
+                returned, failed = self.returned, self._how_it_failed(run)
+                is_rehearsal = self.first_calls.have_happened()
+                if not is_rehearsal:
+                    trials.append(failed)
+                elif rehearsed is None:
+                    rehearsed = failed
                 if self._ended_well is None:
                     self._ended_well = not (failed or self.is_cut)
                 try:
                     run.close()
+                    if is_rehearsal:
+                        raise Restart
                 except Restart:
                     self._trials.append((known, frozenset(self.shared.written)))
                     continue
                 break
+            self._judge_trials(trials, rehearsed)
         self._natural = frozenset(self.shared.features)
         return returned
+
+    def _judge_trials(self, trials: list[str], rehearsed: str | None) -> None:
+        """Remember how trials failed, among them the first execution of all.
+
+        If functions were rewritten in that, stubs were among its frames: who looks at these may
+        have failed, or not, for that. Then with stubs it does so again; if it does not, state
+        outlives an execution.
+        """
+        self._failed = next((failed for failed in reversed(trials) if failed), "")
+        if rehearsed is None or not trials or bool(rehearsed) == bool(trials[0]):
+            return
+        self.first_calls.await_again()
+        run = self.begin_run(detail=False)
+        try:
+            _finish_in_time(run)
+            is_due_to_stubs = bool(self._how_it_failed(run)) == bool(rehearsed)
+        except OutOfTime:
+            return
+        finally:
+            self.drop_run()
+            self.first_calls.have_happened()
+        if is_due_to_stubs:
+            self._ended_well = not trials[0]
+        else:
+            self._failed = self._failed or rehearsed
 
     # Executions
 
     def start(self, *, detail: bool = False) -> ThreadRun:
-        """Begin an execution."""
+        """Begin an execution in which all that runs was rewritten before."""
+        if not self._instrument:
+            return self.begin_run(detail=detail)
+        run = RunOfFirstCalls(self, detail=detail)
+        run.begin_again()
+        return run
+
+    def begin_run(self, run: ThreadRun | None = None, *, detail: bool) -> ThreadRun:
+        """Begin an execution, which may be one that was begun before."""
         self._begin_anew()
         self.scheduler.on_crash = self._is_finding
         self.scheduler.on_end = self._close_last_step if detail or self.is_coarse else None
         self._record(detail)
-        self._run = run = ThreadRun(self)
+        if run is None:
+            run = ThreadRun(self)
+        else:
+            run.attach()
+        self._run = run
         main = Task(self._path, self._main)
         self.scheduler.let_go()
         self._host.begin(main)

@@ -62,8 +62,12 @@ class ThreadRun(Run):
     def __init__(self, program: ThreadProgram) -> None:
         self.program = program
         self.scheduler = program.scheduler
+        self.attach()
+
+    def attach(self) -> None:
+        """Be the run that the program has just begun."""
         self.crashes: list[Crash] = self.scheduler.crashes
-        self._recorder = program.recorder
+        self._recorder = self.program.recorder
         self._kept: _Standing | None = None
         self._was_cut = False
 

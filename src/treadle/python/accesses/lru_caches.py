@@ -101,6 +101,7 @@ def _take_a_step_at_first(function: Any) -> None:
         or inspect.isgeneratorfunction(function)
     ):
         return
+    slots.settle(function)
     code = function.__code__
     known = _beginning.get(id(code))
     if known is None:

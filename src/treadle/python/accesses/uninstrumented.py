@@ -211,9 +211,10 @@ def hashes_visibly(kind: type) -> bool:
 
 def _hashes_visibly(kind: type) -> bool:
     function: Any = (_lookup(kind, "__hash__") or (None, None))[1]
-    return issubclass(type(function), types.FunctionType) and any(
-        const is callbacks.leave for const in function.__code__.co_consts
-    )
+    if not issubclass(type(function), types.FunctionType):
+        return False
+    slots.settle(function)
+    return any(const is callbacks.leave for const in function.__code__.co_consts)
 
 
 def is_foreign(kind: type) -> bool:

@@ -27,6 +27,7 @@ from typing import Any
 from treadle.python.accesses import calls, loggers, lru_caches, uninstrumented
 from treadle.python.accesses.class_making import SUBCLASSES
 from treadle.python.host.collector import functions_and_instances, is_frozen
+from treadle.python.instrument.first_calls import FirstCalls
 from treadle.python.instrument.first_hooks import with_hook_at_first
 from treadle.python.instrument.loaded_modules import LoadedModules, is_covered, is_under_test
 from treadle.python.instrument.module_tables import (
@@ -38,8 +39,8 @@ from treadle.python.instrument.module_tables import (
 )
 from treadle.python.instrument.reached_modules import modules_of
 from treadle.python.instrument.rewritten_code import RewrittenCode
-from treadle.python.instrument.scan import Facts, facts_of, is_special
-from treadle.python.instrument.scope import Scope
+from treadle.python.instrument.scan import facts_of
+from treadle.python.instrument.scopes import OF_FUNCTIONS, Scopes, is_of_test
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import flags_of, module_of_class
@@ -59,14 +60,8 @@ _TELLING_MAIN = frozenset({"main_thread", "current_thread", "enumerate"})
 _CONTAINERS = (list, dict, set, deque, bytearray, array, object, type, OrderedDict, defaultdict)
 """Classes whose methods may be called with an instance as argument: `list.append(x, 1)`."""
 
-_PLAIN_SPECIALS = frozenset({"__init__", "__post_init__", "__enter__", "__exit__"})
-"""Special methods that are called where it shows."""
-
-
 _CLASS = "class "
-_OF_FUNCTIONS = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
-"""Attributes of functions that decide what calling them does."""
-_DECIDING = _OF_FUNCTIONS | {"__class__"}
+_DECIDING = OF_FUNCTIONS | {"__class__"}
 
 
 _HEAP_TYPE = 1 << 9
@@ -83,21 +78,6 @@ _rewritten = RewrittenCode(variable_of)
 _loaded = LoadedModules()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Names:
-    """Names in the code under test that decide how any of its modules is rewritten."""
-
-    stored: frozenset[str]
-    """Attributes that are assigned."""
-    assigned: frozenset[str]
-    """Global variables that are assigned."""
-    of_classes: frozenset[str]
-    """Data that classes hold."""
-    methods: frozenset[str]
-    computed: frozenset[str]
-    specials: frozenset[str]
-
-
 class Instrumentation:
     """Rewrites the code under test, and puts it back."""
 
@@ -108,20 +88,19 @@ class Instrumentation:
         *,
         gil: bool = False,
         item_by_item: bool = False,
+        at_first_call: bool = False,
     ) -> None:
         self._test = _function_of(test)
         self._runs_also: tuple[Callable[..., Any], ...] = getattr(test, "runs_also", ())
         """Functions that the test does not know of but runs: fixtures."""
         self._packages = packages
-        self._gil = gil
-        self._item_by_item = item_by_item
+        self._at_first_call = at_first_call
+        """Whether functions of named packages are rewritten when they are first called."""
+        self.first_calls = FirstCalls(_rewritten.rewritten)
         self._shared: Shared | None = None
         self._namespaces: dict[int, tuple[str, dict[str, Any]]] = {}
         """The modules under test: name and namespace, by `id` of the latter."""
-        self._scopes: dict[int, Scope] = {}
-        self._facts: dict[Facts, None] = {}
-        self._common: tuple[tuple[int, int], _Names] | None = None
-        """What `_names` found, and how many facts and modules there were then."""
+        self._scopes = Scopes(self._namespaces, gil=gil, item_by_item=item_by_item)
         self._swapped: list[tuple[types.FunctionType, types.CodeType]] = []
         self._undo: list[Callable[[], None]] = []
         self._to_publish: list[tuple[str, dict[str, Any]]] = []
@@ -129,8 +108,6 @@ class Instrumentation:
         """Modules that the test was not seen to reach, but called."""
         self._declined: set[str] = set()
         """Modules that are not under test."""
-        self._late: set[tuple[str, str]] = set()
-        """Globals, with their modules, and attributes of classes that were seen to be assigned."""
         self._adapted: Set[Feature] = frozenset()
         """What was known when the code was rewritten."""
         self._importing = 0
@@ -144,6 +121,7 @@ class Instrumentation:
         self._shared = shared
         notes.begin()
         effects[0] = False
+        self.first_calls.begin()
         shared.follows = _is_followed
         shared.enter_of_library = enter_of_library
         shared.has_foreign_operators = uninstrumented.has_foreign_operators
@@ -168,13 +146,12 @@ class Instrumentation:
             self._undo.pop()()
         lru_caches.undo()
         identities.end()
+        self.first_calls.end()
         while self._swapped:
             function, code = self._swapped.pop()
             function.__code__ = code
         self._namespaces.clear()
         self._scopes.clear()
-        self._facts.clear()
-        self._common = None
         self._to_publish.clear()
         instrumented.clear()
         executed.clear()
@@ -188,19 +165,14 @@ class Instrumentation:
         if self._shared.features is self._adapted:
             return
         self._adapted = self._shared.features
-        late = set(_late_names(self._adapted)) - self._late
-        if not late:
-            return
-        self._common = None  # classes may have been added to modules meanwhile
-        before = {key: self._scope(name, space) for key, (name, space) in self._namespaces.items()}
-        self._late |= late
-        self._scopes.clear()
-        if any(self._scope(*self._namespaces[key]) != scope for key, scope in before.items()):
+        late = set(_late_names(self._adapted)) - self._scopes.late
+        if late and self._scopes.learn(late):
             self._rewrite_anew()
 
     def _rewrite_anew(self) -> None:
         assert self._shared is not None
         lru_caches.undo()
+        self.first_calls.know_scopes(self._scopes.of)
         self._rewrite_swapped()
         self._shared.clear()
         self._to_publish = [
@@ -212,7 +184,8 @@ class Instrumentation:
 
     def _rewrite_swapped(self) -> None:
         for function, _ in self._swapped:
-            function.__code__ = self._rewrite(function.__code__, function.__globals__)
+            if not self.first_calls.include(function):
+                function.__code__ = self._rewrite(function.__code__, function.__globals__)
 
     def take_in(self, module: str) -> bool:
         """Instrument a module of the user's that is about to be called; tell whether it is new.
@@ -272,10 +245,11 @@ class Instrumentation:
         found = functions_and_instances([namespace for _, namespace in added], kinds)
         functions = [one for one in found if type(one) is types.FunctionType]
         originals = (_rewritten.original(function.__code__) for function in functions)
-        self._facts.update(dict.fromkeys(map(facts_of, originals)))
+        self._scopes.facts.update(dict.fromkeys(map(facts_of, originals)))
         self._to_publish += added
         for function in functions:
-            self._swap(function)
+            if not self._swap_at_first_call(function):
+                self._swap(function)
         return [one for one in found if type(one) is not types.FunctionType]
 
     def _candidates(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -318,100 +292,27 @@ class Instrumentation:
             self._swapped.append((function, _rewritten.original(old)))
             function.__code__ = new
 
+    def _swap_at_first_call(self, function: types.FunctionType) -> bool:
+        """Exchange a function's code when it is first called, if that is worth while.
+
+        What was called in this process before will be again.
+        """
+        namespace, code = function.__globals__, _rewritten.original(function.__code__)
+        name, _ = self._namespaces[id(namespace)]
+        if not self._at_first_call or not self.covers(name):
+            return False
+        scope = self._scopes.of(namespace)
+        if _rewritten.remembered(code, name, scope) is not None:
+            return False
+        _rewritten.prepare(code, name)
+        if not self.first_calls.wait_for(function, code, name, scope):
+            return False
+        self._swapped.append((function, code))
+        return True
+
     def _rewrite(self, code: types.CodeType, namespace: dict[str, Any]) -> types.CodeType:
         name, _ = self._namespaces[id(namespace)]
-        return _rewritten.rewritten(code, name, self._scope_of(namespace))
-
-    def _scope_of(self, namespace: dict[str, Any]) -> Scope:
-        scope = self._scopes.get(id(namespace))
-        if scope is None:
-            name, _ = self._namespaces[id(namespace)]
-            scope = self._scopes[id(namespace)] = self._scope(name, namespace)
-        return scope
-
-    def _scope(self, module: str, namespace: dict[str, Any]) -> Scope:
-        """Return what the rewriter has to know about a module."""
-        names = self._names()
-        stored = names.stored
-        assigned = names.assigned | {name for owner, name in self._late if owner == module}
-        class_names = stored & names.of_classes | {name for owner, name in self._late if not owner}
-        own = {
-            name
-            for name, value in namespace.items()
-            if name not in stored and name not in assigned and self._is_under_test(value)
-        }
-        variables = {
-            name: variable_of(module, name)
-            for name in sorted((assigned | stored) & (namespace.keys() | assigned))
-            if name in assigned or not isinstance(namespace[name], types.ModuleType)
-        }
-        replaced = {name for owner, name in self._late if owner == "builtins"}
-        replaced -= namespace.keys() | assigned
-        variables.update((name, variable_of("builtins", name)) for name in sorted(replaced))
-        return Scope(
-            variables=dict(variables),
-            class_names=frozenset(class_names),
-            shadowed=frozenset(set(namespace) | assigned | replaced),
-            own=frozenset(own),
-            methods=names.methods,
-            computed=names.computed,
-            specials=names.specials,
-            meets_foreign_operators=FOREIGN_OPERATORS in self._late,
-            replaces_specials=any(map(is_special, class_names | stored & _OF_FUNCTIONS)),
-            assigns_cells="cell_contents" in stored,
-            gil=self._gil,
-            item_by_item=self._item_by_item,
-        )
-
-    def _names(self) -> _Names:
-        """Return the names that matter in all modules, which are the same for each."""
-        version = len(self._facts), len(self._namespaces)
-        if self._common is None or self._common[0] != version:
-            facts = list(self._facts)
-            found = _Names(
-                stored=frozenset(name for one in facts for name in one.attributes_stored),
-                assigned=frozenset(name for one in facts for name in one.globals_stored),
-                of_classes=frozenset(self._class_names()),
-                methods=frozenset(name for one in facts for name in one.functions),
-                computed=frozenset(name for one in facts for name in one.class_names),
-                specials=frozenset(name for one in facts for name in one.specials)
-                - _PLAIN_SPECIALS,
-            )
-            self._common = version, found
-        return self._common[1]
-
-    def _is_under_test(self, value: Any) -> bool:
-        if type(value) is types.FunctionType:
-            return id(value.__globals__) in instrumented
-        return issubclass(type(value), type) and module_of_class(value) in calls.modules_under_test
-
-    def _class_names(self) -> set[str]:
-        """Return the names of data that classes under test hold."""
-        names = {name for facts in self._facts for name in facts.class_names}
-        used = {name for facts in self._facts for name in facts.names}
-        for _, namespace in self._namespaces.values():
-            for value in list(namespace.values()):
-                if (
-                    issubclass(type(value), type)
-                    and module_of_class(value) in calls.modules_under_test
-                ):
-                    names.update(
-                        name
-                        for name, item in vars(value).items()
-                        if not hasattr(type(item), "__get__")
-                    )
-                elif issubclass(type(value), type):
-                    names.update(vars(value))
-                elif issubclass(type(value), types.ModuleType):
-                    names.update(self._names_of_classes(value, used))
-        return names
-
-    def _names_of_classes(self, module: types.ModuleType, used: set[str]) -> Iterator[str]:
-        """Yield the names that classes of a library have which the code under test refers to."""
-        for name in used.intersection(vars(module)):
-            found = vars(module)[name]
-            if isinstance(found, type) and not self._is_under_test(found):
-                yield from vars(found)
+        return _rewritten.rewritten(code, name, self._scopes.of(namespace))
 
     # Publication
 
@@ -420,7 +321,7 @@ class Instrumentation:
         if not self._to_publish:
             return
         assert self._shared is not None
-        used = {name for facts in self._facts for name in facts.names}
+        used = {name for facts in self._scopes.facts for name in facts.names}
         if self._test is not None:
             self._shared.publish(self._test, "test", ("test",))
         if "loggerDict" in used:
@@ -434,7 +335,7 @@ class Instrumentation:
             for one in list(sys.modules.values()):
                 enter_module(self._shared, one)
         self._shared.names = used
-        self._shared.stored = used if "setattr" in used else self._names().stored
+        self._shared.stored = used if "setattr" in used else self._scopes.names().stored
         for module, namespace in self._to_publish:
             self._publish_module(module, namespace, used)
         self._to_publish.clear()
@@ -443,8 +344,7 @@ class Instrumentation:
     def _publish_module(self, module: str, namespace: dict[str, Any], used: set[str]) -> None:
         found = self._shared
         assert found is not None
-        scope = self._scopes.get(id(namespace)) or self._scope(module, namespace)
-        for name, variable in scope.variables.items():
+        for name, variable in self._scopes.of(namespace).variables.items():
             found.publish(variable, name, ("variable", module, name))
         for name, value in list(namespace.items()):
             if self._enter_library(found, value):
@@ -468,7 +368,7 @@ class Instrumentation:
             enter_module(shared, value)
             return True
         is_tool = issubclass(type(value), type) or type(value) is types.FunctionType
-        if is_tool and not self._is_under_test(value):
+        if is_tool and not is_of_test(value):
             enter_of_library(shared, value)
             return True
         return False
@@ -491,6 +391,7 @@ class Instrumentation:
         self._set(slots, "compiled", self._compiled)
         self._set(slots, "take_in", self.take_in)
         self._set(slots, "with_hook_at_first", with_hook_at_first)
+        self._set(slots, "settle", self.first_calls.settle)
 
     def _replace(self, owner: Any, name: str, by: Callable[..., Any]) -> None:
         self._set(owner, name, functools.partial(by, getattr(owner, name)))
@@ -542,10 +443,8 @@ class Instrumentation:
             instrumented.add(id(namespace))
             executed.add(id(namespace))
             calls.modules_under_test.add(self._namespaces[id(namespace)][0])
-        if facts_of(source) not in self._facts:
-            self._facts[facts_of(source)] = None
-            self._scopes.clear()
-        scope = self._scope_of(namespace)
+        self._scopes.add(facts_of(source))
+        scope = self._scopes.of(namespace)
         return _rewritten.rewritten(source, name, dataclasses.replace(scope, is_executed=True))
 
 

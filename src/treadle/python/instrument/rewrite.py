@@ -37,6 +37,7 @@ from treadle.python.accesses import (
     taking,
 )
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses.codes_of_functions import look_at_code
 from treadle.python.accesses.container_methods import MUTATORS
 from treadle.python.accesses.direct_methods import look_at
 from treadle.python.accesses.known_builtins import (
@@ -193,6 +194,8 @@ class _Rewriter(OperatorHooks):
             self._emit(replaced(i.location, _DICTIONARIES[name]))
             self._origins.forget()
             return True
+        if name == "__code__":
+            self._emit(hook(i.location, look_at_code, copies=[1]))
         if name in self._scope.class_names:
             self._emit(hook(i.location, hooks.load_class_attr, copies=[1], consts=[name]))
         else:

@@ -1,6 +1,6 @@
 """Rewritten code, kept: in memory, and on disk for the next process.
 
-Rewriting costs as much as a hundred compilations. On disk there is one file per source file, with
+Rewriting costs as much as a hundred compilations. On disk there is one file per package, with
 marshalled code in which placeholders stand for the hooks. The key of an entry says everything that
 the result depends on: the code itself, the interpreter, the rewriter and the scope. A file that
 cannot be read or written, or whose content makes no sense, is ignored.
@@ -25,6 +25,7 @@ import bytecode
 from treadle.python import accesses, instrument
 from treadle.python.accesses import direct_methods
 from treadle.python.instrument import rewrite as rewriter
+from treadle.python.instrument.first_calls import first_call_of
 from treadle.python.instrument.scan import codes_in, facts_of
 from treadle.python.instrument.scope import Scope
 from treadle.python.runtime.atoms import ATOMS
@@ -36,7 +37,8 @@ from treadle.python.sharing.variable import Variable
 _MARK = "\0treadle"
 _ACCESSES = "treadle.python.accesses."
 """Modules whose functions rewritten code calls: it is written down which."""
-_MOST_ENTRIES = 2000
+_MOST_ENTRIES = 20_000
+"""Of one file; a large package has some thousand functions."""
 
 _HOOKS: dict[str, Any] = {
     "published": published,
@@ -73,12 +75,29 @@ class RewrittenCode:
         """Returns what stands for a global variable of a module."""
         self._memory: dict[Any, tuple[types.CodeType, types.CodeType]] = {}
         self._originals: dict[int, tuple[types.CodeType, types.CodeType]] = {}
-        self._files: dict[str, _File] = {}
+        self._met: set[int] = set()
+        """`id`s of what was rewritten, which the memory keeps alive."""
+        self._files: dict[tuple[str, str], _File] = {}
+        """By file and package."""
 
     def original(self, code: types.CodeType) -> types.CodeType:
         """Return what a code object was before it was rewritten."""
         known = self._originals.get(id(code))
-        return code if known is None else known[1]
+        if known is not None:
+            return known[1]
+        first = first_call_of(code)
+        return code if first is None else first.code
+
+    def remembered(self, code: types.CodeType, module: str, scope: Scope) -> types.CodeType | None:
+        """Return what was rewritten in this process earlier, if it was."""
+        if id(code) not in self._met:
+            return None
+        known = self._memory.get((id(code), _scope_key(module, _relevant(scope, code))))
+        return None if known is None else known[1]
+
+    def prepare(self, code: types.CodeType, module: str) -> None:
+        """Read what there is on disk: while a test runs, files are the test's."""
+        self._file(code, module)
 
     def rewritten(self, code: types.CodeType, module: str, scope: Scope) -> types.CodeType:
         """Return a code object with hooks, rewritten now or earlier."""
@@ -87,19 +106,28 @@ class RewrittenCode:
         what = _scope_key(module, scope)
         known = self._memory.get((id(code), what))
         if known is None:
-            known = self._memory[id(code), what] = code, self._fetch(code, what, scope)
+            new = self._fetch(code, module, what, scope)
+            known = self._memory[id(code), what] = code, new
+            self._met.add(id(code))
             self._remember(code, known[1])
         return known[1]
 
     def save(self) -> None:
         """Write to disk what is new."""
-        for file in self._files.values():
+        for file in set(self._files.values()):
             file.save()
 
-    def _fetch(self, code: types.CodeType, what: str, scope: Scope) -> types.CodeType:
-        file = self._files.get(code.co_filename)
-        if file is None:
-            file = self._files[code.co_filename] = _File(code.co_filename)
+    def _file(self, code: types.CodeType, module: str) -> _File:
+        key = code.co_filename, module.partition(".")[0]
+        known = self._files.get(key)
+        if known is None:
+            unit = _unit(*key)
+            same = (file for file in self._files.values() if file.unit == unit)
+            known = self._files[key] = next(same, None) or _File(unit)
+        return known
+
+    def _fetch(self, code: types.CodeType, module: str, what: str, scope: Scope) -> types.CodeType:
+        file = self._file(code, module)
         key = _digest(code, what)
         stored = file.entries.get(key)
         if stored is not None:
@@ -211,13 +239,23 @@ def _decoded(const: Any, variable: Callable[[str, str], object]) -> Any:
     )
 
 
-class _File:
-    """The entries of one source file."""
+def _unit(source: str, package: str) -> str:
+    """Return what is kept in one file: the folder of a package, or a single source file."""
+    folders = Path(source).parts[:-1]
+    if package not in folders:
+        return source
+    depth = len(folders) - folders[::-1].index(package)
+    return str(Path(*folders[:depth]))
 
-    def __init__(self, source: str) -> None:
-        name = f"{source} {sys.implementation.cache_tag} {sys.hexversion} {_version()}"
+
+class _File:
+    """The entries of a package, or of one source file."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        name = f"{unit} {sys.implementation.cache_tag} {sys.hexversion} {_version()}"
         digest = hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
-        self._path = directory() / f"{Path(source).stem[:40]}-{digest}.bin"
+        self._path = directory() / f"{Path(unit).stem[:40]}-{digest}.bin"
         self._is_new = False
         self.entries: dict[str, bytes] = self._load()
 
@@ -240,10 +278,13 @@ class _File:
         return found if isinstance(found, dict) else {}
 
     def save(self) -> None:
-        """Write the entries, at once or not at all."""
+        """Write the entries, at once or not at all; what others have written meanwhile stays."""
         if not self._is_new:
             return
         self._is_new = False
+        others = self._load()
+        if len(self.entries | others) <= _MOST_ENTRIES:
+            self.entries = others | self.entries
         data = marshal.dumps(self.entries)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Set
 from contextlib import AbstractContextManager
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 from treadle.core.events import Codes, Vocabulary
@@ -131,6 +131,10 @@ def _same(one: Any, *_: Any) -> Any:
     return one
 
 
+def _as_it_is(function: FunctionType) -> None:
+    """Stand in for `settle` outside of an exploration."""
+
+
 # The slots
 
 program: Controlled | None = None
@@ -174,6 +178,12 @@ That is what its package keeps: codes, and published objects. Bound by `accesses
 
 resolve: Callable[[Any], Any] = _same
 """Returns what to call instead of a callable; bound by `accesses.calls` when it is imported."""
+
+settle: Callable[[FunctionType], None] = _as_it_is
+"""Lets a function have the code that it will run, if it has none yet; for who looks at its code.
+
+Bound by `instrument.modules` while code is instrumented.
+"""
 
 with_hook_at_first: Callable[[CodeType, Callable[[], None]], CodeType] = _same
 """Returns code that calls a hook where it begins.
