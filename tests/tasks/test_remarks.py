@@ -169,3 +169,31 @@ def test_use_after_ones_own_close_has_no_pattern() -> None:
         await connection.query()
 
     assert remarks(test) == []
+
+
+def test_what_decides_is_what_a_queue_can_turn_round() -> None:
+    """It was said that the second task had better begin first: no loop with a queue does that."""
+
+    async def test() -> None:
+        loading: dict[str, asyncio.Event] = {}
+
+        async def get() -> None:
+            if "tea" in loading:
+                await loading["tea"].wait()
+                return
+            loading["tea"] = asyncio.Event()
+            await treadle.pause()
+            loading["tea"].set()
+
+        first, second = asyncio.create_task(get()), asyncio.create_task(get())
+        await treadle.pause()
+        first.cancel()
+        await second
+
+    (failure,) = treadle.explore(test).failures
+    assert failure.kind == "deadlock"
+    cause = failure.cause
+    assert cause is not None
+    assert (cause.first.process, cause.second.process) == ("main#2", "main.1/p1")
+    assert cause.decides
+    assert [step.process for step in cause.other if step.process == "main.2#2"] == ["main.2#2"]

@@ -215,6 +215,16 @@ class Run(ABC):
 
     # For reports
 
+    def led_by(self, trace: Trace, index: int) -> int:
+        """Return the step that decides when another one comes: itself, unless a queue does."""
+        del trace
+        return index
+
+    def is_possible(self, trace: Trace) -> bool:
+        """Tell whether a run that is over can be had, by whatever decides who is next."""
+        del trace
+        return True
+
     def records(self) -> list[StepRecord] | None:
         """Return the steps in words, of a run started with `detail`; None: there are none."""
         return None

@@ -56,6 +56,8 @@ _MORE_STEPS = 1000
 _Outcome = frozenset[str] | None
 """What failed in an execution, in words; None if that is not known."""
 _PASSED: _Outcome = frozenset()
+_IMPOSSIBLE: _Outcome = frozenset({"impossible"})
+"""What a trial comes to that nobody can have: steps come in the order of a queue."""
 
 
 def find_cause(program: Program, failure: Failure) -> Cause | None:
@@ -76,8 +78,10 @@ def find_cause(program: Program, failure: Failure) -> Cause | None:
         return failing.cause(Race(*failure.pair))
     found = None
     for race in _affordable(_candidates(failing, len(schedule) - 1), len(failing.trace)):
-        trial = _Trial(failing.trace, schedule, race)
+        trial = _Trial(failing.trace, schedule, race, failing.leads[race.first])
         outcome = trial.outcome(program)
+        if outcome is _IMPOSSIBLE:
+            continue
         if outcome == _PASSED:
             with suppress(CannotStepError, TreadleError):
                 return replace(failing.cause(race, decides=True), other=trial.recorded(program))
@@ -94,6 +98,8 @@ class _Execution:
     trace: Trace
     records: list[StepRecord]
     end: _Outcome
+    leads: list[int]
+    """Of each step the one that decides when it comes."""
     _turns: dict[str, list[int]] = field(init=False, default_factory=dict)
     """The steps of each process."""
 
@@ -124,9 +130,10 @@ def _recorded(program: Program, schedule: Schedule) -> _Execution:
     end = _outcome(run) if is_over else None
     trace.complete()
     records = steps_of(run, trace)
+    leads = [run.led_by(trace, index) for index in range(len(trace))]
     run.drop()
     trace.extend()
-    return _Execution(trace, records, end)
+    return _Execution(trace, records, end, leads)
 
 
 def _candidates(execution: _Execution, failing: int) -> list[Race]:
@@ -184,12 +191,17 @@ class _Trial:
     trace: Trace
     schedule: Schedule
     race: Race
+    lead: int
+    """Which step is to come later than the second one, with all that follows from it."""
 
     def outcome(self, program: Program) -> _Outcome:
         """Return how it ends, if it can be run to its end."""
         try:
-            with self._run(program, detail=False) as (run, _):
-                return None if run is None else _outcome(run)
+            with self._run(program, detail=False) as (run, taken):
+                if run is None:
+                    return None
+                taken.complete()
+                return _outcome(run) if run.is_possible(taken) else _IMPOSSIBLE
         except (CannotStepError, TreadleError):
             return None
 
@@ -211,11 +223,12 @@ class _Trial:
 
     def _takes_its_course(self, run: Run, taken: Trace) -> bool:
         """Take the steps, those that race in the other order; tell whether it came to an end."""
-        trace, (first, second) = self.trace, self.race
+        trace, first, second = self.trace, self.lead, self.race.second
         after = [trace.before[event] >> first & 1 for event in range(len(trace))]
         now = [event for event in range(second) if event < first or not after[event]]
         now.append(second)
-        later = sorted(set(range(len(trace))).difference(now))
+        is_queued = first != self.race.first  # then the queue says how it goes on
+        later = [] if is_queued else sorted(set(range(len(trace))).difference(now))
         for event in [*now, *later]:
             process = trace.processes[event]
             if run.is_enabled(process):

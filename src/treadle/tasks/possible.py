@@ -7,10 +7,14 @@ allow, no loop with a FIFO queue can do it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from treadle.core.happens_before import Trace
 from treadle.tasks.positions import before, polled_after
-from treadle.tasks.run import TaskRun
 from treadle.tasks.zones import Region
+
+if TYPE_CHECKING:
+    from treadle.tasks.run import TaskRun
 
 _MOST_STEPS = 1000
 """Steps that are taken to see what would have come after the failing one."""

@@ -13,11 +13,13 @@ from treadle.core.records import FrameRecord, StepRecord
 from treadle.core.words import place_in_words
 from treadle.tasks.endings import close_coroutines, ending_of
 from treadle.tasks.loop import Loop
+from treadle.tasks.possible import is_possible_in_fifo
 from treadle.tasks.steps import Step
 from treadle.tasks.unawaited import track
 from treadle.tasks.waiting import innermost
 
 if TYPE_CHECKING:
+    from treadle.core.happens_before import Trace
     from treadle.tasks.program import TaskProgram
 
 
@@ -197,6 +199,18 @@ class TaskRun(Run):
     def records(self) -> list[StepRecord] | None:
         """Return the steps so far, in words; only of a run that was started with detail."""
         return None if self.loop.recorder is None else self.loop.recorder.records
+
+    def led_by(self, trace: Trace, index: int) -> int:
+        """Return the arrival from which the queue leads to a step."""
+        if not self.loop.is_fifo:
+            return index
+        arrivals = [one.arrival - 1 for one in self.loop.taken[index].positions]
+        found = [trace.processes.index(one) for one in arrivals if one in trace.processes[:index]]
+        return max(found, default=index)
+
+    def is_possible(self, trace: Trace) -> bool:
+        """Tell whether a loop with a FIFO queue can do what was done, if that is asked for."""
+        return not self.loop.is_fifo or is_possible_in_fifo(self, trace)
 
     def frames(self) -> list[FrameRecord]:
         """Return the functions of the code under test that tasks are in."""
