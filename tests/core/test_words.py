@@ -12,7 +12,6 @@ import threading
 import types
 from functools import partial
 from pathlib import Path
-from weakref import WeakSet
 
 import pytest
 from hypothesis import given
@@ -255,5 +254,5 @@ def test_texts_that_take_long_are_cut_off_by_processor_time(
 ) -> None:
     monkeypatch.setattr(words, "_now", partial(next, itertools.count(0, second_each_look)))
     monkeypatch.setattr(words, "_used", partial(next, itertools.count(0, used_each_look)))
-    monkeypatch.setattr(words, "_slow", WeakSet())
+    monkeypatch.setattr(words, "_slow", [])
     assert words.brief(Counting()) == text

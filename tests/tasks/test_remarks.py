@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,12 @@ import treadle
 
 
 def remarks(test: Callable[[], Any], **options: Any) -> list[str]:
-    """Return what is said about the first failure."""
-    return treadle.explore(test, **options).failures[0].remarks
+    """Return what is said about the first failure, also when it is replayed."""
+    failure = treadle.explore(test, **options).failures[0]
+    replayed = treadle.replay(test, failure.token)
+    assert replayed is not None
+    assert replayed.remarks == failure.remarks
+    return failure.remarks
 
 
 async def late() -> None:
@@ -197,3 +202,33 @@ def test_what_decides_is_what_a_queue_can_turn_round() -> None:
     assert (cause.first.process, cause.second.process) == ("main#2", "main.1/p1")
     assert cause.decides
     assert [step.process for step in cause.other if step.process == "main.2#2"] == ["main.2#2"]
+
+
+class Subject:
+    """Something that others refer to weakly."""
+
+
+async def weakly() -> None:
+    subject = Subject()
+    held, reference = [subject], weakref.ref(subject)
+    del subject
+
+    async def let_go() -> None:
+        await treadle.pause()
+        held.clear()
+
+    async def look() -> None:
+        await treadle.pause()
+        reference()
+
+    await asyncio.gather(let_go(), look())
+    assert reference() is None
+
+
+def test_a_life_that_is_too_long_is_named() -> None:
+    line = weakly.__code__.co_firstlineno + 11
+    assert any(
+        remark.startswith("It may rest on a life that is too long: what is shared does not die")
+        and f"test_remarks.py:{line}" in remark
+        for remark in remarks(weakly)
+    )

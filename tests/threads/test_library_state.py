@@ -619,6 +619,9 @@ def test_a_failure_names_what_would_have_died() -> None:
     line = references_left.__code__.co_firstlineno + 1
     assert f"(weakref.ref() at tests/threads/test_library_state.py:{line})" in note
     assert failure.remarks == [f"It may rest on a life that is too long: {note}"]
+    replayed = treadle.replay(test, failure.token)
+    assert replayed is not None
+    assert replayed.remarks == failure.remarks
 
 
 @pytest.mark.parametrize("led_to", [Node, types, collections.abc.Mapping])

@@ -144,9 +144,28 @@ class Lying(type):
         raise RuntimeError("no members")
 
 
-@pytest.mark.parametrize("metaclass", [Silent, Lying])
+class Mute(type):
+    """Refuses whatever it is asked for."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        raise RuntimeError(f"nobody asks for {name}")
+
+
+class Homeless(type):
+    """Has a property, which nobody can set, where a class has the name of its module."""
+
+    @property
+    def __module__(cls) -> Any:
+        raise RuntimeError("no module")
+
+
+@pytest.mark.parametrize("metaclass", [Silent, Lying, Mute, Homeless])
 @pytest.mark.parametrize("guarded", [True, False])
-def test_metaclasses_are_not_asked(metaclass: type, guarded: bool) -> None:
+def test_metaclasses_are_not_asked(
+    metaclass: type, guarded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "there_before", metaclass("Before", (), {}))
+
     def increment(self: Any) -> None:
         self.value += 1
 

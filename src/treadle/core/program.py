@@ -445,8 +445,13 @@ class Program(ABC):
         """Return what a verdict on the executions so far rests on, in words."""
         return []
 
+    def seen_in(self, run: Run, trace: Any, failure: Any) -> list[str]:
+        """Return what else there is to say about a failure, by its run, whose steps are taken."""
+        del run, trace, failure
+        return []
+
     def remarks(self, failure: Any) -> list[str]:
-        """Return what else there is to say about a failure that was recorded; it may run things."""
+        """Return what other runs tell about a failure that was recorded."""
         del failure
         return []
 

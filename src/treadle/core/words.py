@@ -79,7 +79,7 @@ class _TooLongError(BaseException):
     """Somebody's `__repr__` does not end; a handler there is to end, too."""
 
 
-_slow: weakref.WeakSet[type] = weakref.WeakSet()
+_slow: list[weakref.ref[type]] = []
 """Classes whose `__repr__` did not end in time."""
 _PATIENCE = 0.5
 """Seconds of processor time that putting one object into words may take."""
@@ -128,14 +128,14 @@ class _Brief(reprlib.Repr):
         name = str(_NAME.__get__(type(x)))
         if issubclass(type(x), threading.Thread):
             return f"<{name} {x._name}>"  # type: ignore[attr-defined]
-        if type(x).__repr__ is object.__repr__:
+        if type.__getattribute__(type(x), "__repr__") is object.__repr__:
             return f"<{name}>"
-        if type(x) in _slow:
+        if any(kind() is type(x) for kind in _slow):
             return f"<{name}, its repr takes too long>"
         try:
             text = without_addresses(_in_time(repr, x))
         except _TooLongError:
-            _slow.add(type(x))
+            _slow.append(weakref.ref(type(x)))
             return f"<{name}, its repr takes too long>"
         except (Exception, SystemExit) as error:
             return f"<{name}, its repr raises {type(error).__name__}>"

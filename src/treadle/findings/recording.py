@@ -20,7 +20,7 @@ from treadle.core.program import Program, Run
 from treadle.core.records import StepRecord
 from treadle.findings.cause import find_cause
 from treadle.findings.links import links_of
-from treadle.findings.replay import follow
+from treadle.findings.replay import follow, remarks_of
 from treadle.findings.tokens import token_of
 
 
@@ -38,7 +38,7 @@ def explain(program: Program, failure: Failure) -> None:
     if is_shown_by_schedule(failure.kind):
         with for_report(program):
             failure.cause = find_cause(program, failure)
-            failure.remarks = program.remarks(failure)
+            failure.remarks = list(dict.fromkeys([*failure.remarks, *program.remarks(failure)]))
 
 
 def _record_run(program: Program, failure: Failure, trace: Trace) -> None:
@@ -58,9 +58,10 @@ def _record_run(program: Program, failure: Failure, trace: Trace) -> None:
         return
     if last < 0:
         failure.frames = run.frames()
-    run.drop()
     failure.trace = steps
     failure.links = links_of(trace, steps)
+    failure.remarks = remarks_of(program, run, trace, failure)
+    run.drop()
 
 
 @contextmanager

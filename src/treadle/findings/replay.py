@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from treadle.core.errors import ScheduleMismatch
-from treadle.core.failure import Failure
+from treadle.core.failure import Failure, is_shown_by_schedule
 from treadle.core.happens_before import Trace
 from treadle.core.program import CannotStepError, Program, Run
 from treadle.core.records import FrameRecord, Graph, Link, StepRecord
@@ -99,6 +99,7 @@ def run_again(
         failure.trace, failure.links, failure.graph = steps, links, graph
         failure.frames = crashing.get(failure.step) or run.frames()
         failure.token = token_of(failure, trace, program.front_end)
+        failure.remarks = remarks_of(program, run, trace, failure)
     run.drop()
     same = None if recipe is None else failure is not None and recipe.expects(failure)
     difference = _difference(steps, trace, recipe, recorded)
@@ -133,6 +134,11 @@ def follow(
             f"does not always begin alike; remove state that outlives an execution"
         ) from error
     return run
+
+
+def remarks_of(program: Program, run: Run, trace: Trace, failure: Failure) -> list[str]:
+    """Return what a program says of a failure whose steps have just been taken."""
+    return program.seen_in(run, trace, failure) if is_shown_by_schedule(failure.kind) else []
 
 
 def _take(

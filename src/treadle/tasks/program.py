@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from treadle.core.failure import Failure
+from treadle.core.program import Run
 from treadle.python.host.host import WATCHDOG
 from treadle.python.instrument.modules import Instrumentation
 from treadle.python.runtime import control, notes, slots
@@ -127,11 +128,11 @@ class TaskProgram(ThreadProgram):
         found += [] if self.branches else [_NO_CHOICE[self.order]]
         return found + list(notes.remarks.values())
 
-    def remarks(self, failure: Failure) -> list[str]:
+    def seen_in(self, run: Run, trace: Any, failure: Failure) -> list[str]:
         """Return what else there is to say about a failure: what it rests on, its pattern."""
         from treadle.tasks.remarks import remarks_on
 
-        return remarks_on(self, failure)
+        return remarks_on(run, trace, failure, order=self.order)
 
     def unseen_by_clocks(self, readers: int) -> str:
         """Return what is not seen if tasks look at the clock: how long the outside takes."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from treadle.core.errors import ScheduleMismatch
 from treadle.core.failure import Failure
 from treadle.core.happens_before import Trace
+from treadle.core.program import Run
 from treadle.core.records import StepRecord
 from treadle.core.words import place_in_words
-from treadle.findings.replay import follow
+from treadle.python.sharing import finalizers
 from treadle.tasks.labels import label_of
 from treadle.tasks.possible import is_possible_in_fifo
 from treadle.tasks.run import TaskRun
 from treadle.tasks.steps import Step
-
-if TYPE_CHECKING:
-    from treadle.tasks.program import TaskProgram
 
 _STUCK = ("deadlock", "leftover", "livelock")
 _IS_CLOSED = re.compile("clos|shut ?down|disconnected", re.IGNORECASE)
@@ -27,22 +23,17 @@ _CLOSES = re.compile(r"clos(e|ing)|shut_?down|disconnect|is_open", re.IGNORECASE
 """How lines and attributes are called that close something."""
 
 
-def remarks_on(program: TaskProgram, failure: Failure) -> list[str]:
-    """Run a failing schedule once more, and say what can be seen of it."""
-    trace = Trace(program.vocabulary)
-    try:
-        run = follow(program, failure.schedule, detail=True, trace=trace)
-    except ScheduleMismatch:
-        return []
+def remarks_on(run: Run, trace: Trace, failure: Failure, *, order: str) -> list[str]:
+    """Say what can be seen of a failure in its run, whose steps are taken."""
     assert isinstance(run, TaskRun)
     found = [*_rests(run, trace, failure), *_patterns(run, failure)]
-    if program.order == "any":
+    found += finalizers.in_failures() if failure.kind != "race" else []
+    if order == "any":
         found.append(
             "CPython's loop can do this too"
             if is_possible_in_fifo(run, trace)
             else "not in CPython's loop: its ready queue is FIFO"
         )
-    run.drop()
     return found
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.events import Codes, Mode, location_of, mode_of
 from treadle.core.failure import error_in_words
 from treadle.core.program import Incomparable
+from treadle.python.runtime.looking import found_in, members_of, mro_of
 from treadle.python.sharing.tables import CellTable, ObjectTable, Table
 from treadle.python.sharing.variable import Variable
 
@@ -94,7 +95,8 @@ def _value(holder: Any, name: Any) -> list[Any]:
 
 def _has_descriptor(kind: type, name: str) -> bool:
     """Tell whether an attribute is not kept among the others, but in a slot, or computed."""
-    return any(hasattr(type(vars(owner).get(name)), "__set__") for owner in kind.__mro__)
+    held = (members_of(owner).get(name) for owner in mro_of(kind))
+    return any(found_in(type(one), "__set__") is not None for one in held)
 
 
 def _comparable(value: Any) -> object:

@@ -12,7 +12,7 @@ from treadle.core.debugging import no_breakpoints
 from treadle.core.errors import CannotBeExplored, ScheduleMismatch, TreadleBug, TreadleError
 from treadle.core.events import Codes, Vocabulary
 from treadle.core.failure import Failure
-from treadle.core.program import Program, Restart
+from treadle.core.program import Program, Restart, Run
 from treadle.core.words import exception_in_words
 from treadle.explore.budget import MAX_STEPS
 from treadle.explore.choosers import Chooser
@@ -348,8 +348,9 @@ class ThreadProgram(Program):
         """Return what a verdict rests on: that long waits end last."""
         return self.patience.in_words()
 
-    def remarks(self, failure: Failure) -> list[str]:
+    def seen_in(self, run: Run, trace: Any, failure: Failure) -> list[str]:
         """Return what a failing execution rests on: waits that were over, lives that are not."""
+        del run, trace
         if failure.kind == "livelock":  # it sleeps, but for ever
             return []
         lives = finalizers.in_failures() if failure.kind != "race" else []

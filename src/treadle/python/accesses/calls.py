@@ -87,7 +87,7 @@ from treadle.python.accesses.uninstrumented import (
     state_of,
 )
 from treadle.python.runtime import slots
-from treadle.python.runtime.looking import module_of_class, qualname_of
+from treadle.python.runtime.looking import module_of_class, qualname_of, set_module_of_class
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
@@ -524,7 +524,7 @@ def _at_home(result: Any) -> Any:
         caller = sys._getframe(1)
         while caller.f_globals is globals() and caller.f_back is not None:
             caller = caller.f_back
-        result.__module__ = caller.f_globals.get("__name__", "")
+        set_module_of_class(result, caller.f_globals.get("__name__", ""))
     return result
 
 

@@ -21,7 +21,7 @@ from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import found_in, module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ListTable
 from treadle.python.sharing.nested import CONTAINERS, content
@@ -55,7 +55,7 @@ def iterate(obj: Any) -> Any:
 
 def begin(obj: Any) -> Any:
     """Return the iterator of what is written in C; a loop over a list itself would have none."""
-    is_in_c = isinstance(getattr(type(obj), "__iter__", None), types.WrapperDescriptorType)
+    is_in_c = isinstance(found_in(type(obj), "__iter__"), types.WrapperDescriptorType)
     return iter(obj) if is_in_c else obj
 
 
@@ -77,7 +77,7 @@ def is_shared_iterator(obj: Any) -> bool:
     """Tell whether something is an iterator in C, or a generator, that others have as well."""
     if id(obj) not in published:
         return False
-    step = getattr(type(obj), "__next__", None)
+    step = found_in(type(obj), "__next__")
     return step is not None and not isinstance(step, types.FunctionType)
 
 

@@ -43,7 +43,7 @@ from treadle.python.instrument.scan import facts_of
 from treadle.python.instrument.scopes import OF_FUNCTIONS, Scopes, is_of_test
 from treadle.python.runtime import notes, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import flags_of, module_of_class
+from treadle.python.runtime.looking import flags_of, members_of, module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.identities import classes_in, identities
 from treadle.python.sharing.namespaces import executed, instrumented
@@ -424,7 +424,7 @@ class Instrumentation:
 
     def _dataclass(self, original: Callable[..., Any], cls: Any, *args: Any) -> Any:
         made = original(cls, *args)
-        for value in list(vars(made).values()):
+        for value in list(members_of(made).values()):
             inner = getattr(value, "__wrapped__", value)
             if type(inner) is types.FunctionType and id(inner.__globals__) in self._namespaces:
                 self._swap(inner)

@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from treadle.python.runtime.looking import module_of_class, mro_of
+from treadle.python.runtime.looking import members_of, module_of_class, mro_of
 
 
 def modules_of(value: Any) -> Iterator[str]:
@@ -19,7 +19,7 @@ def modules_of(value: Any) -> Iterator[str]:
     elif issubclass(type(value), type):
         for owner in mro_of(value):
             yield module_of_class(owner)
-        for item in vars(value).values():
+        for item in members_of(value).values():
             if isinstance(item, types.FunctionType):
                 yield from _names_in(item.__code__)
     else:

@@ -11,7 +11,7 @@ from treadle.python.accesses import calls
 from treadle.python.instrument.module_tables import variable_of
 from treadle.python.instrument.scan import Facts, is_special
 from treadle.python.instrument.scope import Scope
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import found_in, members_of, module_of_class
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.shared import FOREIGN_OPERATORS
 
@@ -154,11 +154,11 @@ class Scopes:
                 ):
                     names.update(
                         name
-                        for name, item in vars(value).items()
-                        if not hasattr(type(item), "__get__")
+                        for name, item in members_of(value).items()
+                        if found_in(type(item), "__get__") is None
                     )
                 elif issubclass(type(value), type):
-                    names.update(vars(value))
+                    names.update(members_of(value))
                 elif issubclass(type(value), types.ModuleType):
                     names.update(self._names_of_classes(value, used))
         return names
@@ -167,5 +167,5 @@ class Scopes:
         """Yield the names that classes of a library have which the code under test refers to."""
         for name in used.intersection(vars(module)):
             found = vars(module)[name]
-            if isinstance(found, type) and not is_of_test(found):
-                yield from vars(found)
+            if issubclass(type(found), type) and not is_of_test(found):
+                yield from members_of(found)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _module: Any = type.__dict__["__module__"]
+_bases: Any = type.__dict__["__bases__"]
 _mro: Any = type.__dict__["__mro__"]
 _members: Any = type.__dict__["__dict__"]
 _flags: Any = type.__dict__["__flags__"]
@@ -26,6 +27,11 @@ def module_of_class(kind: type) -> str:
     return name if type(name) is str else ""
 
 
+def set_module_of_class(kind: type, name: str) -> None:
+    """Say which module a class is of, whatever its metaclass has under that name."""
+    _module.__set__(kind, name)
+
+
 # What a class is, whatever its metaclass says. Of a class in C that nobody has used yet these
 # descriptors know nothing; it has no metaclass of its own, and to be asked makes it ready.
 
@@ -34,6 +40,12 @@ def mro_of(kind: type) -> tuple[type, ...]:
     """Return a class and those that it derives from."""
     found: tuple[type, ...] | None = _mro.__get__(kind)
     return kind.__mro__ if found is None else found
+
+
+def bases_of(kind: type) -> tuple[type, ...]:
+    """Return what a class derives from itself."""
+    found: tuple[type, ...] = _bases.__get__(kind)
+    return found
 
 
 def members_of(kind: type) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import (
+    bases_of,
     has_dict,
     members_of,
     module_of_class,
@@ -27,6 +28,8 @@ from treadle.python.sharing.namespaces import executed
 from treadle.python.sharing.naming import name_of
 
 _TREE_BUILDER = ("xml.etree.ElementTree", "TreeBuilder")
+_basicsize: Any = type.__dict__["__basicsize__"]
+_weakrefoffset: Any = type.__dict__["__weakrefoffset__"]
 _POINTER = object.__basicsize__ // 2
 """Bytes that a reference takes: an object without parts has a count and a class."""
 
@@ -137,7 +140,7 @@ def children_of_class(value: Any, _: str) -> Children:
     for name, item in list(members_of(value).items()):
         if name not in _ABOUT_CLASSES and item is not stable_hash:
             yield item, f"{qualname_of(value)}.{name}"
-    for base in value.__bases__:
+    for base in bases_of(value):
         yield base, qualname_of(base)
     yield type(value), qualname_of(type(value))
     if "<locals>" in qualname_of(value):  # others may have some of earlier executions
@@ -271,8 +274,9 @@ def _without_gaps(parts: list[Any]) -> list[Any]:
 def hides_parts(kind: type) -> bool:
     """Tell whether instances hold more than attributes and slots: their class is written in C."""
     slots = sum(len(_slots_of(owner)) for owner in mro_of(kind))
-    tables = (has_dict(kind) > 0) + (kind.__weakrefoffset__ > 0)
-    return kind.__basicsize__ > object.__basicsize__ + _POINTER * (slots + tables)
+    tables = has_dict(kind) + bool(_weakrefoffset.__get__(kind))
+    size: int = _basicsize.__get__(kind)
+    return size > object.__basicsize__ + _POINTER * (slots + tables)
 
 
 def children_of_hiding(value: Any, label: str) -> Children:

@@ -22,7 +22,7 @@ from typing import Any
 
 from treadle.python.runtime import slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import flags_of, members_of, qualname_of
+from treadle.python.runtime.looking import flags_of, found_in, members_of, qualname_of
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import Table
 
@@ -74,12 +74,12 @@ class _Identities:
 
     def meet(self, kind: type) -> None:
         """Do the same for a class of a function, which is about to make an instance."""
-        if kind.__hash__ is _PLAIN_HASH and _has_plain_hash(kind):
+        if _has_plain_hash(kind):
             type.__setattr__(kind, "__hash__", stable_hash)
 
     def meet_library(self, kind: type) -> None:
         """Do the same for a class of a library, of which the library may have made instances."""
-        if kind.__hash__ is _PLAIN_HASH and _has_plain_hash(kind):
+        if _has_plain_hash(kind):
             self._early.update(_instances_of([kind]))
             self._change(kind)
 
@@ -168,7 +168,7 @@ def stable_hash(self: Any) -> int:
 
 def hash_of(value: Any) -> int:
     """Stand for `hash`; `None` has the one that C code sees, as what is equal to it says."""
-    is_plain = type(value).__hash__ is _PLAIN_HASH and type(value) not in ATOMS
+    is_plain = found_in(type(value), "__hash__") is _PLAIN_HASH and type(value) not in ATOMS
     return stable_hash(value) if is_plain else hash(value)
 
 
@@ -196,7 +196,9 @@ def classes_in(namespace: dict[str, Any], modules: Iterable[str]) -> Iterator[ty
 def _has_plain_hash(kind: type) -> bool:
     """Tell whether the hash of a class is that of `object`, and can be changed."""
     is_changeable = flags_of(kind) & (_HEAP_TYPE | _IMMUTABLE) == _HEAP_TYPE
-    return is_changeable and kind.__hash__ is _PLAIN_HASH and not issubclass(kind, type)
+    return (
+        is_changeable and found_in(kind, "__hash__") is _PLAIN_HASH and not issubclass(kind, type)
+    )
 
 
 def _instances_of(kinds: list[type]) -> Iterator[tuple[int, Any]]:
