@@ -80,7 +80,7 @@ def reports(pytester: pytest.Pytester, *arguments: str) -> dict[str, tuple[int, 
 def test_fixtures_parameters_and_classes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TESTS)
     pytester.makeconftest(AT_ONCE)
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
     counts = {"test_adding[2]": 4, "test_adding[3]": 36, "TestTwice::test_adding": 34}
     assert reports(pytester) == {name: (count, 1) for name, count in counts.items()}
     several = reports(pytester, "--treadle-workers", "2")
@@ -111,7 +111,7 @@ def test_by_node_id(pytester: pytest.Pytester) -> None:
         AT_ONCE
         + "\n    def pytest_addoption(parser):\n        parser.addoption('--step', type=int)\n"
     )
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
     found = reports(
         pytester, *BY_NAME, "--step", "1", "--log-file", "log", "--basetemp", "temporary",
         "--junitxml", "junit.xml", "-k", "3 or Twice",
@@ -153,7 +153,7 @@ def test_a_fixture_that_only_some_executions_ask_for(
 ) -> None:
     pytester.makepyfile(ASKING)
     pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
     alone = reports(pytester)
     found = reports(pytester, "--treadle-workers", "2", *spawn)
     assert found == {"test_asking": (alone["test_asking"][0], 2)}
@@ -182,7 +182,7 @@ ONLY_ONCE = """
 def test_a_fixture_that_cannot_be_made_again(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=ONLY_ONCE)
     pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *BY_NAME)
     assert result.ret == 1
     assert (
@@ -237,7 +237,7 @@ def test_a_failure_of_a_coroutine_with_a_parameter(pytester: pytest.Pytester) ->
     pytester.makeconftest(AT_ONCE.replace("= 3", "= 1"))
     found = []
     for options in ((), (*BY_NAME, "-n", "2")):
-        pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+        pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
         result = pytester.runpytest_subprocess(
             "-p", "no:cacheprovider", "--treadle-no-database", "--treadle-keep-going",
             "--treadle-report", "found.json", *options,
@@ -314,7 +314,7 @@ def test_ctrl_c_ends_pytest_and_its_workers(pytester: pytest.Pytester) -> None:
 def test_a_debugger_needs_the_process_itself(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TESTS)
     pytester.makeconftest(AT_ONCE)
-    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\n')
+    pytester.makepyprojecttoml('[tool.treadle]\nsplit_by = "executions"\ntimeout = 600\n')
     arguments = ("-p", "no:cacheprovider", "--treadle-workers", "2", "-k", "adding and 3")
     note = "explored by one worker: --pdb needs this process"
     result = pytester.runpytest_subprocess("--pdb", "--treadle-report", "found.json", *arguments)

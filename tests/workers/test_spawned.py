@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
+import socket
 import sys
 import textwrap
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -371,9 +375,44 @@ def test_an_extra_that_is_not_installed(
     on: str, package: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(treadle.TreadleError) as refused:
-        treadle.explore(READERS, on=on, split_by="executions")
-    assert str(refused.value) == words
+    for test in (READERS, jacm17.readers(2)):  # a small space does not need the engine
+        with pytest.raises(treadle.TreadleError) as refused:
+            treadle.explore(test, on=on, split_by="executions")
+        assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("on", "package", "words"),
+    [
+        ("ray://127.0.0.1:{}", "ray", "there is no Ray ({}): start it with `ray start --head`"),
+        (
+            "dask://127.0.0.1:{}",
+            "distributed",
+            "there is no Dask scheduler ({}): start it with `dask scheduler`",
+        ),
+    ],
+)
+def test_an_engine_that_is_not_there(
+    on: str, package: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for before anything is explored, also of a test that patches sockets."""
+    found = ModuleType(package)
+    found.__spec__ = ModuleSpec(package, None)
+    monkeypatch.setitem(sys.modules, package, found)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and nobody listens
+        on = on.format(nobody.getsockname()[1])
+        for test in (READERS, two_by_three):
+            with pytest.raises(treadle.TreadleError) as refused:
+                treadle.explore(test, on=on, split_by="executions")
+            why = f"[Errno {errno.ECONNREFUSED}] {os.strerror(errno.ECONNREFUSED)}"
+            assert str(refused.value) == f"on={on!r}: {words.format(why)}"
+
+
+def test_a_small_test_without_a_name_is_refused_on_an_engine() -> None:
+    words = "on needs a test that can be imported by name"
+    with ThreadPoolExecutor(1) as executor, pytest.raises(treadle.TreadleError, match=words):
+        treadle.explore(lambda: None, on=executor)
 
 
 def test_an_engine_that_is_none() -> None:

@@ -46,7 +46,7 @@ from treadle.session.front_ends import front_end_of, made_by_a_function
 from treadle.session.recipes import differing_options
 from treadle.session.settings import Settings
 from treadle.session.workers.checkpoint import Checkpoint, identity_of, resumed
-from treadle.session.workers.engines import on_engine, threads
+from treadle.session.workers.engines import on_engine, refuse_missing, threads
 from treadle.session.workers.exploring import (
     Beginning,
     Quiet,
@@ -307,6 +307,7 @@ class Session:
     ) -> Result:
         """Explore for half a second here; if more is left, let others explore parts of it."""
         began = clock()
+        self._refuse_early()
         is_new = wish.checkpoint is None and wish.resumed is None
         if is_new and self._is_worth_a_try(strategy, name, wish):
             quiet = None if listener is None else Quiet(listener)
@@ -324,6 +325,13 @@ class Session:
         if observe:
             result.notes.append("the tree of executions is kept by one worker only")
         return result
+
+    def _refuse_early(self) -> None:
+        """Refuse what could not be done elsewhere, also if half a second here will do."""
+        settings = self.settings
+        refuse_missing(settings.on)
+        if self.name is None and not settings.asked.isdisjoint(("on", "spawn")):
+            name_of(self.test, what_was_asked(settings))
 
     def _is_worth_a_try(self, strategy: type[Algorithm], name: str, wish: Wish) -> bool:
         """Tell whether to explore the beginning in this process.

@@ -6,7 +6,9 @@ disagree on what they retry, and a job that is done twice does no harm.
 
 from __future__ import annotations
 
+import _socket
 import concurrent.futures
+import importlib.util
 import pickle
 import warnings
 from collections.abc import Callable
@@ -23,6 +25,10 @@ from treadle.session.workers.spawned import KEPT, HandDied, Hello, explore_in_ha
 
 _PATIENCE = 10.0
 """Seconds that an engine has to answer when it is first spoken to."""
+_PACKAGES = {"dask": "distributed", "ray": "ray"}
+_SERVERS = {"dask": ("Dask scheduler", "dask scheduler"), "ray": ("Ray", "ray start --head")}
+_Socket, _getaddrinfo = _socket.socket, _socket.getaddrinfo
+"""Those of a test under control lead nowhere else."""
 
 
 class OnExecutor(Hands):
@@ -103,19 +109,54 @@ def on_engine(engine: Any, count: int | None, hello: Hello) -> OnExecutor:
     return _on_ray(engine, count, hello)
 
 
+def refuse_missing(engine: object) -> None:
+    """Refuse an engine that is not installed, or not at its address, before anything is explored.
+
+    A small space is explored without it, but who names an engine is to know that it is not there.
+    """
+    if not isinstance(engine, str):
+        return
+    kind, _, address = engine.partition("://")
+    if importlib.util.find_spec(_PACKAGES[kind]) is None:
+        raise _not_installed(engine)
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdigit()):
+        return
+    try:
+        found = _getaddrinfo(host.strip("[]"), int(port), _socket.AF_UNSPEC, _socket.SOCK_STREAM)
+        family, _, _, _, where = found[0]
+        connection = _Socket(family, _socket.SOCK_STREAM)
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(where)
+        finally:
+            connection.close()
+    except OSError as error:
+        raise _not_there(engine, error) from None
+
+
+def _not_installed(engine: str) -> TreadleError:
+    kind = engine.partition("://")[0]
+    return TreadleError(f"on={engine!r} needs {kind.capitalize()}: pip install 'treadle[{kind}]'")
+
+
+def _not_there(engine: str, error: Exception) -> TreadleError:
+    what, start = _SERVERS[engine.partition("://")[0]]
+    return TreadleError(
+        f"on={engine!r}: there is no {what} ({_first_line(error)}): start it with `{start}`"
+    )
+
+
 def _on_dask(engine: str, count: int | None, hello: Hello) -> OnExecutor:
     try:
         from distributed import Client
     except ImportError:
-        raise TreadleError(f"on={engine!r} needs Dask: pip install 'treadle[dask]'") from None
+        raise _not_installed(engine) from None
     address = engine.replace("dask://", "tcp://")
     try:
         client = Client(address, timeout=_PATIENCE)
     except (OSError, ValueError) as error:
-        raise TreadleError(
-            f"on={engine!r}: there is no Dask scheduler ({_first_line(error)}): start it with "
-            f"`dask scheduler`"
-        ) from None
+        raise _not_there(engine, error) from None
     tasks, hands = foremen([*client.ncores().values()])
     if not client.ncores():
         client.close()
@@ -140,7 +181,7 @@ def _on_ray(engine: str, count: int | None, hello: Hello) -> OnExecutor:
     try:
         import ray
     except ImportError:
-        raise TreadleError(f"on={engine!r} needs Ray: pip install 'treadle[ray]'") from None
+        raise _not_installed(engine) from None
     is_started = not ray.is_initialized()
     if is_started:
         address = None if engine == "ray" else engine
@@ -149,10 +190,7 @@ def _on_ray(engine: str, count: int | None, hello: Hello) -> OnExecutor:
                 warnings.simplefilter("ignore")  # the error says it, in one sentence
                 ray.init(address, log_to_driver=False, include_dashboard=None if address else False)
         except (OSError, RuntimeError, ValueError) as error:
-            raise TreadleError(
-                f"on={engine!r}: there is no Ray ({_first_line(error)}): start it with "
-                f"`ray start --head`"
-            ) from None
+            raise _not_there(engine, error) from None
     nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
     tasks, hands = foremen([processors for processors in nodes if processors])
     if count is not None:
