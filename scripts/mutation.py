@@ -56,6 +56,7 @@ OUT_OF_THE_WAY = ("tests/threads/test_out_of_the_way.py",)
 EVERYDAY = ("tests/threads/test_everyday_state.py",)
 NO_ORDER = ("tests/threads/test_orders_nobody_sees.py",)
 SPIN = ("tests/threads/test_spin.py",)
+LIVES = ("tests/threads/test_lives.py",)
 KEYS = ("tests/threads/test_keys.py",)
 RULES = ("tests/networks/test_rules.py",)
 CONSTRAINED = ("tests/test_constrained.py",)
@@ -385,6 +386,21 @@ MUTANTS = [
     Mutant("finalizers between executions publish", "threads/program.py",
            "        if me is None:  # a finalizer, between two executions\n            return\n", "",
            SHORTCUTS),
+    # Shared objects that die
+    Mutant("letting go of an object is no step", "python/sharing/lives.py",
+           "            announce((*codes, OPEN))\n", "            pass\n", LIVES),
+    Mutant("who is told of a death makes no difference", "python/sharing/lives.py",
+           "    mode = Mode.WRITE if is_seen else Mode.ADD\n",
+           "    mode = Mode.WRITE if is_last else Mode.ADD\n", LIVES),
+    Mutant("following a weak reference is no access", "python/accesses/calls.py",
+           "    if codes:\n        slots.announce(codes)\n    return reference()\n",
+           "    return reference()\n", LIVES),
+    Mutant("weak containers do not see deaths", "python/accesses/reach.py",
+           "            self._add(lives.in_containers())\n", "            pass\n", LIVES),
+    Mutant("methods in C that are told of a death change nothing", "python/sharing/lives.py",
+           "            codes += _done_in_c(callback)\n", "", LIVES),
+    Mutant("a task that ends keeps what it has of locals", "threads/primitives/local.py",
+           "        locals_of_all.let_go(scheduler.me)\n", "        pass\n", LIVES),
     # C code that calls code under test
     Mutant("what C code goes on with is no step", "python/accesses/callbacks.py",
            "            caller.go_on()\n            return\n", "            return\n", OF_CALLBACKS),

@@ -140,6 +140,14 @@ def by_proxy() -> Any:
 
 def in_a_set() -> Any:
     """A container of weak references forgets it."""
+    box, seen = [Node()], []
+    found = weakref.WeakSet(box)
+    together(box.clear, lambda: seen.append(len(found)))
+    return [*seen, len(found)]
+
+
+def added_to_a_set() -> Any:
+    """A thread that adds it to a container of weak references is the only one to hold it."""
     found, seen = weakref.WeakSet[Node](), []
 
     def hold() -> None:
@@ -177,7 +185,8 @@ OUTCOMES: dict[Callable[[], Any], set[str]] = {
     },
     called_in_c: {"[0, 0]", "[1, 0]"},
     by_proxy: {"[True]", "['dead']"},
-    in_a_set: {"[0, [0]]", "[0, [1]]"},
+    in_a_set: {"[0, 0]", "[1, 0]"},
+    added_to_a_set: {"[0, [0]]", "[0, [1]]"},
     finalized: {"[0, [1]]", "[1, [1]]"},
     last_of_two: {"[['Thread-1 (clear)'], True]", "[['Thread-2 (clear)'], True]"},
 }  # fmt: skip
