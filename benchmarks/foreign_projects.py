@@ -44,7 +44,7 @@ PROJECTS = (
     Project("apscheduler==3.11.3", "apscheduler", needs=("pytz", "anyio")),
     Project("asgiref==3.13.0", "asgiref", needs=("pytest-asyncio",)),
     Project("boltons==26.2.0", "boltons"),
-    Project("cachelib==0.17.0", "cachelib", "tests/test_simple_cache.py"),
+    Project("cachelib==0.17.0", "cachelib", "tests/test_simple_cache.py", ("pytest-xprocess",)),
     Project("cachetools==8.0.0", "cachetools"),
     Project("diskcache==5.6.3", "diskcache"),
     Project("dogpile.cache==1.5.0", "dogpile", needs=("mako", "redis", "pymemcache")),

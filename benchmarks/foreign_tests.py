@@ -126,10 +126,12 @@ def without_result(ended: Ended) -> tuple[str, None, str | None]:
         return "past its timeout", None, None
     printed = ended.printed
     refused = re.search(r"^(?:E +)?treadle: (?:error: )?(.+(?:\n\S.+)?)", printed, re.MULTILINE)
-    if "= treadle =" not in printed and "TreadleBug" not in printed:
-        return "left to another plugin", None, None
-    if refused and "TreadleBug" not in printed and "INTERNALERROR" not in printed:
+    if "TreadleBug" in printed or "INTERNALERROR" in printed:
+        return "crash of Treadle", None, printed[-300:]
+    if refused:
         return "cannot be explored", None, refused[1]
+    if "= treadle =" not in printed:
+        return "left to another plugin", None, None
     return "crash of Treadle", None, printed[-300:]
 
 
