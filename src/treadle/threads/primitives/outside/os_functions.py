@@ -198,11 +198,14 @@ def used(
 def _on_paths(original: Any, arguments: tuple[Argument, ...]) -> Callable[..., Any]:
     """Stand for a function that takes paths."""
     makes = original.__name__ == "mkdir"
+    changes = any(argument.use.changes for argument in arguments)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         me = entering()
         if me is None:
             result = original(*args, **kwargs)
+            if changes:
+                files.forget_resolved()
             if makes and control.current() is not None:
                 files.making(os.path.abspath(os.fsdecode(args[0])))
             return result

@@ -53,6 +53,8 @@ class _Execution:
     """Paths whose state does not depend on what was there before."""
     told: set[str] = field(default_factory=set)
     """Paths of which it was reported that they are left over."""
+    resolved: dict[str, str] = field(default_factory=dict)
+    """Where directories really are, until something is changed."""
 
 
 class Files:
@@ -76,6 +78,7 @@ class Files:
         """Begin an execution."""
         del main
         now = self._now
+        now.resolved.clear()
         if now.names or now.files or now.changed or now.made_anew or now.told:
             self._changed_before |= self._now.changed
             self._now = _Execution()
@@ -137,6 +140,19 @@ class Files:
         for path, found in there.items():
             self.file(found, path)
 
+    def resolved(self, folder: str) -> str:
+        """Return where a directory really is: tests look at thousands of files in a few of them."""
+        known = self._now.resolved
+        if not os.path.isabs(folder):
+            return os.path.realpath(folder)
+        if folder not in known:
+            known[folder] = os.path.realpath(folder)
+        return known[folder]
+
+    def forget_resolved(self) -> None:
+        """Take note that something may have become a link, or is none any more."""
+        self._now.resolved.clear()
+
     # What outlives an execution
 
     def remember(self, path: str) -> os.stat_result | None:
@@ -149,6 +165,7 @@ class Files:
 
     def changed(self, path: str, *, anew: bool) -> None:
         """Take note that the program changed what a path leads to, or made it anew."""
+        self.forget_resolved()
         self._now.changed.add(path)
         if anew:
             self._now.made_anew.add(path)
@@ -248,10 +265,9 @@ class Place:
     def _resolved(cls, path: str, follows: bool, is_relative: bool) -> Place:
         whole = os.path.abspath(path)
         head, tail = os.path.split(path.rstrip("/") or path)
-        if follows or tail in ("", ".", ".."):
+        real = os.path.join(files.resolved(head), tail)
+        if tail in ("", ".", "..") or (follows and _is_link(real)):
             real = os.path.realpath(path)
-        else:
-            real = os.path.join(os.path.realpath(head), tail)
         passed = [] if whole == real else [whole, *_above(whole)]
         return cls(real, tuple(dict.fromkeys([*_above(real), *passed])), is_relative, bool(passed))
 
@@ -354,6 +370,13 @@ def _existence(name: str) -> str:
 
 def _entries(name: str) -> str:
     return f"entries of {name}"
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return stat.S_ISLNK(_lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _above(path: str) -> list[str]:
