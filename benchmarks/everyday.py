@@ -2,7 +2,7 @@
 
 Run `python benchmarks/everyday.py`.
 
-224 programs: 60 shapes (`soak/`), most in two variants, each right and wrong. The table names every
+240 programs: 68 shapes (`soak/`), most in two variants, each right and wrong. The table names every
 one whose verdict is not the one that its author would give, or that took more than 2 s of CPU time.
 `--all` lists the others as well.
 """
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import treadle
 from printing import print_measurements
-from soak import buses, caches, limits, pools, rounds, services, waits
+from soak import buses, caches, limits, pools, rounds, services, tries, waits
 
 SECONDS = 2.0
 """Of CPU time, for what is right."""
-MODULES = (buses, caches, limits, pools, rounds, services, waits)
+MODULES = (buses, caches, limits, pools, rounds, services, tries, waits)
 
 
 @dataclass(frozen=True)
