@@ -20,7 +20,7 @@ from soak.caches import together
 
 
 def heap_a(right: bool) -> None:
-    """A worker takes what is most urgent from a heap; it ends when it is told to and all is done."""
+    """A worker takes what is most urgent from a heap; it ends when told to and all is done."""
     urgent: list[tuple[int, str]] = []
     lock = threading.Lock()
     stop = threading.Event()
