@@ -29,6 +29,8 @@ from treadle.core.events import Codes, Footprint, Vocabulary, adder_key, writer_
 NONE = -1
 """The index of an event that is not there."""
 
+_FEW = 32
+"""Entries of tables for each event, up to which emptying them is faster than looking events up."""
 EVERYTHING = -1
 """The mask of all events, also of those that are still to come."""
 
@@ -252,8 +254,11 @@ class Trace:
 
     def truncate(self, length: int) -> None:
         """Forget all events from index `length` on."""
-        touched, of_process, created = self.touched, self.of_process, self.created
         self.known.clear()
+        if not length and len(self.touched) < _FEW * len(self.processes):
+            self._forget_all()
+            return
+        touched, of_process, created = self.touched, self.of_process, self.created
         kept = (1 << length) - 1
         analysed = slice(length, len(self.before))
         for footprint in set(self.footprints[analysed]):
@@ -270,6 +275,18 @@ class Trace:
                 del judged[first_closed(judged, length) :]
         del self.processes[length:], self.codes[length:], self.footprints[length:]
         del self.before[length:]
+
+    def _forget_all(self) -> None:
+        """Forget all events, without a look at each of them: who explores zones always does."""
+        self.touched[:] = [0] * len(self.touched)
+        self.latest[:] = [NONE] * len(self.latest)
+        self.of_process[:] = [0] * len(self.of_process)
+        self.created.clear()
+        for events in (
+            self.races, self.altered, self.undecided, self.processes, self.codes, self.footprints,
+            self.before,
+        ):  # fmt: skip
+            events.clear()
 
     def extend(self) -> None:
         """Analyse the events added since the last call, and sort out the races they close."""

@@ -401,7 +401,7 @@ class Loop(Networked, Refusing):
     def forget(self) -> None:
         """Let go of steps and tasks, which would be garbage that only a collector finds."""
         for step in (*self.taken, *self.ready.values(), *self.armed.values()):
-            step.handle = step.armed_by = step.countdown = None
+            step.handle = step.armed_by = step.woken_by = step.countdown = None
         for task in self.tasks:
             task._callbacks.clear()
         for kept in (self.taken, self.ready, self.armed, self.tasks, self.errors, self._countdowns):

@@ -44,51 +44,50 @@ class Owner:
 
 
 class Step:
-    """A handle as a process of the exploration, which takes one step."""
+    """A handle as a process of the exploration, which takes one step.
 
-    __slots__ = (
-        "armed_at", "armed_by", "countdown", "deadline", "delay", "handle", "has_struck",
-        "is_arrival", "is_fault", "is_timeout", "is_turn", "joins", "moment", "name", "owner",
-        "positions", "process", "spin", "waits", "waits_for_time", "woken_by",
-    )  # fmt: skip
+    Most of what can be said of one is said of few: it stands in the class, since every run makes
+    them all anew.
+    """
+
+    handle: asyncio.Handle | None = None
+    deadline: Moment | None = None
+    """When it is due, if it is a timer's."""
+    delay = 0.0
+    """How many seconds after it was armed that is."""
+    is_arrival = False
+    """Whether it comes from outside: a timer, an answer."""
+    is_timeout = False
+    """Whether it ends a wait that was given only so much time."""
+    has_struck = False
+    """Whether it was run, and not cancelled before."""
+    is_turn = False
+    """Whether it ends a `sleep(0)` that may take more than one turn."""
+    is_fault = False
+    """Whether it cancels a task on behalf of nobody: it may as well not come."""
+    armed_at: tuple[str, int] | None = None
+    """The line of the user's where it was armed; only if somebody asked for detail."""
+    spin: Codes = ()
+    """What it has to wait for although it is ready, or due (`spinning`)."""
+    waits = False
+    """Whether nobody has written that so far."""
+    waits_for_time = False
+    """Whether it goes on when time passes, too."""
+    woken_by: Step | None = None
+    """Who was the first to write that."""
+    joins: Codes = ()
+    """The countdown's callbacks that had to run before it could."""
+    countdown: Any = None
+    """The countdown that it is part of (`countdowns`)."""
+    armed_by: Step | None = None
+    positions: tuple[Position, ...] = (Position(START, 0, ()),)
+    """When it runs: at the latest of these; there are several if a countdown woke it."""
 
     def __init__(self, name: str, process: int, owner: Owner, moment: Moment) -> None:
         self.name = name
         self.process = process
         self.owner = owner
         self.moment = moment
-        self.handle: asyncio.Handle | None = None
-        self.deadline: Moment | None = None
-        """When it is due, if it is a timer's."""
-        self.delay = 0.0
-        """How many seconds after it was armed that is."""
-        self.is_arrival = False
-        """Whether it comes from outside: a timer, an answer."""
-        self.is_timeout = False
-        """Whether it ends a wait that was given only so much time."""
-        self.has_struck = False
-        """Whether it was run, and not cancelled before."""
-        self.is_turn = False
-        """Whether it ends a `sleep(0)` that may take more than one turn."""
-        self.is_fault = False
-        """Whether it cancels a task on behalf of nobody: it may as well not come."""
-        self.armed_at: tuple[str, int] | None = None
-        """The line of the user's where it was armed; only if somebody asked for detail."""
-        self.spin: Codes = ()
-        """What it has to wait for although it is ready, or due (`spinning`)."""
-        self.waits = False
-        """Whether nobody has written that so far."""
-        self.waits_for_time = False
-        """Whether it goes on when time passes, too."""
-        self.woken_by: Step | None = None
-        """Who was the first to write that."""
-        self.joins: Codes = ()
-        """The countdown's callbacks that had to run before it could."""
-        self.countdown: Any = None
-        """The countdown that it is part of (`countdowns`)."""
-        self.armed_by: Step | None = None
-        self.positions: tuple[Position, ...] = (Position(START, 0, ()),)
-        """When it runs: at the latest of these; there are several if a countdown woke it."""
 
     @property
     def is_cancelled(self) -> bool:
