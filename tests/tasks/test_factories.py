@@ -144,3 +144,28 @@ def test_a_factory_of_before_is_not_told_names() -> None:
         return task.get_name()
 
     assert explored(test, "fifo")[1] == {"'mine'"}
+
+
+@since_312
+@pytest.mark.parametrize("order", ["fifo", "any"])
+def test_an_eager_task_that_fails_before_it_suspends_and_that_nobody_asks(order: str) -> None:
+    """It takes no step of its own: what it raised shows in the latest of who made it."""
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined]
+
+        async def fail() -> None:
+            raise ValueError("lost")
+
+        async def make() -> None:
+            made.append(asyncio.create_task(fail()))
+
+        made: list[Any] = []
+        await asyncio.wait([asyncio.create_task(make())])
+
+    result, _ = explored(test, order)
+    assert [(failure.kind, failure.process) for failure in result.failures] == [
+        ("exception", "main#2")
+    ]
+    notes = getattr(result.failures[0].exception, "__notes__", [])
+    assert "the exception of main.1.1 was never retrieved" in notes

@@ -81,9 +81,18 @@ def _look_for_lost_exceptions(run: TaskRun, last: int) -> None:
         error = task._exception
         if task is run.main or error is None or not task._log_traceback or error in seen:
             continue
-        step = next(s for s in reversed(run.loop.taken) if s.owner is task.as_owner)
         error.add_note(f"the exception of {task.where_name} was never retrieved")
-        run.crashes.append(Crash.of(step.process, last, error))
+        run.crashes.append(Crash.of(_last_process_of(run, task.where_name), last, error))
+
+
+def _last_process_of(run: TaskRun, name: str) -> int:
+    """Return the latest step of a task; of who made it, if it is eager and took none of its own."""
+    while name:
+        for step in reversed(run.loop.taken):
+            if step.owner.name == name:
+                return step.process
+        name = name.rpartition(".")[0]
+    return run.loop.taken[-1].process
 
 
 def close_coroutines(run: TaskRun) -> None:
