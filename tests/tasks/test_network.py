@@ -196,6 +196,28 @@ def test_whether_a_server_listens_is_a_race() -> None:
     assert states(server_that_begins_late) == {"'refused'", "'connected'"}
 
 
+@pytest.mark.parametrize("look", [lambda it: it.is_serving(), lambda it: it.sockets])
+def test_who_looks_whether_a_server_listens_sees_it_before_and_after(look: Any) -> None:
+    """It was seen in one order only: a silent false pass."""
+
+    async def test() -> bool:
+        server = await asyncio.start_server(print, HOST, PORT)
+
+        async def close() -> None:
+            await treadle.pause()
+            server.close()
+
+        async def looks() -> bool:
+            await treadle.pause()
+            return bool(look(server))
+
+        return (await asyncio.gather(close(), looks()))[1]
+
+    for order in ("fifo", "any"):
+        result, seen = explored(test, order)
+        assert (result.complete, result.executions, seen) == (True, 2, {"True", "False"})
+
+
 async def closed_while_data_come() -> Any:
     async def serve(_: Any, writer: Any) -> None:
         await treadle.pause()

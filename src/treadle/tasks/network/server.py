@@ -25,6 +25,7 @@ class Server(_Base):  # type: ignore[misc]
         self.addresses = [socket.address for socket in sockets]
         name = repr(self.addresses)
         self._count = loop.place("connections", name, "connections of the server at")
+        self._listens = loop.place("server", name, "whether somebody listens: the server at")
 
     def took(self, transport: Any) -> Callable[[], None]:
         """Take note of a connection; return what is to be called when it is lost."""
@@ -47,8 +48,24 @@ class Server(_Base):  # type: ignore[misc]
 
     def close(self) -> None:
         """Listen no longer."""
+        self._loop.touch(self._listens.write)
         self._count_connections()
         super().close()
+
+    def _start_serving(self) -> None:
+        self._loop.touch(self._listens.write)
+        super()._start_serving()
+
+    def is_serving(self) -> bool:
+        """Tell whether it listens."""
+        self._loop.touch(self._listens.read)
+        return bool(super().is_serving())
+
+    @property
+    def sockets(self) -> tuple[Any, ...]:
+        """What it listens at."""
+        self._loop.touch(self._listens.read)
+        return tuple(super().sockets)
 
     async def wait_closed(self) -> None:
         """Wait as long as asyncio's server does."""
