@@ -86,6 +86,11 @@ def asking(keys: list[Any], look: bool = False, **options: Any) -> Body:
 COUNTS: dict[str, tuple[Body, int]] = {
     "length of a list": (filling(4, lambda x: len(x)), 1),
     "sorted list": (filling(4, lambda x: sorted(x)), 1),
+    "set of a list": (filling(4, lambda x: set(x)), 1),
+    "frozen set of a list": (filling(4, lambda x: frozenset(x)), 1),
+    "set of strings": (filling(3, lambda x: set(x), str), 6),
+    "set whose order may depend on that of a list": (filling(3, lambda x: set(x), (8).__mul__), 6),
+    "set of numbers that round": (filling(3, lambda x: set(x), float), 6),
     "sum of a list": (filling(4, lambda x: sum(x)), 1),
     "largest of a list": (filling(4, lambda x: max(x)), 1),
     "sorted strings": (filling(3, lambda x: sorted(x), str), 1),

@@ -1,9 +1,9 @@
 """Built-ins that cannot tell in which order elements were put into a container.
 
-`sum`, `sorted`, `min` and `max` of integers, or of strings, say the same whoever appended first. So
-they read the content of a list or dictionary, but not its order: two threads that add to it do not
-conflict with each other as long as nobody goes through it. So do `==` and `!=` of dictionaries and
-of sets.
+`sum`, `sorted`, `min` and `max` of integers, or of strings, and mostly `set` of integers, say the
+same whoever appended first. So they read the content of a list or dictionary, but not its order:
+two threads that add to it do not conflict with each other as long as nobody goes through it. So do
+`==` and `!=` of dictionaries and of sets.
 
 Whether the elements are such is known only when it is this thread's turn. If they are not, that the
 order matters is noted then, and the exploration begins anew with it. That misses nothing: as long
@@ -13,6 +13,7 @@ as nobody sees an order, all orders of the same additions have the same elements
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from treadle.python.accesses import instruction_hooks as hooks
@@ -29,21 +30,41 @@ _PLAIN: tuple[frozenset[type], ...] = (frozenset({int}), frozenset({str}), froze
 _EQUALS: tuple[frozenset[type], ...] = (frozenset({dict, defaultdict}), frozenset({set, frozenset}))
 """What may be compared with each other, and is equal or not in whatever order it was filled."""
 
+_FEWEST = 8
+"""Places in the table of a small set, which is part of the set."""
+_EMPTY = set().__sizeof__()
+_PLACE = 2 * tuple.__itemsize__
+"""Bytes of a place in the table of a set: a hash, and where the element is."""
+
 
 def _is_plain(values: Any) -> bool:
     """Tell whether all elements are integers, or all are strings."""
     return frozenset(map(type, content(values))) in _PLAIN
 
 
-def _is_read(values: Any) -> bool:
+def _has_one_order(values: Any) -> bool:
+    """Tell whether a set of some elements is gone through in one order, however it was filled.
+
+    It is if no two of them would be put in one place of its table. Where strings are put depends
+    on the process.
+    """
+    held = content(values)
+    if type(values) is not list or not {int}.issuperset(map(type, held)):
+        return False
+    made = set(held)
+    places = max(_FEWEST, (made.__sizeof__() - _EMPTY) // _PLACE)
+    return len({hash(one) % places for one in made}) == len(made)
+
+
+def _is_read(values: Any, is_blind: Callable[[Any], bool] = _is_plain) -> bool:
     """Announce that a container is read in any order, if nobody can tell; tell whether that is."""
     if type(values) not in _KINDS or slots.item_by_item:
         return False
     table = published.get(id(values))
-    if not isinstance(table, ContainerTable) or not _is_plain(values):
+    if not isinstance(table, ContainerTable) or not is_blind(values):
         return False
     hooks.say(table.unordered_read(), WHOLE, values)
-    if not _is_plain(values):
+    if not is_blind(values):
         table.whole_read()
     return True
 
@@ -51,6 +72,11 @@ def _is_read(values: Any) -> bool:
 def to_sum(values: Any) -> Any:
     """Return what `sum` goes through."""
     return values if _is_read(values) else iterate.elements(values)
+
+
+def to_collect(values: Any) -> Any:
+    """Return what `set` and `frozenset` are made of."""
+    return values if _is_read(values, _has_one_order) else iterate.elements(values)
 
 
 def to_compare(values: Any) -> Any:

@@ -35,7 +35,8 @@ ASKING_ONE: dict[Callable[..., Any], Hook] = {
 READING: dict[str, Hook] = {
     "len": hooks.read_size,
     "bool": hooks.read_truth,
-    **dict.fromkeys(["list", "tuple", "set", "frozenset", "int", "float"], hooks.read_elements),
+    **dict.fromkeys(["list", "tuple", "int", "float"], hooks.read_elements),
+    **dict.fromkeys(["set", "frozenset"], any_order.to_collect),
     "sum": any_order.to_sum,
     **{function.__name__: hook for function, hook in ASKING_ONE.items()},
 }

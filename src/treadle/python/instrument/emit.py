@@ -200,6 +200,6 @@ def before_reading(at: Location, reads: Hook, count: int, depth: int) -> list[It
     """Return what comes before a built-in with some arguments that reads one of them at once."""
     if reads is hooks.read_elements and count == 1:
         return replaced(at, iterate.elements)
-    if reads is any_order.to_sum:
+    if reads in (any_order.to_sum, any_order.to_collect):
         return replaced(at, reads)
     return hook(at, reads, copies=[depth])
