@@ -381,6 +381,20 @@ def new_named_tuple() -> tuple[Body, Callable[[], int]]:
 
 
 @program
+def new_class_by_a_method_of_type() -> tuple[Body, Callable[[], int]]:
+    class Meta(type):
+        pass
+
+    def hit(self: Any) -> None:
+        self.n += 1
+
+    kind: Any = type.__call__(Meta, "Counter", (), {"n": 0, "hit": hit})
+    assert kind.__module__ == __name__
+    counter = kind()
+    return counter.hit, lambda: counter.n
+
+
+@program
 def new_enumeration() -> tuple[Body, Callable[[], int]]:
     kind: Any = enum.Enum("Colour", "RED GREEN")
     kind.RED.hits = 0

@@ -429,8 +429,8 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
 def _call_unbound(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `list.append(x, 1)` as `x.append(1)`."""
     if not args or not issubclass(type(args[0]), function.__objclass__):
-        return function(*args, **kwargs)
-    return resolve(function.__get__(args[0]))(*args[1:], **kwargs)
+        return _at_home(function(*args, **kwargs))
+    return _at_home(resolve(function.__get__(args[0]))(*args[1:], **kwargs))
 
 
 def _on_state(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
