@@ -245,9 +245,10 @@ class ThreadProgram(Program):
         slots.item_by_item = self._item_by_item
         escapes.begin(ESCAPE if self._escapes_fail else "", self.controls)
         try:
-            self._locals.meet(self._instrumentation.install(self.shared, kinds_of_local()))
             self._loaded = loaded()
-            self._installer.install(self.all_patches(), self._instrumentation.covers)
+            patches_of_all = list(self.all_patches())  # which imports: each would be looked into
+            self._locals.meet(self._instrumentation.install(self.shared, kinds_of_local()))
+            self._installer.install(patches_of_all, self._instrumentation.covers)
             after_import[:] = [self._replace_what_is_new]
             with self._host.guarded():
                 yield

@@ -265,16 +265,17 @@ class Instrumentation:
             # First of all: meanwhile its file may have been loaded again, under the same name.
             name = str(self._test.__globals__.get("__name__") or self._test.__module__)
             todo.append((name, self._test.__globals__))
+        unmet = loaded.keys() - {name for name, _ in todo}
         while todo:
             name, namespace = todo.pop()
-            if name not in reached:
-                reached[name] = namespace
-                todo += (
-                    (other, loaded[other])
-                    for value in list(namespace.values())
-                    for other in modules_of(value)
-                    if other in loaded
-                )
+            if name in reached:
+                continue
+            reached[name] = namespace
+            if unmet:
+                values = [one for one in namespace.values() if type(one) not in ATOMS]
+                found = {other for one in values for other in modules_of(one) if other in unmet}
+                unmet -= found
+                todo += ((other, loaded[other]) for other in found)
         yield from sorted(reached.items(), key=lambda item: item[0])
 
     def is_instrumented(self, name: str, module: types.ModuleType) -> bool:

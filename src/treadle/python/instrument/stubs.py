@@ -10,10 +10,11 @@ or coroutine has no effect: the hook returns one.
 from __future__ import annotations
 
 import dis
+import functools
 import opcode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from treadle.python.instrument.opcodes import CALLS_WITH_PRECALL, NULL_LAST
 
@@ -35,13 +36,22 @@ Hook = Callable[[Any, Any, Any, Any, Any], Any]
 
 def stub_of(code: CodeType, hook: Hook) -> CodeType:
     """Return a code object that calls a hook instead of doing anything."""
-    beginning = b"".join(_beginning(code))
+    own_cells = sum(name not in code.co_varnames for name in code.co_cellvars)
+    free = range(len(code.co_freevars))
+    parameters = _Parameters(
+        code.co_argcount,
+        code.co_argcount + code.co_kwonlyargcount,
+        bool(code.co_flags & _VARARGS),
+        bool(code.co_flags & _KEYWORDS),
+    )
+    first_free = len(code.co_varnames) + own_cells if free else 0
+    beginning = _beginning(parameters, first_free, len(free), len(code.co_consts))
     return code.replace(
         co_code=beginning + code.co_code,
         co_consts=(*code.co_consts, hook),
         co_linetable=_lines(len(beginning) // 2) + code.co_linetable,
         co_exceptiontable=b"",
-        co_stacksize=max(code.co_stacksize, _ROOM + _given(code) + len(code.co_freevars)),
+        co_stacksize=max(code.co_stacksize, _ROOM + parameters.named + len(free)),
     )
 
 
@@ -50,31 +60,35 @@ def hook_of(code: CodeType) -> Any:
     return code.co_consts[-1] if code.co_consts else None
 
 
-def _given(code: CodeType) -> int:
-    return code.co_argcount + code.co_kwonlyargcount
+class _Parameters(NamedTuple):
+    """What a function takes."""
+
+    positional: int
+    named: int
+    """How many have names, with those that can be given by name only."""
+    takes_more: bool
+    takes_keywords: bool
 
 
-def _beginning(code: CodeType) -> Iterator[bytes]:
-    free, given = len(code.co_freevars), _given(code)
-    own_cells = sum(name not in code.co_varnames for name in code.co_cellvars)
-    first_free = len(code.co_varnames) + own_cells
-    extra = iter(range(given, given + 2))
-    if free:
-        yield _instruction("COPY_FREE_VARS", free)
-    yield _instruction("RESUME", 0)
-    load = _instruction("LOAD_CONST", len(code.co_consts))
-    null = _instruction("PUSH_NULL", 0)
-    yield load + null if NULL_LAST else null + load
-    yield _tuple(range(first_free, first_free + free))
-    yield _tuple(range(code.co_argcount))
-    yield _variable(next(extra)) if code.co_flags & _VARARGS else _tuple(range(0))
-    yield _tuple(range(code.co_argcount, given))
-    takes_keywords = code.co_flags & _KEYWORDS
-    yield _variable(next(extra)) if takes_keywords else _instruction("BUILD_MAP", 0)
-    if CALLS_WITH_PRECALL:
-        yield _instruction("PRECALL", _ARGUMENTS)
-    yield _instruction("CALL", _ARGUMENTS)
-    yield _instruction("RETURN_VALUE", 0)
+@functools.lru_cache(4096)
+def _beginning(parameters: _Parameters, first_free: int, free: int, hook: int) -> bytes:
+    """Return what calls the constant at an index; most functions have few parameters alike."""
+    positional, named, takes_more, takes_keywords = parameters
+    load, null = _instruction("LOAD_CONST", hook), _instruction("PUSH_NULL", 0)
+    parts = [
+        _instruction("COPY_FREE_VARS", free) if free else b"",
+        _instruction("RESUME", 0),
+        load + null if NULL_LAST else null + load,
+        _tuple(range(first_free, first_free + free)),
+        _tuple(range(positional)),
+        _variable(named) if takes_more else _tuple(range(0)),
+        _tuple(range(positional, named)),
+        _variable(named + takes_more) if takes_keywords else _instruction("BUILD_MAP", 0),
+        _instruction("PRECALL", _ARGUMENTS) if CALLS_WITH_PRECALL else b"",
+        _instruction("CALL", _ARGUMENTS),
+        _instruction("RETURN_VALUE", 0),
+    ]
+    return b"".join(parts)
 
 
 def _tuple(places: range) -> bytes:
@@ -95,6 +109,7 @@ def _instruction(name: str, argument: int) -> bytes:
     return found + bytes(2 * units)
 
 
+@functools.cache
 def _lines(units: int) -> bytes:
     """Return entries of a table of lines: so many units belong to the line of the function."""
     found = b""
