@@ -32,6 +32,7 @@ from treadle.python.accesses import (
     callbacks,
     class_making,
     contexts,
+    exceptions,
     foreign_code,
     generators,
     given_to_c,
@@ -168,6 +169,7 @@ def _of_object(function: Any, owner: Any) -> Any:
         return getattr(stand_ins.stand_in_for(owner), function.__name__)
     kind = type(owner)
     table = table_of_id(id(owner))
+    lru_caches.note_whole(function, owner)
     if issubclass(kind, type):
         if function.__name__ == class_making.SUBCLASSES:
             return functools.partial(class_making.subclasses_of, owner)
@@ -181,8 +183,7 @@ def _of_object(function: Any, owner: Any) -> Any:
     ):
         return _of_private(function, kind)
     if issubclass(kind, BaseException):
-        is_note = function.__name__ == known_functions.add_note.__name__
-        return functools.partial(known_functions.add_note, owner) if is_note else function
+        return exceptions.method_of(function, owner)
     if function.__name__ in generators.RESUMING and generators.is_under_test(owner):
         return functools.partial(generators.run, owner, function)
     note_hidden(module_of_class(kind))
@@ -370,13 +371,6 @@ def _of_descriptor(function: Any) -> Any:
     return functools.partial(_call_unbound, function)
 
 
-def _get_items(getter: Any, *args: Any) -> Any:
-    """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
-    for obj in args:
-        hooks.make_defaults(obj, getter.__reduce__()[1])
-    return read_everything(getter, *args)
-
-
 def _of_cache(function: Any) -> Any:
     """A cache in C: its content is a location, and its function is called back."""
     table = table_of_id(id(function))
@@ -416,10 +410,10 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
     weakref.ref: lambda function: functools.partial(_follow, function),
-    operator.itemgetter: lambda function: functools.partial(_get_items, function),
+    operator.itemgetter: lambda function: functools.partial(given_to_c.get_items, function),
     operator.attrgetter: lambda function: functools.partial(read_everything, function),
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),
-    type(functools.lru_cache(int)): _of_cache,
+    lru_caches.KIND: _of_cache,
 }
 
 
@@ -445,6 +439,7 @@ def _on_state(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     if table is None:
         return function(*args, **kwargs)
     check_caller(owner, name)
+    known_functions.note_partial(owner, name)
     look_outside(module_of_class(type(owner)), f"{qualname_of(type(owner))}.{name}")
     if is_foreign(type(owner)) or not is_pure:
         kept = functools.partial(contexts.changed_with, owner)
@@ -499,6 +494,13 @@ def _call_unobserved(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     values = (owner, *args, *kwargs.values(), *kept_state.named_by(inner, owner))
     kept = kept_state.touching(inner, owner)
     return _call_announced(values, name, function, args, kwargs, kept)
+
+
+def _copy_deeply(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Stand for `copy.deepcopy`, which adds to the memo that it is given."""
+    memo = args[1] if len(args) > 1 else kwargs.get("memo")
+    only_reads = id(memo) not in published and not kept_state.is_met_by(function, None)
+    return (read_everything if only_reads else _call_unobserved)(function, *args, **kwargs)
 
 
 def _keep_on_stack(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -583,6 +585,7 @@ FUNCTIONS[builtins.__build_class__] = class_making.build_class
 CLASSES[type] = class_making.make_class
 LIBRARY["abc", "ABCMeta.register"] = class_making.register
 LIBRARY.update(applied.LIBRARY)
+LIBRARY["copy", "deepcopy"] = _copy_deeply
 LIBRARY["contextlib", "_BaseExitStack.callback"] = _keep_on_stack
 LIBRARY["unittest.case", "TestCase.addCleanup"] = _call_unobserved
 LIBRARY["unittest.case", "TestCase.doCleanups"] = _call_unobserved

@@ -140,6 +140,13 @@ def held_in_c(owner: Any) -> tuple[Any, ...]:
     )
 
 
+def get_items(getter: Any, /, *args: Any) -> Any:
+    """Call an `itemgetter`; a `defaultdict` may have to make what it asks for."""
+    for obj in args:
+        hooks.make_defaults(obj, getter.__reduce__()[1])
+    return read_everything(getter, *args)
+
+
 def run_late(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call something that calls its first argument."""
     return function(iterate.called_late(args[0]), *args[1:], **kwargs) if args else function()

@@ -55,6 +55,7 @@ from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.weak import WeakProxyTable
 
 _PLAIN = instrumented.plain_classes
+_RUNNING = "{} shows what runs only as far as that has just been entered or left"
 _DEEDS = {"get": ATTRIBUTE, "set": STORED, "delete": DELETED}
 
 
@@ -183,6 +184,8 @@ def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
         return False
     deed = _DEEDS[access]
     if found is IN_STATE:
+        if name.endswith("_running"):
+            notes.remark("running", f"{type(obj).__name__}.{name}", _RUNNING)
         say((look_at_state_of(published[id(obj)]),), deed, obj, name)
         return False
     run_foreign(found, obj, others, name, deed, others[0] if others else name)

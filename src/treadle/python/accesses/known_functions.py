@@ -21,7 +21,6 @@ from treadle.core.frames import callers_frame
 from treadle.python.accesses import callbacks, iterate, kept_state, library_state, loggers, streams
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
-from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.taking import changes
 from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import notes, slots
@@ -167,6 +166,16 @@ def keywords_read(function: Any) -> Codes:
     return hooks.whole(function.keywords)
 
 
+def note_partial(function: Any, method: str) -> None:
+    """Note that what a partial call calls, and with what, is replaced as a whole."""
+    if method == "__setstate__" and issubclass(type(function), functools.partial):
+        notes.remark(
+            "partial calls",
+            "functools.partial.__setstate__",
+            "what {} sets of a partial call is seen in one order only by who calls or looks at it",
+        )
+
+
 def _enter_keywords(function: Any, table: Table) -> None:
     """Enter the keywords of a partial call: their name follows from that of the call."""
     found = function.keywords
@@ -305,23 +314,6 @@ DESCRIPTOR_METHODS: dict[str, Function] = {
 }
 
 
-def add_note(error: Any, note: Any) -> None:
-    """Stand for `add_note` of an exception: it makes a list of notes if there is none, and adds."""
-    table = published[id(error)]
-
-    def find() -> Reach:
-        reach = Reach(published)
-        reach.touch(table.writes[_NOTES])
-        held = table_of_id(id(getattr(error, _NOTES, None)))
-        reach.touch(held.whole_write() if isinstance(held, ContainerTable) else ())
-        return reach
-
-    hooks.perform(find)
-    error.add_note(note)
-    slots.hand_out(error.__notes__, f"{table.label}.{_NOTES}")
-
-
-_NOTES = "__notes__"
 ATTRIBUTE_METHODS: dict[str, Function] = {
     "__setattr__": _raw_setattr,
     "__delattr__": _raw_delattr,

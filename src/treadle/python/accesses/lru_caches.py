@@ -11,6 +11,7 @@ calls. A cache that got full throws away what was asked for longest ago; so the 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Hashable
 from types import CodeType, FunctionType
@@ -20,11 +21,12 @@ from treadle.core.events import Codes, Mode, code, location_of
 from treadle.python.accesses import callbacks
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.uninstrumented import state_of
-from treadle.python.runtime import control, slots
+from treadle.python.runtime import control, notes, slots
 from treadle.python.sharing.keys import name_of_key
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.tables import Table
 
+KIND: Any = type(functools.lru_cache(int))
 _ASKED = "a cache was asked"
 _FULL = "a cache was full"
 _beginning: dict[int, tuple[CodeType, CodeType]] = {}
@@ -74,6 +76,19 @@ def _key(
     if any(name is None or name[0] == "other" for name in names):
         return None
     return (*(name[0] for name in names if name is not None), *sorted(kwargs))
+
+
+def note_whole(method: Any, cache: Any) -> None:
+    """Note that a cache is asked, or emptied, whose function is not looked into."""
+    if type(cache) is not KIND or method.__name__ not in ("cache_info", "cache_clear"):
+        return
+    if id(getattr(cache.__wrapped__, "__globals__", None)) in instrumented:
+        return
+    notes.remark(
+        "caches of libraries",
+        f"{cache.__module__}.{cache.__qualname__}.{method.__name__}",
+        "what {} tells or forgets is a library's: calls that fill its cache come in one order only",
+    )
 
 
 def undo() -> None:

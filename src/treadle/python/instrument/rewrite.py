@@ -30,6 +30,7 @@ from treadle.python.accesses import (
     calls,
     coroutines,
     described,
+    exceptions,
     iterate,
     known_functions,
     managers,
@@ -444,6 +445,13 @@ class _Rewriter(OperatorHooks):
         self._emit(replaced(i.location, managers.enter))
         return False
 
+    def _raise(self, i: Any) -> bool:
+        if i.arg:
+            raising = exceptions.before_raise if i.arg == 1 else exceptions.before_raise_from
+            call = hook(i.location, raising, copies=range(i.arg, 0, -1))
+            self._emit(guard(i.location, i.arg, call))
+        return False
+
     def _load_special(self, i: Any) -> bool:
         """A `with` statement loads `__exit__` of a copy of its manager, then `__enter__`."""
         if i.arg.name == "EXIT":
@@ -526,6 +534,7 @@ _REWRITTEN: dict[str, Callable[[_Rewriter, Instr], bool]] = {
     "FORMAT_WITH_SPEC": _Rewriter._format,
     "CONVERT_VALUE": _Rewriter._format,
     "BEFORE_WITH": _Rewriter._enter,
+    "RAISE_VARARGS": _Rewriter._raise,
     "LOAD_SPECIAL": _Rewriter._load_special,
     "MATCH_KEYS": _Rewriter._match_keys,
     "MATCH_CLASS": _Rewriter._match_class,

@@ -168,6 +168,10 @@ class _Stores(_Writes):
 
 _DECIDING = dict.fromkeys(("__class__", "__dict__"))
 """Attributes whose values decide what the others are: who reads any of them looks at these."""
+_SET_BY = {"__cause__": ("__suppress_context__",)}
+"""Attributes that are set together with another one."""
+_NO_CELLS = frozenset({*_DECIDING, *(name for names in _SET_BY.values() for name in names)})
+"""Attributes whose stores do not say which value they put there."""
 
 
 class ObjectTable(Table):
@@ -195,12 +199,12 @@ class ObjectTable(Table):
 
     def stored(self, what: Any) -> Codes:
         """Return the codes of really storing an attribute."""
-        if not self.shared.write(self.sort, what):
-            return ()
-        return (self._attribute(what, Mode.WRITE),)
+        names = (what, *_SET_BY.get(what, ()))
+        known = [name for name in names if self.shared.write(self.sort, name)]
+        return tuple(self._attribute(name, Mode.WRITE) for name in known)
 
     def _attribute(self, name: Any, mode: Mode) -> int:
-        locate = self.at if name in _DECIDING else self.cell_at
+        locate = self.at if name in _NO_CELLS else self.cell_at
         return locate(name, mode, f".{name}")
 
 
