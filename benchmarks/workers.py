@@ -286,8 +286,18 @@ class Pretended(Space):
 
     def divided(self, part: Part, job: Job) -> list[Part]:
         """Divide the whole space before anybody explores it."""
-        sizes = self.split(part.what, max(2, job.wanted))
-        return [replace(part, what=one, share=one / self.executions) for one in sizes]
+        return self.parts(part, max(2, job.wanted))
+
+    def parts(self, part: Part, wanted: int) -> list[Part]:
+        """Return the parts of a part, whose shares are about right only."""
+        return [
+            replace(
+                part,
+                what=size,
+                share=part.share * size / part.what * math.exp(self.choices.gauss(0, 0.7)),
+            )
+            for size in self.split(part.what, wanted)
+        ]
 
     def split(self, size: float, wanted: int) -> list[float]:
         """Divide a part unevenly, again and again."""
@@ -322,7 +332,7 @@ class Pretended(Space):
             answer.seconds += given_up + WALKS * self.each
             answer.lost += round(given_up / self.each)
             wanted = pairs(seconds, job.quantum, job.wanted)
-            answer.left += [replace(part, what=one) for one in self.split(part.what, wanted)]
+            answer.left += self.parts(part, wanted)
         return answer
 
     def _given_up(self, seconds: float, job: Job) -> float | None:
@@ -379,7 +389,7 @@ class PretendedHands(Hands):
                 continue
             (part,) = job.parts
             wanted = pairs(end - self.now, job.quantum, job.wanted)
-            left = [replace(part, what=one) for one in self._space.split(part.what, wanted)]
+            left = self._space.parts(part, wanted)
             given_up = Answer(number, left=left, lost=round(used / self._space.each))
             self._answers[at] = self.now + WALKS * self._space.each, number, given_up
         heapq.heapify(self._answers)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -117,6 +119,29 @@ def test_several_hands_begin_with_a_part_each(count: int, divides: list[bool]) -
     assert [job.only_divide for job in hands.jobs][: len(divides)] == divides
     assert state.counts["executions"] == 128
     assert state.lost == 0 or count == 1
+
+
+@pytest.mark.parametrize(
+    ("deaths", "groups"), [(0, [(0, 1), (0, 3)]), (1, [(1, 1), (0, 1)])], ids=["sound", "deadly"]
+)
+def test_machines_get_as_much_of_the_space_each(deaths: int, groups: list[Any]) -> None:
+    """A part that is most of the space comes alone, and so does one of which hands have died."""
+    cubes = [EVERYTHING]
+    for reader in range(3):
+        step = Step(f"reader({reader})", 1)
+        cubes = [part for cube in cubes for part in split(cube, Step("writer", 0), step)]
+    shares = [0.05] * 7 + [0.65]
+    parts = [Part(cube, share) for cube, share in zip(cubes, shares, strict=True)]
+    parts[3] = replace(parts[3], deaths=deaths)
+    with opened(jacm17.readers(7), Settings()) as session:
+        space = space_of(session.work(), Policy(2, by_executions=True))
+        hands = Listening(Tasks(space))
+        state = State(deque(parts))
+        Coordinator(space, hands, Policy(2, hands=64), state).run()
+    first = hands.jobs[:2]
+    assert [(job.parts[0].deaths, len(job.parts)) for job in first] == groups
+    assert 0.65 in [part.share for job in first for part in job.parts]
+    assert (state.counts["executions"], state.is_covered) == (128, True)
 
 
 class Listening(Alone):

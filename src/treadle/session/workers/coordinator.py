@@ -193,13 +193,7 @@ class Coordinator:
         waiting = len(state.pending)
         quantum = policy.quantum(self.elapsed)
         is_scarce = policy.is_scarce(waiting)
-        parts = [state.pending.popleft()]
-        if self._space.is_grouped and not parts[0].deaths:
-            group = policy.group(waiting, self._hands.count - len(self._flying))
-            for _ in range(min(group, waiting) - 1):
-                if state.pending[0].deaths:
-                    break
-                parts.append(state.pending.popleft())
+        parts = self._next_parts()
         self._numbers += 1
         return Job(
             self._numbers,
@@ -214,6 +208,30 @@ class Coordinator:
             is_to_finish=limit is not None and not is_scarce and self._save is None,
             only_divide=self._is_to_be_divided(parts[0]),
         )
+
+    def _next_parts(self) -> list[Part]:
+        """Take the parts of a job; one of which hands have died is alone in its job."""
+        pending = self._state.pending
+        idle = self._hands.count - len(self._flying)
+        most = self._policy.group(len(pending), idle) if self._space.is_grouped else 1
+        if most > 1 and self._policy.hands > 1:
+            return self._even_parts(most, idle)
+        parts = [pending.popleft()]
+        while len(parts) < most and not (parts[0].deaths or pending[0].deaths):
+            parts.append(pending.popleft())
+        return parts
+
+    def _even_parts(self, most: int, idle: int) -> list[Part]:
+        """Take as much as each idle machine gets, by shares: few parts are most of a space."""
+        pending = sorted(self._state.pending, key=lambda part: (-part.deaths, -part.share))
+        room = sum(part.share for part in pending) / (idle + 1) - pending[0].share
+        parts, others = [pending[0]], deque[Part]()
+        for part in pending[1:]:
+            is_taken = len(parts) < most and part.share <= room and not parts[0].deaths
+            (parts if is_taken else others).append(part)
+            room -= part.share if is_taken else 0.0
+        self._state.pending = others
+        return parts
 
     def _wanted(self, waiting: int) -> int:
         """Return on how many pairs to divide; on more, if a budget is to end few parts early."""
