@@ -28,8 +28,23 @@ ATOMIC = [
     ("numbers", "x.append(4)", "list(x)", 2),
     ("numbers", "x.pop()", "list(x)", 2),
     ("numbers", "x.clear()", "list(x)", 2),
+    # writing a single item is safe
+    ("numbers", "x.__setitem__(0, 7)", "list(x)", 2),
+    ("numbers", "x.__delitem__(0)", "list(x)", 2),
     # extend with a list, a tuple, a set, a dict is safe from concurrent modifications
     ("list", "x.extend([K(5), K(6)])", "list(x)", 2),
+    ("numbers", "x.extend((5, 6))", "list(x)", 2),
+    ("numbers", "x.extend({5: 0, 6: 0})", "list(x)", 2),
+    ("numbers", "x.extend({5: 0, 6: 0}.values())", "list(x)", 2),
+    ("numbers", "x.extend(frozenset({5}))", "list(x)", 2),
+    ("numbers", "[].__iadd__(x)", "x.clear()", 2),
+    ("numbers", "x.__iadd__([5, 6])", "list(x)", 2),
+    # a slice is assigned as a whole if it is a list's
+    ("numbers", "x.__setitem__(slice(0, 1), [5, 6])", "list(x)", 2),
+    # a dictionary is made of a dictionary or a tuple, and `fromkeys` of a dictionary, as a whole
+    ("words", "dict(x)", "x.clear()", 2),
+    ("words", "dict.fromkeys(x)", "x.clear()", 2),
+    ("letters", "dict.fromkeys(x)", "x.clear()", 2),
     # d[key], d.get(key), key in d, len(d) are lock-free and atomic
     ("words", "x['a']", "x.clear()", 2),
     ("words", "x.get('a')", "x.clear()", 2),
@@ -40,20 +55,59 @@ ATOMIC = [
     ("words", "x.pop('a')", "list(x.items())", 2),
     ("words", "x.popitem()", "list(x.items())", 2),
     ("words", "x.setdefault('c', 3)", "list(x.items())", 2),
+    ("words", "x.__delitem__('a')", "list(x.items())", 2),
+    ("words", "x.clear()", "list(x.items())", 2),
     # hold the lock for the duration: copy, |, update(dict), clear
     ("words", "x.copy()", "x.clear()", 2),
     ("words", "x | {'c': 3}", "x.clear()", 2),
     ("words", "x.update({'c': 3, 'd': 4})", "list(x.items())", 2),
+    ("words", "x.__ior__({'c': 3, 'd': 4})", "list(x.items())", 2),
+    ("words", "{}.__ior__(x)", "x.clear()", 2),
+    ("words", "len(x.keys())", "x.clear()", 2),
+    ("words", "len(x.values())", "x.clear()", 2),
+    ("words", "len(x.items())", "x.clear()", 2),
     ("words", "x == {'a': 1, 'b': 2}", "x.clear()", 2),
+    # sets: len and membership are free of locks
+    ("letters", "len(x)", "x.clear()", 2),
+    ("letters", "'a' in x", "x.clear()", 2),
     # sets: add, remove, discard, pop, copy, clear, operators with sets
     ("letters", "x.add('c')", "sorted(x)", 2),
+    ("letters", "x.remove('a')", "sorted(x)", 2),
+    ("letters", "x.clear()", "sorted(x)", 2),
     ("letters", "x.discard('a')", "sorted(x)", 2),
     ("letters", "x.copy()", "x.clear()", 2),
     ("letters", "x | {'c'}", "x.clear()", 2),
+    ("letters", "x & {'a'}", "x.clear()", 2),
+    ("letters", "x - {'a'}", "x.clear()", 2),
+    ("letters", "x ^ {'a'}", "x.clear()", 2),
+    ("letters", "x.__ior__({'c', 'd'})", "sorted(x)", 2),
+    ("letters", "x.__iand__({'c'})", "sorted(x)", 2),
+    ("letters", "x.__isub__({'a', 'b'})", "sorted(x)", 2),
+    ("letters", "x.__ixor__({'a', 'c'})", "sorted(x)", 2),
+    ("letters", "x.union({'c'}, {'d': 0})", "x.clear()", 2),
+    ("letters", "x.intersection({'a'})", "x.clear()", 2),
+    ("letters", "x.difference({'a'})", "x.clear()", 2),
+    ("letters", "x.symmetric_difference({'a'})", "x.clear()", 2),
+    ("letters", "x.intersection_update({'c'})", "sorted(x)", 2),
+    ("letters", "x.difference_update({'a', 'b'})", "sorted(x)", 2),
+    ("letters", "x.symmetric_difference_update({'a', 'c'})", "sorted(x)", 2),
+    ("letters", "x.issubset({'a', 'b'})", "x.add('c')", 2),
+    ("letters", "x.issuperset({'a'})", "x.clear()", 2),
     ("letters", "x.update({'c', 'd'})", "sorted(x)", 2),
     ("letters", "x.isdisjoint({'a'})", "x.clear()", 2),
     # bytearrays: single bytes, methods, copy, repetition, membership
     ("bytes", "x[0]", "x.clear()", 2),
+    ("bytes", "len(x)", "x.clear()", 2),
+    ("bytes", "x[0:2]", "x.clear()", 2),
+    ("bytes", "x.__setitem__(0, 7)", "bytes(x)", 2),
+    ("bytes", "x.__setitem__(slice(0, 1), b'ab')", "bytes(x)", 2),
+    ("bytes", "x.extend(b'ab')", "bytes(x)", 2),
+    ("bytes", "x.pop()", "bytes(x)", 2),
+    ("bytes", "x.remove(2)", "bytes(x)", 2),
+    ("bytes", "x.clear()", "bytes(x)", 2),
+    ("bytes", "x.replace(b'a', b'b')", "x.clear()", 2),
+    ("bytes", "x.split()", "x.clear()", 2),
+    ("bytes", "x.decode('latin-1')", "x.clear()", 2),
     ("bytes", "x.append(4)", "bytes(x)", 2),
     ("bytes", "x.insert(0, 4)", "bytes(x)", 2),
     ("bytes", "x.pop(0)", "bytes(x)", 2),
@@ -95,6 +149,15 @@ NEVER = [
 ]
 """What is not atomic at any granularity."""
 
+CHECKED = [
+    # check-then-act: with the global lock nobody comes between two instructions that call nothing
+    ("numbers", "x.pop() if x else 0", {"2", "0"}, "'IndexError'"),
+    ("words", "x.pop('a') if 'a' in x else 0", {"1", "0"}, "'KeyError'"),
+    ("letters", "x.remove('a') if 'a' in x else 0", {"None", "0"}, "'KeyError'"),
+    ("bytes", "x.remove(2) if 2 in x else 0", {"None", "0"}, "'ValueError'"),
+]
+"""What is shared, what looks and acts beside `x.clear()`, what it gets, and what besides."""
+
 
 def got(outcomes: set[str]) -> set[str]:
     """Return what the first thread got, whatever the second did."""
@@ -105,7 +168,7 @@ def got(outcomes: set[str]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("granularity", ["access", "free-threaded"])
+@pytest.mark.parametrize("granularity", ["gil", "access", "free-threaded"])
 @pytest.mark.parametrize(("kind", "one", "two", "count"), ATOMIC)
 def test_what_is_atomic(kind: str, one: str, two: str, count: int, granularity: str) -> None:
     found, result = reached(Program(kind, one, two), "optimal", granularity, 100)
@@ -134,6 +197,16 @@ def test_what_is_never_atomic(
     found, result = reached(Program(kind, one, two), "optimal", granularity, 1000)
     assert result.complete
     assert got(found) == values
+
+
+@pytest.mark.parametrize("granularity", ["gil", "access", "free-threaded"])
+@pytest.mark.parametrize(("kind", "one", "values", "error"), CHECKED)
+def test_what_is_checked_before(
+    kind: str, one: str, values: set[str], error: str, granularity: str
+) -> None:
+    found, result = reached(Program(kind, one, "x.clear()"), "optimal", granularity, 1000)
+    assert result.complete
+    assert got(found) == (values if granularity == "gil" else {*values, error})
 
 
 def look_for_last() -> None:
