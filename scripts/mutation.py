@@ -53,6 +53,7 @@ SHORTCUTS = ("tests/threads/test_shortcuts.py", "tests/threads/test_callbacks.py
 STORED = ("tests/threads/test_stored.py",)
 HOLES = ("tests/threads/test_holes.py",)
 OUT_OF_THE_WAY = ("tests/threads/test_out_of_the_way.py",)
+UNASKED = ("tests/threads/test_called_unasked.py",)
 EVERYDAY = ("tests/threads/test_everyday_state.py",)
 NO_ORDER = ("tests/threads/test_orders_nobody_sees.py",)
 SPIN = ("tests/threads/test_spin.py",)
@@ -305,6 +306,16 @@ MUTANTS = [
            ("tests/test_conditional.py",)),
     Mutant("plans are made anew from where they began", "explore/context/exploration.py",
            "plan.part(left >> e - start)", "plan", ("tests/test_conditional.py",)),
+    # Threads: what nobody calls by its name
+    Mutant("objects that change their class unasked are private", "python/accesses/in_sight.py",
+           "id(value) not in published and meets_unasked(kind)", "False", UNASKED),
+    Mutant("making a class calls nothing of libraries", "python/accesses/called_by_making.py",
+           "    for function, owner in methods:\n", "    for function, owner in ():\n", UNASKED),
+    Mutant("what libraries assign is not looked at directly", "python/sharing/kept.py",
+           "return looked_at(shared, state_of(package))", "return ()", UNASKED),
+    Mutant("raising sets nothing", "python/accesses/exceptions.py",
+           "    hooks.say(_written(table, (*names, _TRACEBACK)))\n", "    pass\n",
+           ("tests/threads/test_raised.py",)),
     # Threads: what everyday code keeps
     Mutant("libraries cannot look through new objects", "python/sharing/nested.py",
            "            todo += [part for part in parts_of(value) if type(part) not in ATOMS]\n", "            pass\n", EVERYDAY),
