@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import sys
 import threading
@@ -16,7 +17,7 @@ import pytest
 import treadle
 from treadle.core.failure import without_addresses
 from treadle.python.instrument import rewritten_code
-from treadle.python.instrument.first_calls import FirstCalls, first_call_of
+from treadle.python.instrument.first_calls import FirstCall, FirstCalls, first_call_of
 from treadle.python.instrument.modules import variable_of
 from treadle.python.instrument.rewritten_code import RewrittenCode
 from treadle.python.instrument.scope import Scope
@@ -291,6 +292,44 @@ def test_an_outcome_of_the_first_execution_only_is_seen(lib: Any, passes: bool, 
     (failure,) = treadle.explore(test, instrument=["lazylib"]).failures
     assert failure.kind == "nondeterminism"
     assert said in failure.message
+
+
+@pytest.mark.parametrize("keeps_code", [False, True])
+def test_what_a_library_has_made_of_a_stub_may_be_called_in_every_execution(
+    lib: Any, keeps_code: bool
+) -> None:
+    """Executions were begun again for ever."""
+    kept: dict[str, Any] = {}
+
+    def copied(function: types.FunctionType) -> types.FunctionType:
+        code = kept.setdefault("code", function.__code__)
+        copy = types.FunctionType(code, function.__globals__, "copy", function.__defaults__)
+        return copy if keeps_code else kept.setdefault("copy", copy)
+
+    copied = types.FunctionType(  # of no module under test
+        copied.__code__, {"types": types}, "copied", None, copied.__closure__
+    )
+
+    def test() -> None:
+        box = lib.Box()
+        together(lambda: copied(lib.Box.add)(box), box.add)
+        assert box.number == 2
+
+    for _ in range(2):
+        result = treadle.explore(test, instrument=["lazylib"], restore=False, stop_on_failure=False)
+        assert [failure.kind for failure in result.failures] == ["assertion"]
+        assert result.executions == 4
+
+
+def test_nothing_is_left_of_functions_that_were_never_called(lib: Any) -> None:
+    """Code that refers to itself is not found by garbage collection."""
+    test = programs_of(lib)["frames"]
+    found_by(test)
+    gc.collect()
+    before = sum(type(one) is FirstCall for one in gc.get_objects())
+    found_by(test)
+    gc.collect()
+    assert sum(type(one) is FirstCall for one in gc.get_objects()) == before == 0
 
 
 def test_threads_that_nobody_controls_run_the_code_that_was_there() -> None:

@@ -12,8 +12,9 @@ Other threads of the operating system, which nobody controls, run the code that 
 from __future__ import annotations
 
 import _thread
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -22,6 +23,8 @@ from treadle.python.instrument.stubs import hook_of, stub_of
 
 _MOST_ROUNDS = 100
 """Executions that are begun again, from which on new functions are rewritten at once."""
+_MOST_TIMES = 10
+"""Executions that are begun again for one stub: code that somebody keeps may be called for ever."""
 _thread_ident = _thread.get_ident
 """As it is outside of an exploration, which replaces it."""
 
@@ -29,7 +32,7 @@ _thread_ident = _thread.get_ident
 class FirstCall:
     """Stands for a function of a module that has not been called yet, and its copies."""
 
-    __slots__ = ("_calls", "code", "functions", "module", "scope", "stub")
+    __slots__ = ("_calls", "code", "functions", "module", "scope", "stub", "times")
 
     def __init__(self, calls: FirstCalls, code: CodeType, module: str, scope: Scope) -> None:
         self._calls = calls
@@ -38,11 +41,23 @@ class FirstCall:
         self.scope = scope
         self.functions: list[FunctionType] = []
         self.stub = stub_of(code, self.call)
+        self.times = 0
+        """Executions that were begun again because this was called."""
 
     @property
     def key(self) -> tuple[int, str]:
         """What other functions have that wait for the same."""
         return id(self.code), self.module
+
+    def meet_copies(self) -> None:
+        """Take in functions that somebody made of the stub: they have it when all others do not."""
+        known = set(map(id, self.functions))
+        self.functions += (one for one in _functions_with(self.stub) if id(one) not in known)
+
+    def forget(self) -> None:
+        """Be of no use any more: garbage collection does not find what code refers to."""
+        self.stub, self.times = self.code, _MOST_TIMES
+        self.functions.clear()
 
     def call(self, cells: Any, given: Any, more: Any, named: Any, words: Any) -> Any:
         """Call the function with what its stub was given."""
@@ -58,6 +73,9 @@ class FirstCall:
 class FirstCalls:
     """The functions of an exploration that have not been called yet."""
 
+    _thread = 0
+    """The thread that explores, for all: code of an earlier exploration may have been kept."""
+
     def __init__(self, rewritten: Callable[[CodeType, str, Scope], CodeType]) -> None:
         self._rewritten = rewritten
         self._waiting: dict[tuple[int, str], FirstCall] = {}
@@ -67,16 +85,16 @@ class FirstCalls:
         """What has been rewritten."""
         self._rounds = 0
         """How often executions were begun again because of first calls."""
-        self._thread = 0
-        """The thread that explores."""
 
     def begin(self) -> None:
         """Begin an exploration, in this thread."""
-        self._thread = _thread_ident()
+        FirstCalls._thread = _thread_ident()
 
     def end(self) -> None:
         """End it: whatever still has a stub runs the code that was there before."""
-        self._thread = 0
+        FirstCalls._thread = 0
+        for first in (*self._waiting.values(), *self._finished):
+            first.forget()
         self._waiting.clear()
         self._called.clear()
         self._finished.clear()
@@ -103,7 +121,7 @@ class FirstCalls:
 
     def know_scopes(self, scope_of: Callable[[dict[str, Any]], Scope]) -> None:
         """Take in that modules turned out to be other than they seemed."""
-        for first in self._waiting.values():
+        for first in (*self._waiting.values(), *self._finished):
             first.scope = scope_of(first.functions[0].__globals__)
 
     def have_happened(self) -> bool:
@@ -112,8 +130,11 @@ class FirstCalls:
             return False
         self._rounds += 1
         called, self._called = self._called, {}
-        for first in called:  # not all: nothing can be rewritten where the stack is at its end
-            self._finish(first)
+        for first in called:
+            first.times += 1
+            if first.times > 1:
+                first.meet_copies()
+            self._finish(first)  # again: nothing can be rewritten where the stack is at its end
         return True
 
     def settle(self, function: FunctionType) -> None:
@@ -126,7 +147,8 @@ class FirstCalls:
         """Return the code that a call of a stub is to run."""
         if not self._is_explored():
             return first.code
-        self._called[first] = None
+        if first.times < _MOST_TIMES:
+            self._called[first] = None
         return self._finish(first)
 
     def _is_explored(self) -> bool:
@@ -135,7 +157,8 @@ class FirstCalls:
     def _finish(self, first: FirstCall) -> CodeType:
         """Give all functions with a stub their rewritten code, unless somebody else did."""
         code = self._rewritten(first.code, first.module, first.scope)
-        if self._waiting.pop(first.key, None) is not None:
+        if self._waiting.get(first.key) is first:
+            del self._waiting[first.key]
             self._finished.append(first)
         _exchange(first.functions, first.stub, code)
         return code
@@ -154,6 +177,12 @@ def _exchange(functions: list[FunctionType], old: CodeType, new: CodeType) -> No
     for function in functions:
         if function.__code__ is old:
             function.__code__ = new
+
+
+def _functions_with(code: CodeType) -> Iterator[FunctionType]:
+    for one in gc.get_referrers(code):
+        if type(one) is FunctionType and one.__code__ is code:
+            yield one
 
 
 def first_call_of(code: CodeType) -> FirstCall | None:
