@@ -6,7 +6,9 @@ Each look was a class of its own, so that a test that polls had no verdict withi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import itertools
+import random
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -140,3 +142,114 @@ def test_a_poller_in_the_background(order: str) -> None:
     result, seen = explored(test, order)
     assert (result.complete, seen) == (True, {"'cancelled'"})
     assert result.executions <= 10
+
+
+def _ones() -> Iterator[int]:
+    yield 1
+    yield 1
+    yield 1
+
+
+@BOTH
+@pytest.mark.parametrize("seconds", [0, 0.1])
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        lambda: (1, 1, 1),
+        lambda: iter([1, 1, 1]),
+        lambda: itertools.repeat(1, 3),
+        lambda: zip([1, 1, 1], [1, 1, 1], strict=True),
+        _ones,
+    ],
+    ids=["tuple", "iterator", "repeat", "zip", "generator"],
+)
+def test_for_loops_end(rounds: Callable[[], Any], seconds: float, order: str) -> None:
+    """How far they have come is in no variable: each was called a livelock."""
+
+    async def test() -> str:
+        for _ in rounds():
+            await asyncio.sleep(seconds)
+        return "end"
+
+    result, seen = explored(test, order)
+    assert (result.complete, result.failures, seen) == (True, [], {"'end'"})
+
+
+@BOTH
+def test_comprehensions_end(order: str) -> None:
+    async def test() -> int:
+        return len([await asyncio.sleep(0.1, each) for each in (1, 1, 1)])
+
+    result, seen = explored(test, order)
+    assert (result.complete, result.failures, seen) == (True, [], {"3"})
+
+
+@BOTH
+def test_tries_that_are_over_before_it_is_there(order: str) -> None:
+    async def test() -> bool:
+        found: list[int] = []
+        writer = asyncio.create_task(_write(found))
+        for delay in (0.1, 0.1, 0.1):
+            if found:
+                break
+            await asyncio.sleep(delay)
+        was_there = bool(found)
+        await writer
+        return was_there
+
+    result, seen = explored(test, order)
+    assert (result.complete, seen) == (True, {"True", "False"})
+
+
+@BOTH
+def test_looks_within_a_for_loop(order: str) -> None:
+    """The outer loop stands where it stood: that each look is the same is seen."""
+
+    async def test() -> None:
+        found: list[int] = []
+        writers = [asyncio.create_task(_write(found)) for _ in (1, 1)]
+        for _ in zip((1, 1), (1, 1), strict=True):
+            await _look(0.1, lambda: found)
+            found.pop()
+        await asyncio.wait(writers)
+
+    result, seen = explored(test, order)
+    assert (result.complete, seen) == (True, {"None"})
+
+
+@BOTH
+@pytest.mark.parametrize("seconds", [0, 0.1])
+def test_looks_at_a_future_of_its_own(seconds: float, order: str) -> None:
+    """Nobody else seemed to know it: when it was done, nobody looked, and that was a livelock."""
+
+    async def test() -> object:
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        loop.call_later(5, future.set_result, 1)
+        await _look(seconds, future.done)
+        return await future
+
+    result, seen = explored(test, order)
+    assert (result.complete, seen) == (True, {"1"})
+
+
+@BOTH
+def test_looks_at_the_result_of_an_executor(order: str) -> None:
+    async def test() -> object:
+        future = asyncio.get_running_loop().run_in_executor(None, lambda: 1)
+        await _look(0.1, future.done)
+        return future.result()
+
+    result, seen = explored(test, order)
+    assert (result.complete, result.executions, seen) == (True, 3, {"1"})
+
+
+@BOTH
+def test_loops_that_luck_ends(order: str) -> None:
+    async def test() -> str:
+        while random.random() < 0.9:
+            await asyncio.sleep(1)
+        return "end"
+
+    result, seen = explored(test, order)
+    assert (result.complete, result.failures, seen) == (True, [], {"'end'"})

@@ -185,8 +185,11 @@ _STANDING_FOR_ONE = frozenset(
 """Classes of what C code makes of a coroutine or asynchronous generator to be awaited."""
 
 
-def awaiting_frames(awaited: Any) -> list[FrameType]:
-    """Return the frames in which a coroutine stands, and what it awaits, outermost first."""
+def awaiting_frames(awaited: Any, holders: list[tuple[Any, Any]] | None = None) -> list[FrameType]:
+    """Return the frames in which a coroutine stands, and what it awaits, outermost first.
+
+    What has these frames, and what that awaits, is put into `holders`, if it is asked for.
+    """
     frames: list[FrameType] = []
     while awaited is not None:
         kind = type(awaited)
@@ -200,6 +203,8 @@ def awaiting_frames(awaited: Any) -> list[FrameType]:
             awaited = _stood_for(awaited)
         else:
             frames.append(frame)
+            if holders is not None:
+                holders.append((awaited, further))
             awaited = further
     return frames
 

@@ -13,10 +13,9 @@ import asyncio
 import asyncio.events
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treadle.core.errors import TreadleError
@@ -52,8 +51,6 @@ class Loop(Networked, Refusing):
 
     _running: Task | None = None
     """The task that takes the present step."""
-    _frames: Sequence[FrameType] = ()
-    """Where it stands once it has taken it."""
     has_shown_the_time = False
     """Whether the present step has asked for it."""
     _is_closing = False
@@ -439,9 +436,9 @@ class Loop(Networked, Refusing):
             codes = (*step.spin, *codes)
         codes = (*codes, *spinning.written(self, step, codes))
         if self._running is not None:
-            spinning.look(self, self._running, codes, self._frames)
-            self._running, self._frames = None, ()
-            if step.waits:  # it saw what it had seen before
+            task, self._running = self._running, None
+            spinning.look(self, task, codes)
+            if step.waits and task.spins_at:  # it saw what it had seen before
                 codes = tuple(access for access in codes if mode_of(access) is not Mode.READ)
         return codes
 
@@ -503,8 +500,7 @@ class Loop(Networked, Refusing):
         else:
             goes_on(frames_of(self._running))
             self._call(step)
-            self._frames = frames_of(self._running)
-            goes_on(self._frames)
+            goes_on(frames_of(self._running))
 
     def _call(self, step: Step) -> None:
         handle: Any = step.handle

@@ -15,7 +15,7 @@ from treadle.core.events import Mode, mode_of
 from treadle.core.frames import callers_frame
 from treadle.core.words import place_in_words
 from treadle.python.runtime import control
-from treadle.python.runtime.spin import effects, own_values, same_values
+from treadle.python.runtime.spin import drawn, effects, own_values, same_values, unseen
 from treadle.tasks.kinds import EndlessLoop
 
 if TYPE_CHECKING:
@@ -49,11 +49,15 @@ class Rounds:
     def begin(self) -> None:
         """Forget the last step."""
         self._visits.clear()
-        self._changed = effects[0] = False
+        self._changed = effects[0] = unseen[0] = drawn[0] = False
 
     def has_changed_something(self) -> bool:
         """Tell whether the step has changed anything so far, shared or not."""
         return self._changed or effects[0]
+
+    def may_see_another_thing(self) -> bool:
+        """Tell whether the step, done again, may see what nobody here has changed."""
+        return unseen[0] or drawn[0]
 
     def visit(self, site: object) -> None:
         """Take note of a round; raise if the loop will only go on like this."""

@@ -10,15 +10,12 @@ One that sleeps for a while in each round looks again at most so long after some
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.events import Codes, Mode, code, location_of, mode_of
-from treadle.python.runtime.atoms import ATOMS
 from treadle.tasks.moments import latest
+from treadle.tasks.standing import is_same, standing_of
 from treadle.tasks.steps import Step
-from treadle.tasks.waiting import is_asyncio
 
 if TYPE_CHECKING:
     from treadle.tasks.loop import Loop
@@ -26,20 +23,11 @@ if TYPE_CHECKING:
 _READS = (Mode.READ, Mode.AWAIT, Mode.SPAWN, Mode.OPEN)
 _WRITES = (Mode.WRITE, Mode.STORE, Mode.ADD)
 
-_DELAYS = ("__await__", "__sleep0", "_pausing", "arriving", "pause", "sleep")
-"""Functions whose frames are new in each round."""
-
 _END_OF_A_SLEEP = "_set_result_unless_cancelled"
 
-Standing = list[tuple[Any, int, dict[str, Any]]]
-"""Frames of a task, each with its place and its variables."""
 
-
-def look(loop: Loop, task: Any, codes: Codes, frames: Sequence[FrameType]) -> None:
-    """See whether a task that has taken a step will only repeat itself; let it wait then.
-
-    `frames` are those in which it stands.
-    """
+def look(loop: Loop, task: Any, codes: Codes) -> None:
+    """See whether a task that has taken a step will only repeat itself; let it wait then."""
     before, task.standing = task.standing, None
     task.spins_at = None
     if task._state != "PENDING" or len(loop.spawned) != 1 or loop.rounds.has_changed_something():
@@ -53,17 +41,19 @@ def look(loop: Loop, task: Any, codes: Codes, frames: Sequence[FrameType]) -> No
     shared = [access for access in codes if location_of(access) not in own | task.own_places]
     if any(mode_of(access) not in _READS for access in shared):
         return
-    task.standing = _standing_in(frames)
-    if before is None or not _same(before, task.standing):
+    task.standing = standing_of(task)
+    if before is None or not is_same(before, task.standing):
         return
-    read = {location_of(access) for access in shared if mode_of(access) is Mode.READ}
+    awaited = task._fut_waiter  # whoever completes it is the step ahead
+    own.update(() if awaited is None else (awaited.where.number, awaited.listeners.number))
+    read = {location_of(access) for access in codes if mode_of(access) is Mode.READ} - own
     read.add(task.control.number)
     ahead.spin = tuple(code(location, Mode.AWAIT) for location in sorted(read))
     ahead.waits = True
     place = loop.place("turns", task.where_name, "turns of")
     for location in read:
         loop.spun_on.setdefault(location, {})[task.as_owner] = place
-    ahead.waits_for_time = loop.has_shown_the_time
+    ahead.waits_for_time = loop.has_shown_the_time or loop.rounds.may_see_another_thing()
     names = loop.program.vocabulary.location_names
     data = loop.program.vocabulary.data
     what = ", ".join(names[location] for location in sorted(read) if location in data)
@@ -112,28 +102,6 @@ def ends_a_sleep(step: Step) -> bool:
 
 
 def _is_only_slept(loop: Loop, ahead: Step) -> bool:
-    """Tell whether all that a round does is to sleep: it does not look at the time."""
-    return ends_a_sleep(ahead) and not loop.has_shown_the_time
-
-
-def _standing_in(frames: Sequence[FrameType]) -> Standing:
-    return [
-        (frame, frame.f_lasti, dict(frame.f_locals))
-        for frame in frames
-        if not (frame.f_code.co_name in _DELAYS and is_asyncio(frame.f_code.co_filename))
-    ]
-
-
-def _same(before: Standing, after: Standing) -> bool:
-    """Tell whether a task stands where it stood, with the same variables."""
-    return len(before) == len(after) and all(
-        one[0] is other[0]
-        and one[1] == other[1]
-        and one[2].keys() == other[2].keys()
-        and all(_is_same_value(value, other[2][name]) for name, value in one[2].items())
-        for one, other in zip(before, after, strict=True)
-    )
-
-
-def _is_same_value(one: Any, other: Any) -> bool:
-    return one is other or (type(one) in ATOMS and type(one) is type(other) and one == other)
+    """Tell whether a round sleeps, and looks neither at the time nor at what nobody sees."""
+    may_differ = loop.has_shown_the_time or loop.rounds.may_see_another_thing()
+    return ends_a_sleep(ahead) and not may_differ
