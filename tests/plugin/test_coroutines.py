@@ -25,6 +25,12 @@ TWO_INCREMENTS = """
 """
 
 
+@pytest.fixture(autouse=True)
+def _patience(pytester: pytest.Pytester) -> None:
+    """Let no test end because the machine is busy."""
+    pytester.makepyprojecttoml("[tool.treadle]\ntimeout = 600\n")
+
+
 def has(plugin: str) -> pytest.MarkDecorator:
     """Return a mark that skips a test unless a plugin is installed."""
     is_there = importlib.util.find_spec(plugin) is not None
