@@ -97,7 +97,26 @@ class Alone:
         self.n = 1
         return 1
 
+class Zone:
+    times = [1, 2]
+
+    def __init__(self):
+        self.infos = dict()
+
+    def __len__(self):
+        return self.times[0]
+
+    def put(self, n):
+        self.infos[n] = n
+
 made_before = Counter()
+zone_made_before = Zone()
+
+def zone():
+    return zone_made_before
+
+def new_zone():
+    return Zone()
 
 def make():
     return Counter()
@@ -296,3 +315,51 @@ def test_a_namespace_that_threads_share_is_named() -> None:
 def test_objects_that_change_nothing_but_themselves_are_no_steps(library: Any) -> None:
     result = treadle.explore(lambda: together(*[lambda: len(library.Plain())] * 2))
     assert (result.ok, result.executions, result.notes) == (True, 1, [])
+
+
+def test_what_is_held_late_leaves_objects_their_names(library: Any) -> None:
+    """The first execution gets hold of what a class keeps after it met an object of that class."""
+
+    class Box:
+        zone: Any
+
+    def test() -> None:
+        box = Box()
+        library.zone()
+
+        def put() -> None:
+            box.zone = library.zone()
+            box.zone.put(1)
+
+        together(put, put)
+
+    result = treadle.explore(test)
+    assert (result.ok, result.failures, result.executions) == (True, [], 10)
+
+
+def test_what_another_order_gets_hold_of_leaves_objects_their_names(library: Any) -> None:
+    """What a class keeps is held in some executions only, and those are not the first."""
+
+    class Box:
+        is_made = False
+        found: list[int]
+
+    def test() -> None:
+        box = Box()
+        box.found = []
+
+        def make() -> None:
+            library.new_zone()
+            box.found = []
+            box.found.append(1)
+            box.is_made = True
+
+        def look() -> None:
+            if not box.is_made:
+                library.Zone.times  # noqa: B018
+            len(box.found)
+
+        together(make, look)
+
+    result = treadle.explore(test)
+    assert (result.ok, result.failures, result.executions) == (True, [], 4)

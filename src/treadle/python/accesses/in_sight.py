@@ -16,7 +16,7 @@ from treadle.python.accesses import kept_state
 from treadle.python.accesses.uninstrumented import called_unasked, module_of, remembered
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.sharing.kept import CHANGED, state_of
+from treadle.python.sharing.kept import CHANGED, HELD, state_of
 from treadle.python.sharing.published import published
 
 
@@ -47,9 +47,24 @@ def meets_unasked(kind: type) -> bool:
     if changes or not packages:
         return bool(changes)
     shared = control.the_program().shared
-    if any(shared.happens(state_of(package), CHANGED) for package in packages):
+    known = [(state_of(package), what) for package in packages for what in (CHANGED, HELD)]
+    if any(shared.happens(*feature) for feature in known):
         return True
-    return any(_package_of(home) in packages for home, _ in (*shared.assigned, *shared.looked_into))
+    if any(_package_of(home) in packages for home, _ in shared.assigned):
+        return True
+    _note_held(packages)
+    return False
+
+
+def _note_held(packages: frozenset[str]) -> None:
+    """Note which packages keep something that code under test has got hold of by now.
+
+    Executions get hold of more and more. What is in sight decides how later objects are called, so
+    it hangs on what is known when an execution begins, and on nothing that happens meanwhile.
+    """
+    shared = control.the_program().shared
+    for package in sorted({_package_of(home) for home, _ in shared.looked_into} & packages):
+        shared.note(state_of(package), HELD)
 
 
 def codes_of(value: Any) -> Codes:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from treadle.python.runtime.slots import Knowledge
 
 CHANGED = "changed"
+HELD = "held"
+"""Code under test has hold of something that a library keeps."""
 _TOOLS = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
     staticmethod, classmethod, property,
