@@ -176,6 +176,27 @@ def test_for_loops_end(rounds: Callable[[], Any], seconds: float, order: str) ->
 
 
 @BOTH
+@pytest.mark.parametrize(
+    "iterate", [iter, reversed, lambda delays: zip(delays, delays, strict=True)]
+)
+def test_for_loops_over_what_is_shared_end(iterate: Callable[[Any], Any], order: str) -> None:
+    """Treadle's own iterator of it has moved on: that is no change that code under test makes."""
+
+    async def test() -> str:
+        delays = [1, 1, 1]
+
+        async def wait() -> None:
+            for _ in iterate(delays):
+                await asyncio.sleep(1)
+
+        await asyncio.gather(wait(), wait())
+        return "end"
+
+    result, seen = explored(test, order)
+    assert (result.failures, seen) == ([], {"'end'"})
+
+
+@BOTH
 def test_comprehensions_end(order: str) -> None:
     async def test() -> int:
         return len([await asyncio.sleep(0.1, each) for each in (1, 1, 1)])

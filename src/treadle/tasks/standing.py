@@ -13,7 +13,8 @@ from collections.abc import Hashable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from treadle.core.frames import awaiting_frames
+from treadle.core.frames import awaiting_frames, is_of_the_user
+from treadle.python.accesses.iterate import SharedIterator
 from treadle.python.runtime.atoms import ATOMS
 from treadle.tasks.waiting import is_asyncio
 
@@ -80,11 +81,14 @@ def _is_iterator(found: Any) -> bool:
 
 def _progress(iterator: Any) -> Hashable:
     """Return how far an iterator has come; what never equals anything if nobody knows."""
-    kind = type(iterator)
+    kind: Any = type(iterator)
+    if kind is SharedIterator:
+        return _progress(iterator.native)
     if isinstance(iterator, _OF_OTHERS):
         return tuple(map(_progress, _parts_of(iterator)))
-    if isinstance(kind.__next__, FunctionType):  # what it changes is seen
-        return id(iterator)
+    method = kind.__next__
+    if isinstance(method, FunctionType) and is_of_the_user(method.__code__.co_filename):
+        return id(iterator)  # what it changes is seen
     try:
         return int(kind.__length_hint__(iterator))
     except AttributeError:

@@ -265,7 +265,7 @@ class SharedIterator:
         self._index = 0
         if not isinstance(table, ListTable):
             hooks.say(table.keys_read())
-        self._native = iter(obj)
+        self.native = iter(obj)
 
     def __iter__(self) -> SharedIterator:
         return self
@@ -280,12 +280,12 @@ class SharedIterator:
             self._index += 1
         else:
             hooks.go_through(self._obj, table)
-        return next(self._native)
+        return next(self.native)
 
     def __length_hint__(self) -> int:
         table = self._table
         hooks.say(table.size() if isinstance(table, ListTable) else table.keys_read())
-        return operator.length_hint(self._native)
+        return operator.length_hint(self.native)
 
 
 def iterator_of(obj: Any, *sentinel: Any) -> Any:
