@@ -16,9 +16,9 @@ from brute import Explored, explored
 from random_programs import Body, build_from_source
 from test_litmus import litmus_program, needs_oracle, oracle
 from test_properties import FAMILIES, everything_of, programs
-from treadle.core.program import Program
+from treadle.core.program import AS_RECORDED, Program
 from treadle.explore.budget import MAX_STEPS
-from treadle.explore.cubes.narrowed import Narrowed
+from treadle.explore.cubes.narrowed import Narrowed, NarrowedRun
 from treadle.explore.cubes.order import EVERYTHING, Cube, Order, Step, has_cycle, split
 from treadle.explore.cubes.splitting import Walk, coarse_parts_of, parts_of, walks_in
 from treadle.explore.registry import ALGORITHMS
@@ -140,6 +140,50 @@ def test_what_two_cubes_could_claim_needs_the_edges_of_earlier_splits() -> None:
     counts = [part.result.executions for part in explored_in(program, [inner, second])]
     assert counts == [1, 0]
     assert [part.result.elsewhere for part in explored_in(program, [second])] == [1]
+
+
+def test_only_where_an_order_disables_somebody_steps_are_taken_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = treadle.model.Program(x=0, y=0)
+
+    @program.process
+    def p(s: Any) -> Any:
+        for _ in range(4):
+            s.x = 1
+            yield
+
+    @program.process
+    def q(s: Any) -> Any:
+        for _ in range(6):
+            s.y = 1
+            yield
+
+    alone: list[int] = []
+    step = NarrowedRun.step
+
+    def note(run: NarrowedRun, process: int) -> Any:
+        alone.append(process)
+        return step(run, process)
+
+    monkeypatch.setattr(NarrowedRun, "step", note)
+    narrowed = Narrowed(program, (Order(Step("q", 2), Step("p", 2)),))
+    run = narrowed.start()
+    processes: list[int] = []
+    codes: list[Any] = []
+    assert run.finish(-1, MAX_STEPS, processes, codes)
+    number = program.vocabulary.process
+    held = [number("q")] * 3
+    assert alone == held
+    assert processes[:5] == [number("p")] * 2 + held
+    assert Counter(processes) == {number("p"): 5, number("q"): 7}
+    run.close()
+    recorded = processes[:6]
+    again = narrowed.start()
+    assert again.execute(recorded, codes[:6], MAX_STEPS) == AS_RECORDED
+    assert alone == held  # no order was open any more
+    assert Counter(recorded) == Counter(processes)
+    again.close()
 
 
 def test_shares_of_parts_add_up() -> None:

@@ -301,7 +301,11 @@ class Trace:
             process = processes[index]
             footprint = footprints[index]
             last = latest[process]
-            if footprint.plain and (not edges or process not in edges):
+            if footprint.plain and (
+                not edges
+                or process not in edges
+                or of_process[process].bit_count() not in edges[process]
+            ):
                 known = before[last] if last >= 0 else self.past_of(process, last, footprint)
                 dependent = 0
                 for key in footprint.meets:
