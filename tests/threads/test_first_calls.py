@@ -409,3 +409,14 @@ def test_a_package_has_one_file_to_which_all_processes_add(
         third.rewritten(code, "lib.x", Scope())
     with pytest.raises(TypeError):
         third.rewritten(codes[2], "lib.x", Scope())
+
+
+def test_the_same_code_of_two_files_of_a_package_says_which_it_is_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plugins of a package may all have one name."""
+    monkeypatch.setenv("TREADLE_CACHE", str(tmp_path))
+    kept = RewrittenCode(variable_of)
+    for name in ("/somewhere/lib/a/plugin.py", "/somewhere/lib/b/plugin.py"):
+        code = compile("x.a", name, "exec")
+        assert kept.rewritten(code, "lib.plugin", Scope()).co_filename == name

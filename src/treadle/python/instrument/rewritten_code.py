@@ -184,7 +184,7 @@ def _scope_key(module: str, scope: Scope) -> str:
 
 
 def _digest(code: types.CodeType, what: str) -> str:
-    content = hashlib.blake2b(what.encode(), digest_size=20)
+    content = hashlib.blake2b(f"{code.co_filename} {what}".encode(), digest_size=20)
     for one in codes_in(code):
         plain = [const for const in one.co_consts if not isinstance(const, types.CodeType)]
         content.update(
