@@ -679,27 +679,17 @@ def test_a_loop_that_tries_a_lock_goes_on_when_the_lock_is_given_back() -> None:
     assert (result.failures, result.complete) == ([], True)
 
 
-def test_two_loops_that_try_each_others_locks_do_not_wake_up_each_other_for_ever() -> None:
-    seen: set[tuple[str, int]] = set()
-
+def test_two_loops_that_try_each_others_locks_are_no_nondeterminism() -> None:
     def test() -> None:
         locks = [threading.Lock(), threading.Lock()]
-        flag = Flag()
-        order: list[int] = []
 
         def work(mine: int) -> None:
             while True:
                 with locks[mine]:
                     if locks[1 - mine].acquire(blocking=False):
-                        order.append(mine)
                         locks[1 - mine].release()
-                        break
+                        return
                 time.sleep(0.01)
-            if mine:
-                seen.add((f"first is {order[0]}", flag.value))
-            else:
-                flag.value = 1
-                flag.value = 2
 
         threads = [threading.Thread(target=work, args=(index,)) for index in range(2)]
         for thread in threads:
@@ -707,9 +697,44 @@ def test_two_loops_that_try_each_others_locks_do_not_wake_up_each_other_for_ever
         for thread in threads:
             thread.join()
 
-    result = treadle.explore(test)
-    assert (result.failures, result.complete) == ([], True)
-    assert seen == {(f"first is {first}", value) for first in (0, 1) for value in (0, 1, 2)}
+    result = treadle.explore(test, max_executions=100)
+    assert (result.failures, result.executions, result.complete) == ([], 100, False)
+
+
+def test_who_has_left_a_loop_that_waited_sees_any_number_of_rounds_of_others() -> None:
+    def test() -> None:
+        first, second = threading.Lock(), threading.Lock()
+        leave, stop = Flag(), Flag()
+
+        def sees(lock: threading.Lock) -> None:
+            for is_taken in (True, False, True, False, True):
+                treadle.assume(lock.locked() is is_taken)
+
+        def look() -> None:
+            while not leave.is_set:
+                with first:
+                    pass
+            sees(second)
+            raise AssertionError("three rounds were seen")
+
+        def go_round() -> None:
+            while not stop.is_set:
+                with second:
+                    pass
+
+        threads = [threading.Thread(target=target) for target in (look, go_round)]
+        for thread in threads:
+            thread.start()
+        sees(first)
+        leave.is_set = True
+        threads[0].join()
+        stop.is_set = True
+        threads[1].join()
+
+    result = treadle.explore(test, max_executions=2000)
+    assert [failure.message for failure in result.failures] == [
+        "AssertionError: three rounds were seen"
+    ]
 
 
 def test_a_lock_that_is_tried_and_given_back_in_a_loop_is_no_change() -> None:

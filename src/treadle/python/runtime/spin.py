@@ -79,23 +79,17 @@ class Spin(Operation):
 
     def ready(self, task: Task) -> bool:
         """Tell whether there was such a write since the iteration began, or nobody goes on."""
-        writers = self._writers(task)
-        may_go_on = self._may_end or bool(writers)
-        return not self._trail.in_vain.issuperset(writers) or (may_go_on and _is_alone(task))
+        return self.was_written(task) or (self._may_end and _is_alone(task))
 
     def was_written(self, task: Task) -> bool:
-        """Tell whether there was such a write, but by rounds of others that change nothing."""
-        return not self._trail.in_vain.issuperset(self._writers(task))
-
-    def _writers(self, task: Task) -> list[int]:
-        """Return the steps since the iteration began in which another one wrote a location."""
+        """Tell whether there was such a write since the iteration began."""
         locations = self._locations
-        return [
-            at
-            for at, (other, codes) in enumerate(self._trail.steps[self._from :], self._from)
+        return any(
+            location_of(access) in locations and mode_of(access) in _WRITES
+            for other, codes in self._trail.steps[self._from :]
             if other is not task
-            and any(location_of(one) in locations and mode_of(one) in _WRITES for one in codes)
-        ]
+            for access in codes
+        )
 
     def pending(self, task: Task) -> Codes:
         """Return that it waits for the locations."""
@@ -176,18 +170,9 @@ class Trail:
         """For each task in a loop, the length of the trail when it last changed something."""
         self._visited: dict[int, int] = {}
         """The length of the trail at each task's last backward jump."""
-        self.in_vain: set[int] = set()
-        """Steps that took a lock, gave it back or looked at it in a loop that had waited before."""
-        self.waiting: set[Task] = set()
-        """Tasks whose last round left all as it was, and who began another one."""
-        self._locks: set[int] = set()
-        """What somebody took or gave back."""
 
     def add(self, task: Task, codes: Codes) -> None:
         """Take note of a step that a task has just ended."""
-        self._locks.update(location_of(one) for one in codes if mode_of(one) in _TURN)
-        if task in self.waiting and self._only_looks(codes):
-            self.in_vain.add(len(self.steps))
         self.steps.append((task, _as_it_was(codes)))
         in_vain[0] = False
         self._notice(task)
@@ -207,7 +192,6 @@ class Trail:
         """Take note of a backward jump, and of whether the iteration left all as it was."""
         self._visited[task.number] = len(self.steps)
         if not is_idle:
-            self.waiting.discard(task)
             self._idle_since[task.number] = len(self.steps)
 
     def is_endless(self, ready: list[int], blocked: list[tuple[int, Codes]]) -> bool:
@@ -253,17 +237,6 @@ class Trail:
     def draws(self, task: Task) -> int:
         """Return how often a task has drawn random numbers."""
         return self._draws.get(task.number, 0)
-
-    def _only_looks(self, codes: Codes) -> bool:
-        """Tell whether a step only read, took a lock, gave it back or looked whether it is taken.
-
-        Two loops that try each other's locks and let go wake up each other for ever, if that
-        counts as a change; but who waits could as well not have looked before.
-        """
-        return all(
-            mode_of(one) in _HARMLESS or location_of(one) in self._locks or _is_look(one)
-            for one in codes
-        )
 
     def looks_at(self, lock: int, task: Task) -> bool:
         """Tell whether somebody but this task has looked whether a lock is taken."""
@@ -338,13 +311,12 @@ def visit(site: object) -> None:
     trail.visited(me, is_idle=True)
     locations = _only_read(me, trail, last.at + 1) if len(trail.steps) > last.at else []
     if locations is None and (locations := _only_waited(me, trail, last.at)) is None:
-        trail.waiting.discard(me)
         return
     if not locations or now.draws > last.draws:
         now.idle = last.idle + 1
         if not locations and now.idle < _IDLE:  # it read nothing that ever changes
             return
-    _wait(me, trail, Spin(trail, locations, last.at + 1, now.may_end(last)))
+    _wait(me, Spin(trail, locations, last.at + 1, now.may_end(last)))
     now.at = len(trail.steps)
 
 
@@ -361,10 +333,9 @@ def _tire(program: slots.Controlled, me: Task) -> None:
         me.doing = ()
 
 
-def _wait(me: Task, trail: Trail, operation: Spin) -> None:
+def _wait(me: Task, operation: Spin) -> None:
     """Go on when somebody has written, or nobody else can go on."""
     control.announce(operation)
-    trail.waiting.add(me)
     joins = () if operation.was_written(me) else times().joins(me)
     me.doing = (*joins, *operation.pending(me))
 
