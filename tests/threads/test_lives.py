@@ -26,6 +26,10 @@ class Parent(Node):
     def __init__(self) -> None:
         self.child = Node()
 
+    def old(self) -> bool:
+        """Tell whether it has a child."""
+        return self.child is not None
+
 
 class Client:
     """One of those that are counted by weak references."""
@@ -176,6 +180,62 @@ def last_of_two() -> Any:
     return [seen, reference() is None]
 
 
+def seen_by_the_one_of_two() -> Any:
+    """Two let go, and one of them looks then: whether the other one did before is seen."""
+    boxes, seen = [[Node()]], []
+    boxes.append([boxes[0][0]])
+    reference = weakref.ref(boxes[0][0])
+
+    def look() -> None:
+        boxes[1].clear()
+        seen.append(reference() is None)
+
+    together(boxes[0].clear, look)
+    return [*seen, reference() is None]
+
+
+def left_with_what_holds_it() -> Any:
+    """The last reference is an attribute of an object to which nobody refers weakly."""
+    box, seen = [Parent()], []
+    child = weakref.ref(box[0].child)
+    together(box.clear, lambda: seen.append(child() is None))
+    return [*seen, child() is None]
+
+
+def last_of_two_who_hold_what_holds_it() -> Any:
+    """Two have the object that has the last reference: the last one to let go is told."""
+    boxes, seen = [[Parent()]], []
+    boxes.append([boxes[0][0]])
+    child = weakref.ref(boxes[0][0].child, lambda _: seen.append(threading.current_thread().name))
+    together(*(box.clear for box in boxes))
+    return [seen, child() is None]
+
+
+def seen_by_who_lets_go() -> Any:
+    """Who has let go of the last reference looks at once, in each way there is."""
+    box: list[Parent] = []
+
+    def gone(refer: Callable[[Parent], Any], look: Callable[[Any], Any]) -> Any:
+        box.append(Parent())
+        found = refer(box[0])
+        box.clear()
+        try:
+            return look(found)
+        except ReferenceError:
+            return "dead"
+
+    seen: list[Any] = []
+
+    def each() -> None:
+        seen.append(gone(weakref.ref, lambda found: found()))
+        seen.append(gone(lambda parent: weakref.WeakMethod(parent.old), lambda found: found()))
+        seen.append(gone(weakref.proxy, lambda found: found.child))
+        seen.append(gone(lambda parent: weakref.WeakSet([parent]), len))
+
+    together(each, lambda: len(box))
+    return seen
+
+
 OUTCOMES: dict[Callable[[], Any], set[str]] = {
     emptied: {"[False, True]", "[True, True]"},
     left_by_a_thread: {"[False, True]", "[True, True]"},
@@ -189,6 +249,12 @@ OUTCOMES: dict[Callable[[], Any], set[str]] = {
     added_to_a_set: {"[0, [0]]", "[0, [1]]"},
     finalized: {"[0, [1]]", "[1, [1]]"},
     last_of_two: {"[['Thread-1 (clear)'], True]", "[['Thread-2 (clear)'], True]"},
+    seen_by_the_one_of_two: {"[False, True]", "[True, True]"},
+    left_with_what_holds_it: {"[False, True]", "[True, True]"},
+    last_of_two_who_hold_what_holds_it: {
+        "[['Thread-1 (clear)'], True]", "[['Thread-2 (clear)'], True]",
+    },
+    seen_by_who_lets_go: {"[None, None, 'dead', 0]"},
 }  # fmt: skip
 
 
@@ -223,3 +289,28 @@ def test_who_lets_go_of_what_somebody_else_keeps_is_not_asked() -> None:
         assert len(found) == 3
 
     assert treadle.explore(test).executions == 1
+
+
+def test_a_failure_tells_of_functions_and_containers_that_live_on() -> None:
+    def keeping(node: Node) -> Callable[[], Node]:
+        return lambda: node
+
+    def test() -> None:
+        box = [keeping(Node())]
+        reference = weakref.ref(box[0]())
+        together(box.clear, lambda: None)
+        assert reference() is None
+
+    [failure] = treadle.explore(test).failures
+    [remark] = failure.remarks
+    assert "a `function` that nobody refers to any more keeps alive" in remark
+
+
+def test_the_first_execution_sees_what_it_learns_of_deaths() -> None:
+    def test() -> None:
+        box, ended = [Parent()], []
+        weakref.finalize(box[0].child, ended.append, 1)
+        together(box.clear, lambda: None)
+        assert ended == [1]
+
+    assert treadle.explore(test).ok

@@ -153,10 +153,16 @@ def is_own(file: str) -> bool:
 
 def callers_frame() -> FrameType:
     """Return the frame of whoever called Treadle, with or without compiled functions between."""
+    frame = callers_frame_if_any()
+    assert frame is not None
+    return frame
+
+
+def callers_frame_if_any() -> FrameType | None:
+    """Return the same; there is none in a thread whose function is one in C."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
-    assert frame is not None
     return frame
 
 

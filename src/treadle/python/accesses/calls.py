@@ -44,6 +44,7 @@ from treadle.python.accesses import (
     lru_caches,
     stand_ins,
     uninstrumented,
+    weak_calls,
 )
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.checked_owners import check_caller
@@ -89,10 +90,9 @@ from treadle.python.accesses.uninstrumented import (
 )
 from treadle.python.runtime import slots
 from treadle.python.runtime.looking import module_of_class, qualname_of, set_module_of_class
-from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable, whole_read
 from treadle.python.sharing.identities import identities
-from treadle.python.sharing.lives import WEAK_MODULES, lives
+from treadle.python.sharing.lives import WEAK_MODULES
 from treadle.python.sharing.namespaces import instrumented
 from treadle.python.sharing.nested import CONTAINERS
 from treadle.python.sharing.published import published, table_of_id
@@ -258,7 +258,7 @@ def _of_c_module(function: Any, module: types.ModuleType) -> Any:
     look_outside(module.__name__, function.__name__)
     note_change(module.__name__)
     if function is weakref.proxy:
-        return _of_weak("weakref.proxy", given_to_c.weak_proxy, has_threads=True)
+        return weak_calls.of_weak("weakref.proxy", given_to_c.weak_proxy, has_threads=True)
     if not published or module.__name__ in _HARMLESS_MODULES:
         return function
     return functools.partial(_call_unknown, function)
@@ -286,7 +286,9 @@ def _of_class(kind: Any) -> Any:
     module = module_of_class(kind)
     is_weak = module in WEAK_MODULES
     if is_weak:
-        _of_weak(f"weakref.{kind.__name__}", kind, has_threads=True)  # they may come later
+        weak_calls.of_weak(
+            f"weakref.{kind.__name__}", kind, has_threads=True
+        )  # they may come later
     if module in modules_under_test or slots.take_in(module) or not published:
         identities.meet(kind)
         meet_memory(kind)
@@ -300,8 +302,8 @@ def _of_class(kind: Any) -> Any:
             stand_in = kind
         else:
             stand_in = functools.partial(_make_object, kind)
-    if kind is weakref.finalize:
-        stand_in = functools.partial(_refer_weakly, stand_in)
+    if kind in weak_calls.REFERRING:
+        stand_in = functools.partial(weak_calls.refer_weakly, stand_in)
     # Else it may be one of this execution only, or has to be looked at each time.
     is_looked_at = why_outside(module) or is_weak
     if is_looked_up and "<locals>" not in qualname_of(kind) and not is_looked_at:
@@ -328,7 +330,7 @@ def _of_library(function: Any, inner: FunctionType) -> Any:
         return stand_in
     module = module_of(inner)
     if module in WEAK_MODULES:
-        _of_weak(f"{module}.{inner.__qualname__}", function)
+        weak_calls.of_weak(f"{module}.{inner.__qualname__}", function)
     owner = getattr(function, "__self__", None)
     look_outside(module, inner.__qualname__, owner if id(owner) in published else None)
     note_change(module)
@@ -377,31 +379,6 @@ def _of_cache(function: Any) -> Any:
     return function if table is None else functools.partial(_ask_cache, function, table)
 
 
-def _of_weak(name: str, function: Any, *, has_threads: bool = False) -> Any:
-    """What is weakly referred to, and shared, may live as long as the execution: say so."""
-    if not lives.is_on:
-        finalizers.refers_weakly(name, has_threads=has_threads)
-    return function
-
-
-def _refer_weakly(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make something that refers to its first argument weakly."""
-    found = kind(*args, **kwargs)
-    for value in args[:1]:
-        lives.refer_to(value)
-    return found
-
-
-def _follow(reference: Any) -> Any:
-    """Follow a weak reference: it depends on who has let go of what it leads to."""
-    if not lives.are_known(reference):
-        finalizers.refers_weakly("weakref.ref")
-    codes = lives.following(reference)
-    if codes:
-        slots.announce(codes)
-    return reference()
-
-
 _CALLABLES: dict[type, Callable[[Any], Any]] = {
     functools.partial: _of_partial,
     types.MethodDescriptorType: _of_descriptor,
@@ -409,7 +386,8 @@ _CALLABLES: dict[type, Callable[[Any], Any]] = {
     types.ClassMethodDescriptorType: lambda function: function,
     types.MethodWrapperType: lambda function: _of_method_wrapper(function, function.__self__),
     type(re.compile("").match): lambda function: _of_object(function, function.__self__),
-    weakref.ref: lambda function: functools.partial(_follow, function),
+    weakref.ref: lambda function: functools.partial(weak_calls.follow, function),
+    weakref.WeakMethod: lambda function: functools.partial(weak_calls.follow, function),
     operator.itemgetter: lambda function: functools.partial(given_to_c.get_items, function),
     operator.attrgetter: lambda function: functools.partial(read_everything, function),
     operator.methodcaller: lambda function: functools.partial(_call_unknown, function),

@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import NamedTuple
 
-from treadle.core.frames import callers_frame, is_own, place_of_frame
+from treadle.core.frames import callers_frame_if_any, is_own, place_of_frame
 from treadle.core.words import place_in_words
 from treadle.python.runtime import slots
 from treadle.python.runtime.escapes import called_by_user
@@ -49,7 +49,7 @@ def remark(subject: str, name: str, sentence: str, *, has_threads: bool = False)
     Nothing is said before the test has threads, unless the caller says that it has.
     """
     has_threads = has_threads or slots.announce is not slots.nothing
-    if subject not in remarks and has_threads and not _is_asyncio(callers_frame()):
+    if subject not in remarks and has_threads and not _is_asyncio(callers_frame_if_any()):
         found = called_by_user(name)
         if found is not None:
             called, frame = found
@@ -58,9 +58,9 @@ def remark(subject: str, name: str, sentence: str, *, has_threads: bool = False)
             remarks[subject] = sentence.format(where)
 
 
-def _is_asyncio(frame: FrameType) -> bool:
+def _is_asyncio(frame: FrameType | None) -> bool:
     """Tell whether code is of asyncio itself, which users need not be told about."""
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == "asyncio"
+    return frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "asyncio"
 
 
 def outlives(what: str) -> None:

@@ -21,7 +21,7 @@ _BEHIND: dict[type, Callable[[Any], Any]] = {
 """What files in C close when they die."""
 
 
-WEAK, FINAL = "weak references", "finalizers"
+WEAK, FINAL, KEPT = "weak references", "finalizers", "what is kept alive"
 """Of what there are notes, since it happens later than in CPython, or never."""
 
 
@@ -36,9 +36,21 @@ def refers_weakly(name: str, *, has_threads: bool = False) -> None:
     )
 
 
+def keeps_alive(name: str) -> None:
+    """Say that something shared lives on, and so does what weak references lead to."""
+    notes.remark(
+        KEPT,
+        "weakref.ref",
+        f"what is shared does not die while threads run, so a `{name}` that nobody refers to any "
+        "more keeps alive what weak references lead to ({}): what happens when that dies is not "
+        "explored",
+        has_threads=True,
+    )
+
+
 def in_failures() -> list[str]:
     """Say what a failure may rest on: that something lives longer than in CPython."""
-    found = (notes.remarks.get(subject) for subject in (WEAK, FINAL))
+    found = (notes.remarks.get(subject) for subject in (WEAK, FINAL, KEPT))
     return [f"It may rest on a life that is too long: {one}" for one in found if one]
 
 

@@ -9,6 +9,10 @@ That is learned, as changes of data are: once an object of a sort has died, lett
 reference to such an object is a step. These steps commute unless code under test is called at its
 death. The one after which the object is dead comes after all others, and who follows a weak
 reference depends on it.
+
+An object to which nobody refers weakly dies, too, if that frees one to which somebody does, and is
+learned in the same way. Of what is no object under test (lists, functions, exceptions), a note
+says that it lives on.
 """
 
 from __future__ import annotations
@@ -22,10 +26,11 @@ from typing import TYPE_CHECKING, Any
 from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.runtime.looking import module_of_class
+from treadle.python.runtime.looking import module_of_class, qualname_of
 from treadle.python.runtime.task import Task, awaiting
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable
+from treadle.python.sharing.last_references import freed_with, only_kept
 from treadle.python.sharing.published import published
 from treadle.python.sharing.tables import ObjectTable, Table
 
@@ -77,6 +82,8 @@ class _Lives:
         """What may be referred to weakly when the present step ends."""
         self._dead: dict[int, tuple[Any, Codes]] = {}
         """Weak references to objects that died, by `id`, and what following them accesses."""
+        self._left_over: set[int] = set()
+        """What nobody but Treadle refers to, by `id`: it lives as long as the execution."""
 
     @property
     def is_on(self) -> bool:
@@ -91,6 +98,7 @@ class _Lives:
         self._referred.clear()
         self._expected.clear()
         self._dead.clear()
+        self._left_over.clear()
 
     def watch(self, value: Any) -> bool:
         """Let an object die where CPython would free it; tell whether that can be done."""
@@ -110,16 +118,25 @@ class _Lives:
     def are_known(self, reference: weakref.ref[Any]) -> bool:
         """Tell whether what a weak reference leads to may die, or has died."""
         self._meet_referred()
-        return id(reference) in self._dead or id(reference()) in self._watched
+        return id(reference) in self._dead or id(_follow(reference)) in self._watched
 
     def following(self, reference: weakref.ref[Any]) -> Codes:
         """Return what following a weak reference accesses."""
         if id(reference) in self._dead:
             return self._dead[id(reference)][1]
-        found = id(reference())
+        found = id(_follow(reference))
         if found not in self._watched or found not in published:
             return ()
         return _of_life(published[found], Mode.READ)
+
+    def meet_end(self, reference: weakref.ref[Any]) -> None:
+        """Let something die that nobody has any more, if it is not known yet that such things do.
+
+        Whoever looks at it then looks before the step in which it would die.
+        """
+        life = self._watched.get(id(reference()))
+        if life is not None and life.count() <= _OWN and not self.following(reference):
+            self._die(life)
 
     def in_containers(self, mode: Mode = Mode.READ) -> Codes:
         """Return what it accesses to look into a container of weak references."""
@@ -150,13 +167,47 @@ class _Lives:
             return
         self._meet_referred()
         self._look_at_expected()
+        self._meet_holders()
         if self._watched:
             _let_go_of_calls(task)
             if running.recorder is not None:
                 running.recorder.let_go(task)
         self._let_go(self._left(), control.announce)
+        self._find_holders()
         while left := self._left():  # what hangs on an object dies in the same step
             self._let_go(left, control.revise)
+            self._find_holders()
+
+    def come_to_look(self) -> None:
+        """Let die what the running task has let go of: it is about to follow a weak reference."""
+        task = control.current()
+        if self._listens and task is not None:
+            self.add(task, ())
+
+    def _meet_holders(self) -> None:
+        """Watch objects of sorts that are known to die: what they refer to dies with them."""
+        if self._shared is not None and self._watched and _DIES in self._shared.happening:
+            for value in self._shared.kept:
+                table = published[id(value)]
+                if type(table) is ObjectTable and self._shared.happens(table.sort, _DIES):
+                    self.watch(value)
+
+    def _find_holders(self) -> None:
+        """Watch objects that Treadle alone has, and that keep alive what is referred to weakly."""
+        if self._shared is None or not self._watched:
+            return
+        for value in only_kept(self._shared.kept):
+            if id(value) in self._watched or id(value) in self._left_over:
+                continue
+            self._left_over.add(id(value))
+            if self._watched.keys().isdisjoint(freed_with(value, self._references)):
+                continue
+            if type(published[id(value)]) is not ObjectTable or not self.watch(value):
+                finalizers.keeps_alive(qualname_of(type(value)))
+
+    def _references(self, identity: int) -> int:
+        """Return how many references to an object are Treadle's."""
+        return (identity in published) + (identity in self._watched)
 
     def _meet_referred(self) -> None:
         """Watch what is referred to weakly and has been published."""
@@ -195,7 +246,11 @@ class _Lives:
             announce((*codes, OPEN))
         for life in left:
             life.leaving -= 1
-            if life.value is not None and not life.leaving and life.count() <= _OWN:
+            if life.value is None or life.count() > _OWN:
+                continue
+            if life.leaving:  # one of those who are about to is the last, in whatever order
+                control.revise(_of_leaving(life, is_last=True))
+            else:
                 control.revise(self._of_death(life))
                 self._die(life)
 
@@ -222,6 +277,11 @@ class _Lives:
         del self._watched[id(value)]
         self._shared.forget(value)
         life.value = None
+
+
+def _follow(reference: weakref.ref[Any]) -> Any:
+    """Return what a weak reference leads to; one to a method leads to its object."""
+    return weakref.ref.__call__(reference)
 
 
 def _let_go_of_calls(task: Task) -> None:

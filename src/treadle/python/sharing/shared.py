@@ -239,6 +239,11 @@ class Shared:
         if self._restorer is not None:
             self._restorer.add([(value, table)])
 
+    @property
+    def kept(self) -> list[Any]:
+        """The published objects of this execution."""
+        return self._kept
+
     def forget(self, value: Any) -> None:
         """Forget an object of this execution that is about to die."""
         for index in range(len(self._kept) - 1, -1, -1):

@@ -56,6 +56,7 @@ class WeakProxyTable(Table):
         return (*self._life(), *(() if table is None else table.writes[what]))
 
     def _life(self) -> Codes:
+        lives.meet_end(self.target)
         return lives.following(self.target)
 
     def _table(self) -> Table | None:
