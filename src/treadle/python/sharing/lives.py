@@ -281,7 +281,8 @@ class _Lives:
 
 def _follow(reference: weakref.ref[Any]) -> Any:
     """Return what a weak reference leads to; one to a method leads to its object."""
-    return weakref.ref.__call__(reference)
+    is_method = type(reference) is weakref.WeakMethod
+    return weakref.ref.__call__(reference) if is_method else reference()
 
 
 def _let_go_of_calls(task: Task) -> None:
