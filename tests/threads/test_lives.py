@@ -314,3 +314,17 @@ def test_the_first_execution_sees_what_it_learns_of_deaths() -> None:
         assert ended == [1]
 
     assert treadle.explore(test).ok
+
+
+def test_who_lets_go_and_looks_at_once_sees_the_death_in_the_first_execution() -> None:
+    def test() -> None:
+        box = [Node()]
+        reference = weakref.ref(box[0])
+
+        def look() -> None:
+            box.clear()
+            assert reference() is None
+
+        together(look, lambda: None)
+
+    assert treadle.explore(test).ok
