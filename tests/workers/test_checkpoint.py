@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import itertools
 import json
 import os
 from collections import Counter
@@ -15,11 +16,11 @@ import pytest
 
 import treadle
 from treadle.papers import jacm17
-from treadle.session.workers import checkpoint
+from treadle.session.workers import checkpoint, spaces
 from treadle.session.workers.coordinator import State
 from treadle.session.workers.parts import Part, Ran
 from treadle.session.workers.taken import Taken
-from worker_programs import adding, in_threads, lost_update
+from worker_programs import adding, in_threads, locked, lost_update
 
 PROGRAM = jacm17.lastzero(9)
 TEST = adding(2, 3)
@@ -69,6 +70,16 @@ def test_what_is_finished_stays_so(kept: Path) -> None:
     assert first.complete
     assert again.complete
     assert again.executions == first.executions == 1536
+
+
+def test_a_part_that_takes_long_is_divided(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing is kept until it is finished, and whoever goes on begins with it again."""
+    looks = itertools.count()
+    monkeypatch.setattr(spaces, "cpu_seconds", lambda: next(looks) / 20)
+    result = treadle.explore(locked(3, 2), checkpoint=kept)
+    assert (result.executions, result.complete) == (90, True)
+    assert result.parts > 1
+    assert json.loads(kept.read_text())["parts"] == result.parts
 
 
 def test_failures_are_kept(kept: Path) -> None:
@@ -317,6 +328,27 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(treadle.TreadleError, match="pipe' cannot be written: give a file"):
         treadle.explore(PROGRAM, checkpoint=pipe)
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("content", ["def test(): ...\n", '{"format": "other/1"}', "{}"])
+def test_a_file_of_something_else_is_not_replaced(kept: Path, content: str) -> None:
+    """The test's own, say, by a slip of the hand."""
+    kept.write_text(content)
+    with pytest.raises(treadle.TreadleError) as refused:
+        treadle.explore(PROGRAM, checkpoint=kept)
+    assert str(refused.value) == (
+        f"checkpoint={str(kept)!r} is a file of something else, which would be lost: give a new "
+        f"name, or a file that checkpoint wrote"
+    )
+    assert kept.read_text() == content
+
+
+@pytest.mark.parametrize("content", ["", '{"form', '{"format": "treadle.checkpoint/2", "pen'])
+def test_what_was_a_checkpoint_is_replaced(kept: Path, content: str) -> None:
+    """An empty file too: whoever makes a name that nobody else has makes one."""
+    kept.write_text(content)
+    begun(PROGRAM, kept)
+    assert resumed(PROGRAM, kept).executions == 1536
 
 
 def test_a_link_stays_one(kept: Path, tmp_path: Path) -> None:

@@ -31,6 +31,11 @@ def test_an_estimate_that_is_too_small(workers: int, hands: int, after: float) -
     assert given_up_after(100, policy, estimate=100) == 1 / 8
 
 
+def test_what_is_kept_may_end_before_a_part_does() -> None:
+    assert given_up_after(100, Policy(1, is_kept=True), estimate=5) == 8
+    assert given_up_after(7, Policy(1, is_kept=True), estimate=5) == 0
+
+
 def test_where_work_is_scarce_there_are_more_looks() -> None:
     assert given_up_after(100, Policy(2), estimate=2, patience=4) == 4
     assert given_up_after(100, Policy(2), estimate=4.5, patience=4) == 1 / 8

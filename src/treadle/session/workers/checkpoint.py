@@ -27,7 +27,8 @@ from treadle.session.workers.handshake import python_in_words
 from treadle.session.workers.parts import Part, Ran, key_of
 from treadle.session.workers.taken import Taken
 
-FORMAT = "treadle.checkpoint/3"
+_NAME = "treadle.checkpoint/"
+FORMAT = f"{_NAME}3"
 _EVERY = 5.0
 """Seconds between two writes."""
 
@@ -51,6 +52,11 @@ class Checkpoint:
         is_other = self._path.exists() and not self._path.is_file()
         if is_other or not self._path.parent.is_dir():  # a device would be replaced by a file
             raise TreadleError(f"checkpoint={str(path)!r} cannot be written: give a file")
+        if self._path.exists() and not _may_be_replaced(self._path):
+            raise TreadleError(
+                f"checkpoint={str(path)!r} is a file of something else, which would be lost: give "
+                f"a new name, or a file that checkpoint wrote"
+            )
 
     def save_if_due(self, state: State) -> None:
         """Write the file, if it is time."""
@@ -74,6 +80,17 @@ class Checkpoint:
                 f"the checkpoint {self._path} could not be written ({error.strerror}): what is "
                 f"there is as it was before; make room, and run again with resume"
             ]
+
+
+def _may_be_replaced(path: Path) -> bool:
+    """Tell whether a file is empty, or a checkpoint of any format, also one that was cut off."""
+    start = json.dumps({"format": _NAME})[:-2].encode()
+    try:
+        with path.open("rb") as file:
+            found = file.read(len(start))
+    except OSError:
+        return False
+    return start.startswith(found)
 
 
 def _digest(content: Mapping[str, Any]) -> str:

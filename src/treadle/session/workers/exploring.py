@@ -52,7 +52,8 @@ class Wish:
     @property
     def policy(self) -> Policy:
         """When parts are given up."""
-        return Policy(self.workers, self.by_executions, cost=self.cost)
+        is_kept = self.checkpoint is not None
+        return Policy(self.workers, self.by_executions, cost=self.cost, is_kept=is_kept)
 
 
 # The first half second

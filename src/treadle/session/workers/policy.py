@@ -49,6 +49,8 @@ class Policy:
     """How many hands each worker has: several, if workers are foremen."""
     cost: float = 0.0
     """Seconds of the coordinator for each job: quanta are long enough for it to be idle half."""
+    is_kept: bool = False
+    """Whether it is kept how far an exploration is, which is known of parts that are finished."""
 
     def quantum(self, elapsed: float) -> float:
         """Return how long a job is to be, in seconds of the processor."""
@@ -67,9 +69,11 @@ class Policy:
     def again(self) -> float:
         """After how many quanta a part is looked at again although there are plenty; 0: it is not.
 
-        Many would wait for the last one whose estimate was too small; few lose more by giving up.
+        Many would wait for the last one whose estimate was too small; few lose more by giving up,
+        unless it may end before the part does: the next one would begin where this one began.
         """
-        return _TOO_LARGE if self.workers * self.hands >= _MANY else 0.0
+        is_again = self.is_kept or self.workers * self.hands >= _MANY
+        return _TOO_LARGE if is_again else 0.0
 
     def shortened(self, quantum: float) -> float:
         """Return how long a job is when work is scarce."""
