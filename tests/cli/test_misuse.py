@@ -174,3 +174,13 @@ def test_an_unforeseen_error_is_a_bug_too(call, monkeypatch):
     assert status == 70
     assert "ZeroDivisionError" in err
     assert err.endswith("please report it.\n")
+
+
+def test_a_line_is_named_once(call, tmp_path):
+    """What is refused says its line itself."""
+    (tmp_path / "starts.py").write_text(
+        "import subprocess\ndef test_starts():\n    subprocess.run(['true'])\n"
+    )
+    status, _, err = call("run", str(tmp_path / "starts.py"))
+    assert (status, err.count("starts.py:3")) == (2, 1)
+    assert "the test calls subprocess.run() at " in err

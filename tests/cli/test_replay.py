@@ -462,11 +462,15 @@ def test_a_report_of_a_replay(call, token):
     assert "  algorithm   replay\n" in report
 
 
-def test_a_report_that_cannot_be_written(call):
-    status, _, err = call("run", TARGET, "--report", "nowhere/failure.md")
-    assert (status, err) == (
+@pytest.mark.parametrize("command", ["run", "compare", "replay"])
+def test_a_report_that_cannot_be_written(call, token, command):
+    """It is said before the work: what took hours would be lost."""
+    words = [token] if command == "replay" else []
+    report = "nowhere/failure.txt"
+    assert call(command, TARGET, *words, "--report", report) == (
         2,
-        "treadle: error: cannot write nowhere/failure.md: No such file or directory\n",
+        "",
+        f"treadle: error: cannot write {report}: No such file or directory\n",
     )
 
 

@@ -503,6 +503,18 @@ def test_a_failure_says_that_it_rests_on_time() -> None:
     assert over_in_time([]) == []
 
 
+def test_a_timer_waits_at_no_line_of_the_test() -> None:
+    def test() -> None:
+        done: list[int] = []
+        timer = threading.Timer(0.1, done.append, [1])
+        timer.start()
+        timer.join()
+        assert not done
+
+    (failure,) = treadle.explore(test).failures
+    assert list(failure.remarks) == ["It rests on a wait that timed out: wait for finished"]
+
+
 def test_tokens_know_how_patient_a_failure_is() -> None:
     def test() -> None:
         event(1)

@@ -10,7 +10,13 @@ import click
 from rich.console import Console
 
 from treadle.cli.loading import find
-from treadle.cli.options import comparison_options, given, json_option, target_argument
+from treadle.cli.options import (
+    comparison_options,
+    given,
+    in_a_directory,
+    json_option,
+    target_argument,
+)
 from treadle.cli.status import BUG, FAILED, INCOMPLETE, INTERRUPTED, VERIFIED
 from treadle.core.result import Result
 from treadle.explore.registry import ALGORITHMS
@@ -43,6 +49,7 @@ _DOUBT = (
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
+    callback=in_a_directory,
     metavar="FILE",
     help=f"Write a report; the suffix says how: {', '.join(COMPARISONS)}.",
 )

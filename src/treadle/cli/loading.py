@@ -174,14 +174,15 @@ def _user_code(path: Path, what: str) -> Iterator[None]:
 
 
 def _located(message: str, error: BaseException, path: Path) -> str:
-    """Add the innermost line of the user's file that an error came through, if any."""
+    """Add the innermost line of the user's file that an error came through, if it says none."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
         if Path(frame.filename) == path.resolve()
     ]
-    is_said = bool(re.search(r":\d+\)$", message))
-    return f"{message} ({path}:{lines[-1]})" if lines and not is_said else message
+    if not lines or re.search(rf":\d+\)$|\b{re.escape(path.name)}:{lines[-1]}\b", message):
+        return message
+    return f"{message} ({path}:{lines[-1]})"
 
 
 def _load(path: Path, name: str) -> Found:

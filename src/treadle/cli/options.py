@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import click
 from treadle.cli.completion import complete_target
 from treadle.cli.loading import Found
 from treadle.core.arguments import Argument, Takes, argument
+from treadle.core.errors import TreadleError
 from treadle.core.options import NONE, Option
 from treadle.findings.database import Database
 from treadle.report.registry import REPORTS
@@ -23,6 +26,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
 
+
+def in_a_directory(_: click.Context, __: click.Parameter, file: Path | None) -> Path | None:
+    """Refuse a file that cannot be written since its directory is missing, before the work."""
+    if file is not None and not file.parent.is_dir():
+        raise TreadleError(f"cannot write {file}: {os.strerror(errno.ENOENT)}")
+    return file
+
+
 target_argument = click.argument(
     "target", metavar="FILE.py[::NAME]", shell_complete=complete_target
 )
@@ -30,6 +41,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 report_option = click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
+    callback=in_a_directory,
     metavar="FILE",
     help=f"Write a report; the suffix says how: {', '.join(REPORTS)}.",
 )

@@ -84,7 +84,8 @@ def over_in_time(steps: Sequence[StepRecord]) -> list[str]:
     slept: dict[str, None] = {}
     for step in steps:
         for access in step.accesses:
-            words = f"{access.operation} {access.location} at {step.where}"
+            words = f"{access.operation} {access.location}"
+            words += f" at {step.where}" if step.where else ""  # a timer waits in `threading`
             if access.value == TIMED_OUT:
                 expired[words] = None
             elif access.operation == SLEEP:
