@@ -387,9 +387,11 @@ class Trace:
         past = 0
         number = (self.of_process[process] & (2 << last) - 1).bit_count() if last >= 0 else 0
         for first, count in self.edges[process].get(number, ()):
-            events = bits(self.of_process[first])
-            if count < len(events):
-                past |= self.before[events[count]]
+            events = self.of_process[first]
+            for _ in range(count):
+                events &= events - 1
+            if events:
+                past |= self.before[lowest(events)]
         return past
 
     def _judge(self, candidates: list[Race], index: int, base: int) -> None:
