@@ -25,7 +25,7 @@ from treadle.core.events import Codes
 from treadle.core.frames import is_own
 from treadle.python.runtime import control, notes
 from treadle.python.runtime.operation import Caller
-from treadle.python.runtime.task import Task, awaiting
+from treadle.python.runtime.task import let_go_of_calls, set_callers
 from treadle.python.sharing.namespaces import instrumented
 
 Again = Callable[[], None]
@@ -86,15 +86,16 @@ class _Call(Caller):
 class _Instruction(Caller):
     """An instruction of code under test that was announced, or will be by what it calls first."""
 
-    __slots__ = ("_again", "_code", "_frame", "_is_announced", "_place", "_touched")
+    __slots__ = ("_again", "_code", "_frame", "_is_told", "_place", "_touched")
 
-    def __init__(self, frame: FrameType, again: Again, touched: Touched, announced: bool) -> None:
+    def __init__(self, frame: FrameType, again: Again, touched: Touched, is_told: bool) -> None:
         self._frame = id(frame)  # to keep it would keep all its variables alive
         self._code = frame.f_code
         self._place = frame.f_lasti
         self._again = again
         self._touched = touched
-        self._is_announced = announced
+        self._is_told = is_told
+        """Whether nothing is to be added once it is over."""
 
     def is_at(self, frames: list[FrameType]) -> bool:
         """Tell whether it is this that code under test returns to."""
@@ -113,13 +114,16 @@ class _Instruction(Caller):
 
     def go_on(self) -> None:
         """Code under test is about to return to it."""
-        self._is_announced = True
         self._again()
 
     def end_step(self) -> None:
-        """If it called nothing after all, the present step has touched what it touches."""
-        if not self._is_announced and self.is_over():
-            self._is_announced = True
+        """Once it is over the present step has touched what it touches.
+
+        That is what it did if it called nothing after all, or what it touches only now: an
+        attribute that it has made.
+        """
+        if not self._is_told and self.is_over():
+            self._is_told = True
             control.revise(self._touched())
 
 
@@ -144,14 +148,6 @@ def _up_to_code_under_test(frame: FrameType | None) -> list[FrameType]:
     return found
 
 
-def _set_callers(me: Task, callers: tuple[Caller, ...]) -> None:
-    me.callers = callers
-    if callers:
-        awaiting[me] = None
-    else:
-        awaiting.pop(me, None)
-
-
 def leave() -> None:
     """Before code under test returns or yields, while something waits for that."""
     me = control.current()
@@ -162,17 +158,21 @@ def leave() -> None:
         if caller.is_at(frames):
             caller.go_on()
             return
-    _set_callers(me, tuple(caller for caller in me.callers if not caller.is_over()))
+    let_go_of_calls(me)
 
 
-def expect(again: Again, touched: Touched, *, announced: bool = True) -> None:
-    """Take note that the instruction at which code under test stands may call back."""
+def expect(again: Again, touched: Touched, *, is_told: bool = True) -> None:
+    """Take note that the instruction at which code under test stands may call back.
+
+    If not all is told that it touches, it is asked for once more when it is over.
+    """
     me = control.current()
     if me is None:
         return
     frame = _up_to_code_under_test(sys._getframe(1))[-1]
-    before = [caller for caller in me.callers if not (caller.is_over() or caller.is_at([frame]))]
-    _set_callers(me, (*before, _Instruction(frame, again, touched, announced)))
+    let_go_of_calls(me)
+    before = [caller for caller in me.callers if not caller.is_at([frame])]
+    set_callers(me, (*before, _Instruction(frame, again, touched, is_told)))
 
 
 def forget() -> None:
@@ -180,7 +180,7 @@ def forget() -> None:
     me = control.current()
     if me is not None:
         frame = _up_to_code_under_test(sys._getframe(1))[-1]
-        _set_callers(me, tuple(one for one in me.callers if not one.is_at([frame])))
+        set_callers(me, tuple(one for one in me.callers if not one.is_at([frame])))
 
 
 _IN_C = (types.BuiltinFunctionType, types.MethodWrapperType)
@@ -215,7 +215,7 @@ def call(
         return function(*args, **kwargs)
     this = _Call(sys._getframe(), again, touched)
     before = me.callers
-    _set_callers(me, (*before, this))
+    set_callers(me, (*before, this))
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -223,7 +223,7 @@ def call(
             _say_that_nobody_comes_between(function)
         raise
     finally:
-        _set_callers(me, before)
+        set_callers(me, before)
         if not control.the_program().scheduler.aborting:
             this.went_on()
         del this  # it has hold of this frame, and so of all arguments

@@ -84,7 +84,7 @@ def perform(
 ) -> None:
     """Announce what an operation reaches; that may be something else when it happens.
 
-    If it calls back, it is announced again when it goes on.
+    If it calls back, or a library may make what is not there yet, it is looked at again.
     """
     codes = find().codes
     if not codes:
@@ -96,7 +96,9 @@ def perform(
     for function in reach.notes:
         notes.note(function)
     callbacks.expect(
-        functools.partial(perform, find, deed, about, detail), functools.partial(reached, find)
+        functools.partial(perform, find, deed, about, detail),
+        functools.partial(reached, find),
+        is_told=not reach.notes,
     )
 
 
@@ -144,7 +146,7 @@ def say_again_and_again(
         again = functools.partial(say, codes, deed, about, detail)
         if not is_late:
             again()
-        callbacks.expect(again, lambda: codes, announced=not is_late)
+        callbacks.expect(again, lambda: codes, is_told=not is_late)
 
 
 def run_foreign(

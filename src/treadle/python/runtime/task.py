@@ -94,3 +94,23 @@ class _Awaiting(dict[Task, None]):
 
 awaiting = _Awaiting()
 """Tasks with callers: code under test that returns looks here whether anybody waits for that."""
+
+
+def set_callers(task: Task, callers: tuple[Caller, ...]) -> None:
+    """Say what is not instrumented and in the middle of a call of a task."""
+    task.callers = callers
+    if callers:
+        awaiting[task] = None
+    else:
+        awaiting.pop(task, None)
+
+
+def let_go_of_calls(task: Task) -> None:
+    """Forget calls that are over, which have hold of what they were given, but not what they did.
+
+    The step that they ended in is the present one.
+    """
+    for caller in task.callers:
+        if caller.is_over():
+            caller.end_step()
+    set_callers(task, tuple(caller for caller in task.callers if not caller.is_over()))

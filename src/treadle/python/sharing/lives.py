@@ -27,7 +27,7 @@ from treadle.core.events import OPEN, Codes, Mode, code
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import module_of_class, qualname_of
-from treadle.python.runtime.task import Task, awaiting
+from treadle.python.runtime.task import Task, let_go_of_calls
 from treadle.python.sharing import finalizers
 from treadle.python.sharing.containers import ContainerTable
 from treadle.python.sharing.last_references import freed_with, only_kept
@@ -169,7 +169,7 @@ class _Lives:
         self._look_at_expected()
         self._meet_holders()
         if self._watched:
-            _let_go_of_calls(task)
+            let_go_of_calls(task)
             if running.recorder is not None:
                 running.recorder.let_go(task)
         self._let_go(self._left(), control.announce)
@@ -283,16 +283,6 @@ def _follow(reference: weakref.ref[Any]) -> Any:
     """Return what a weak reference leads to; one to a method leads to its object."""
     is_method = type(reference) is weakref.WeakMethod
     return weakref.ref.__call__(reference) if is_method else reference()
-
-
-def _let_go_of_calls(task: Task) -> None:
-    """Forget calls that are over: they have hold of what they were given."""
-    for caller in task.callers:
-        if caller.is_over():
-            caller.end_step()
-    task.callers = tuple(caller for caller in task.callers if not caller.is_over())
-    if not task.callers:
-        awaiting.pop(task, None)
 
 
 def _of_life(table: Table, mode: Mode) -> Codes:
