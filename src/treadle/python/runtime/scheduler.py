@@ -282,6 +282,9 @@ class Scheduler:
         doing: Any = task.doing
         if doing is not None and type(doing) is not tuple:  # an exception ended it before that
             task.doing = doing.pending(task)
+        if not self.aborting:
+            for caller in task.callers:
+                caller.end_step()
         del self.alive[task.number]
         if self.listeners:
             self.tell(task)
