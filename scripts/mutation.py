@@ -582,7 +582,7 @@ MUTANTS = [
            "return same(path, one.returned, other.returned)", "return True", OF_METHODS),
     Mutant("coroutines of libraries go on unseen", "tasks/loop.py",
            "            goes_on(frames_of(self._running))\n            self._call(step)\n"
-           "            self._frames = frames_of(self._running)\n            goes_on(self._frames)\n",
+           "            goes_on(frames_of(self._running))\n",
            "            self._call(step)\n            self._frames = frames_of(self._running)\n",
            FOREIGN),
     Mutant("protocols of libraries are called unseen", "tasks/network/connection.py",

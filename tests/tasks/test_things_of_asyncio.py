@@ -177,6 +177,31 @@ def test_how_far_a_generator_is(order: str) -> None:
     assert raced(order, generator_in_words) == {repr(created), repr(suspended)}
 
 
+async def attribute_of_the_loop() -> Pair:
+    running: Any = asyncio.get_running_loop
+    running().known = 0
+
+    def set_it() -> None:
+        running().known = 1
+
+    return set_it, lambda: running().known
+
+
+async def object_on_the_loop() -> Pair:
+    running: Any = asyncio.get_running_loop
+    running().names = {}
+    return lambda: running().names.update(ann=1), lambda: [*running().names]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("program", "seen"),
+    [(attribute_of_the_loop, {"0", "1"}), (object_on_the_loop, {"[]", "['ann']"})],
+)
+def test_what_a_test_gives_to_its_loop(order: str, program: Any, seen: set[str]) -> None:
+    assert raced(order, program) == seen
+
+
 def test_attributes_that_are_not_the_programs() -> None:
     """All that futures and tasks have of themselves is known: nobody else has it."""
     own = futures._OWN

@@ -26,6 +26,9 @@ from treadle.python.accesses.foreign_code import goes_on
 from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
+from treadle.python.sharing.children import Children
+from treadle.python.sharing.tables import ObjectTable
+from treadle.python.sharing.walks import register
 from treadle.tasks import spinning
 from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
@@ -54,6 +57,8 @@ class Loop(Networked, Refusing):
     has_shown_the_time = False
     """Whether the present step has asked for it."""
     _is_closing = False
+    is_over = False
+    """Whether the main task has ended: what is armed from then on is ignored."""
     _factory: Any = None
     """Who makes tasks, if the test has said so."""
     _handler: Callable[..., object] | None = None
@@ -88,8 +93,6 @@ class Loop(Networked, Refusing):
         self.generators = Generators(self)
         self.rounds = Rounds(self)
         self._faults = Faults(self, program.cancellations)
-        self.is_over = False
-        """Whether the main task has ended: what is armed from then on is ignored."""
         self.recorder: TaskRecorder | None = TaskRecorder(self) if detail else None
         """Writes the execution down, if somebody asked for detail."""
         self.spun_on: dict[int, dict[Owner, Place]] = {}
@@ -100,6 +103,8 @@ class Loop(Networked, Refusing):
         """Which task has taken a lock last, by `id`; locks live as long as somebody waits."""
         self.workers = Workers(program)
         self.begin_network(program.split, program.resets)
+        self.own = frozenset(vars(self))
+        """Attributes that are no test's: what they stand for records itself."""
 
     # What is recorded
 
@@ -558,3 +563,13 @@ def _is_timeout(callback: Any) -> bool:
 def _referents(coroutine: Any) -> list[Any]:
     """Return what a coroutine works with: its arguments and cells, in a fixed order."""
     return gc.get_referents(coroutine)
+
+
+def _given_attributes(loop: Loop, label: str) -> Children:
+    """Yield the attributes that a test has given to its loop."""
+    for name, value in [*vars(loop).items()]:
+        if name not in loop.own and not hasattr(Loop, name):
+            yield value, f"{label}.{name}"
+
+
+register(Loop, ObjectTable, _given_attributes)

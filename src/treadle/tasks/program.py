@@ -184,6 +184,7 @@ class TaskProgram(ThreadProgram):
         loop = Loop(self, detail=detail)  # type: ignore[abstract]
         run = self._tasks_run = TaskRun(self, loop)
         self._host.begin(loop.owner.actor)
+        self.shared.publish(loop, "event loop", ("event loop",))
         run.begin(self.test)
         return run
 
