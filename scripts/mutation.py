@@ -695,7 +695,7 @@ MUTANTS = [
     Mutant("an execution that an order has stopped counts", "explore/cubes/narrowed.py",
            "return run.is_stuck or not is_own(", "return not is_own(", CUBES),
     Mutant("steps that are replayed are not counted for orders", "explore/cubes/narrowed.py",
-           "self._taken.get(process, 0) + replayed.count(process)", "0", CUBES),
+           "one: number + processes.count(one) for", "one: number for", CUBES),
     Mutant("an answer of an earlier beginning is taken", "session/workers/coordinator.py",
            "if job is None or job.number < self._first:", "if job is None:", WORKERS),
     Mutant("an answer is taken twice", "session/workers/coordinator.py",
