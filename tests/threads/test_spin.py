@@ -737,6 +737,32 @@ def test_who_has_left_a_loop_that_waited_sees_any_number_of_rounds_of_others() -
     ]
 
 
+def test_who_tries_a_semaphore_sees_any_number_of_rounds_of_others() -> None:
+    def test() -> None:
+        semaphore, stop = threading.Semaphore(), Flag()
+
+        def go_round() -> None:
+            while not stop.is_set:
+                with semaphore:
+                    pass
+
+        thread = threading.Thread(target=go_round)
+        thread.start()
+        for is_free in (False, True, False, True, False):
+            got = semaphore.acquire(blocking=False)
+            if got:
+                semaphore.release()
+            treadle.assume(got is is_free)
+        stop.is_set = True
+        thread.join()
+        raise AssertionError("three rounds were seen")
+
+    result = treadle.explore(test, max_executions=100)
+    assert [failure.message for failure in result.failures] == [
+        "AssertionError: three rounds were seen"
+    ]
+
+
 def test_a_lock_that_is_tried_and_given_back_in_a_loop_is_no_change() -> None:
     def test() -> None:
         lock, flag = threading.Lock(), Flag()

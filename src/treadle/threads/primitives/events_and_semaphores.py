@@ -10,6 +10,7 @@ from treadle.core.records import WaitKind
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed, method
 from treadle.python.runtime.operation import Operation
+from treadle.python.runtime.spin import look
 from treadle.python.runtime.task import Task
 from treadle.python.runtime.timed import InTime
 from treadle.python.sharing.published import label_of, label_or_kind
@@ -254,7 +255,7 @@ def _try_unit(self: Any, me: Task, timeout: float) -> bool:
             act(me, _taking(table, self._value))
         else:
             codes = (OPEN, *_codes(self, Mode.WRITE if self._value else Mode.READ))
-            act(me, operation.codes(me, codes))
+            act(me, (*operation.codes(me, codes), *look(codes[1:])))
     if self._value == 0:
         _keep_account(self, table, me, -1)
         control.pass_time(me, timeout)
