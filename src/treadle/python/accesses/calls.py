@@ -34,6 +34,7 @@ from treadle.python.accesses import (
     contexts,
     exceptions,
     foreign_code,
+    foreign_steps,
     generators,
     given_to_c,
     in_sight,
@@ -527,8 +528,11 @@ def _call_announced(
         return in_sight.keep_in_sight(_at_home(function(*args, **kwargs)))
     if not name:
         meet_extension(function)
-    hooks.perform(find)
-    again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
+    foreign_steps.perform(find)
+    again, touched = (
+        functools.partial(foreign_steps.perform, find),
+        functools.partial(foreign_steps.reached, find),
+    )
     result = _at_home(callbacks.call(again, touched, function, args, kwargs))
     if is_foreign(type(result)):  # it may refer to what is hidden in a published object
         slots.hand_out(result, "result")

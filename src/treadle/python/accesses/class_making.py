@@ -11,7 +11,7 @@ import types
 from typing import Any
 
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, called_by_making
+from treadle.python.accesses import callbacks, called_by_making, foreign_steps
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.reach import Reach
 from treadle.python.runtime import notes, slots
@@ -117,8 +117,11 @@ def _make(
         called_by_making.touch(reach, methods)
         return reach
 
-    hooks.perform(find)
-    again, touched = functools.partial(hooks.perform, find), functools.partial(hooks.reached, find)
+    foreign_steps.perform(find)
+    again, touched = (
+        functools.partial(foreign_steps.perform, find),
+        functools.partial(foreign_steps.reached, find),
+    )
     made = callbacks.call(again, touched, function, args, kwargs)
     if tables:
         slots.hand_out(made, f"subclass of {tables[0].label}")

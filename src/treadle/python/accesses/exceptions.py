@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from treadle.core.events import Codes
+from treadle.python.accesses import foreign_steps
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.reach import Reach
 from treadle.python.runtime import control, slots
@@ -72,7 +73,7 @@ def _add_note(function: Any, error: Any, note: Any) -> None:
         reach.touch(held.whole_write() if isinstance(held, ContainerTable) else ())
         return reach
 
-    hooks.perform(find)
+    foreign_steps.perform(find)
     function(note)
     slots.hand_out(error.__notes__, f"{table.label}.{_NOTES}")
 

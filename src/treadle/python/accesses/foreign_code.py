@@ -13,8 +13,7 @@ from types import FrameType
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import in_sight, kept_state
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import foreign_steps, in_sight, kept_state
 from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import is_immutable, is_reader, is_silent
 from treadle.python.runtime import notes, slots
@@ -104,5 +103,5 @@ def _announce(frame: FrameType) -> None:
     name = f"{function.__module__}.{code.co_qualname}"
     find = reaching(values, name, kept_state.touching(function, owner))
     if find is not None:
-        slots.announce(hooks.reached(find), PLAIN_ACCESS)
+        slots.announce(foreign_steps.reached(find), PLAIN_ACCESS)
         notes.note(name, "as a task goes on in it")

@@ -13,7 +13,7 @@ import functools
 import re
 import types
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treadle.core.events import OPEN, Codes
@@ -29,12 +29,11 @@ from treadle.python.accesses.access_deeds import (
     STORED,
     WHOLE,
 )
-from treadle.python.accesses.outside_modules import meet_extension
+from treadle.python.accesses.foreign_steps import load_unless_stored, perform, run_foreign
 from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import (
     IN_STATE,
     OWN,
-    Behind,
     behind,
     behind_attribute,
     calls_back,
@@ -76,45 +75,7 @@ def point() -> None:
     control.point()
 
 
-# Code that is not instrumented
-
-
-def perform(
-    find: Callable[[], Reach], deed: Deed = PLAIN_ACCESS, about: Any = None, detail: Any = None
-) -> None:
-    """Announce what an operation reaches; that may be something else when it happens.
-
-    If it calls back, or a library may make what is not there yet, it is looked at again.
-    """
-    codes = find().codes
-    if not codes:
-        return
-    slots.announce(codes, deed, about, detail)
-    reach = _found(find)
-    if reach.codes != codes:
-        control.revise(reach.codes)
-    for function in reach.notes:
-        notes.note(function)
-    callbacks.expect(
-        functools.partial(perform, find, deed, about, detail),
-        functools.partial(reached, find),
-        is_told=not reach.notes,
-    )
-
-
-def reached(find: Callable[[], Reach]) -> Codes:
-    """Return what an operation reaches now."""
-    return _found(find).codes
-
-
-def _found(find: Callable[[], Reach]) -> Reach:
-    """Find what an operation reaches; what it finds that was put there unseen is published."""
-    reach = find()
-    if reach.missing:
-        for value, label in reach.missing:
-            slots.hand_out(value, label)
-        reach = find()
-    return reach
+# What may call back, and code that is not instrumented
 
 
 def say_by_key(
@@ -149,40 +110,17 @@ def say_again_and_again(
         callbacks.expect(again, lambda: codes, is_told=not is_late)
 
 
-def run_foreign(
-    found: Behind,
-    obj: Any,
-    others: tuple[Any, ...] = (),
-    name: str = "",
-    deed: Deed = PLAIN_ACCESS,
-    detail: Any = None,
-) -> None:
-    """Before code that is not instrumented does something with an object, by an operator."""
-    label = published[id(obj)].label
-    if not found.name:
-        meet_extension(type(obj))
-    for other in others:
-        if type(other) not in ATOMS:
-            slots.hand_out(other, f"{label}[...]")
-    owner = obj if found.descriptor is None else found.descriptor
-
-    def find() -> Reach:
-        reach = Reach(published)
-        met, values = slots.met_by(found.function, owner) if found.function else ((), [])
-        reach.write([obj], (*others, *values), name)
-        reach.touch(met)
-        reach.notes += [found.name] if found.name else []
-        return reach
-
-    perform(find, deed, obj, detail)
-
-
 def _runs_foreign(obj: Any, name: str, access: str, *others: Any) -> bool:
     """Tell whether an attribute of a published object is foreign code, and announce that."""
     if has_plain_attributes(type(obj)):
         return False
     found = behind_attribute(type(obj), name, access)
-    if not found.is_foreign or (found.unless_stored and name in getattr(obj, "__dict__", ())):
+    if not found.is_foreign:
+        return False
+    if found.unless_stored and access == "get":
+        load_unless_stored(found, obj, name)
+        return True
+    if found.unless_stored and name in getattr(obj, "__dict__", ()):
         return False
     deed = _DEEDS[access]
     if found is IN_STATE:

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treadle.python.accesses import callbacks, generators
+from treadle.python.accesses import callbacks, foreign_steps, generators
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.reach import Reach
 from treadle.python.accesses.uninstrumented import OWN, Behind, behind, state_of
@@ -66,11 +66,11 @@ def go_on(iterator: Any) -> Any:
 
 def _foreign_iterator(obj: Any, found: Behind) -> Iterator[Any]:
     """Go through a published object by means of code that is not instrumented."""
-    hooks.run_foreign(found, obj)
+    foreign_steps.run_foreign(found, obj)
     iterator = iter(obj)
     if iterator is obj:
         return _each_shared(obj)
-    return _each(iterator, lambda: hooks.run_foreign(found, obj))
+    return _each(iterator, lambda: foreign_steps.run_foreign(found, obj))
 
 
 def is_shared_iterator(obj: Any) -> bool:
@@ -89,7 +89,7 @@ def take(obj: Any, *default: Any) -> Any:
             return generators.run(obj, next, obj, *default)
         found = behind(type(obj), "__next__")
         if found is not OWN:
-            hooks.run_foreign(found, obj)
+            foreign_steps.run_foreign(found, obj)
             try:
                 value = _take_from_held(obj, default)
                 if type(obj) is itertools.groupby and type(value) is tuple:
@@ -177,8 +177,8 @@ def backwards(obj: Any) -> Any:
         return reversed(obj)
     found = behind(type(obj), "__reversed__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
-        hooks.run_foreign(found, obj)
-        return _each(reversed(obj), lambda: hooks.run_foreign(found, obj))
+        foreign_steps.run_foreign(found, obj)
+        return _each(reversed(obj), lambda: foreign_steps.run_foreign(found, obj))
     if found is OWN or not isinstance(table, ContainerTable):
         return reversed(obj)
     hooks.say(table.whole_read())
@@ -299,7 +299,7 @@ def iterator_of(obj: Any, *sentinel: Any) -> Any:
         return iterator_of(table.target())
     found = behind(type(obj), "__iter__")
     if found.name or (found.is_foreign and not isinstance(table, ContainerTable)):
-        hooks.run_foreign(found, obj)
+        foreign_steps.run_foreign(found, obj)
         iterator = iter(obj)
         slots.hand_out(iterator, f"iterator of {table.label}")
         return iterator

@@ -18,7 +18,15 @@ from typing import Any
 
 from treadle.core.events import Codes
 from treadle.core.frames import callers_frame
-from treadle.python.accesses import callbacks, iterate, kept_state, library_state, loggers, streams
+from treadle.python.accesses import (
+    callbacks,
+    foreign_steps,
+    iterate,
+    kept_state,
+    library_state,
+    loggers,
+    streams,
+)
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.described import ANNOTATION_READERS
 from treadle.python.accesses.taking import changes
@@ -337,7 +345,7 @@ def _len(obj: Any) -> int:
 
 def _length_hint(obj: Any, *default: int) -> int:
     if iterate.is_shared_iterator(obj):
-        hooks.run_foreign(PLAIN, obj)  # it asks what it goes through
+        foreign_steps.run_foreign(PLAIN, obj)  # it asks what it goes through
     else:
         hooks.read_size(obj)
     return operator.length_hint(obj, *default)

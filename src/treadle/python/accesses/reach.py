@@ -107,7 +107,9 @@ class Reach:
             self._add(table.whole_write())
             found = content(value)
             self._miss(found, f"{table.label}[...]")
-            return [*found, *self._write_attributes(value, table, "")] if foreign else found
+            if not foreign:
+                return found
+            return [*found, *self._write_attributes(value, table, name if is_root else "")]
         if type(table) is not ObjectTable:
             self._add(whole_write(table, ()) if is_root else ())
             return ()

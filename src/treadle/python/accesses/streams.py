@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from treadle.core.events import Codes
-from treadle.python.accesses import callbacks, iterate
+from treadle.python.accesses import callbacks, foreign_steps, iterate
 from treadle.python.accesses import instruction_hooks as hooks
 from treadle.python.accesses.access_deeds import SIZE, STORED
 from treadle.python.accesses.uninstrumented import OWN, PLAIN, behind
@@ -184,7 +184,7 @@ def is_at_once(values: Any) -> bool:
 def _taken(values: Any) -> list[Any]:
     """Empty an iterator in C, in a step of its own if others have it too."""
     if id(values) in published:
-        hooks.run_foreign(PLAIN, values)
+        foreign_steps.run_foreign(PLAIN, values)
     return list(values)
 
 

@@ -222,6 +222,15 @@ def revise(codes: Codes) -> None:
         me.doing = tuple(dict.fromkeys((*me.doing, *codes, OPEN)))
 
 
+def decide(announced: Codes, codes: Codes) -> None:
+    """Say what the current step accesses, which was announced while others could still decide."""
+    me = task()
+    if me.doing == announced:
+        me.doing = codes
+    else:  # it is a part of a step of several accesses
+        revise(codes)
+
+
 def _collect_operation(me: Task, doing: Operation | Codes) -> None:
     """Begin an operation inside an atomic block; it sets `doing` when it has happened."""
     assert collected is not None

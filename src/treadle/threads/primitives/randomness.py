@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from treadle.core.events import Mode, code
-from treadle.python.accesses import calls
-from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import calls, foreign_steps
 from treadle.python.accesses.uninstrumented import PLAIN
 from treadle.python.runtime import control
 from treadle.python.runtime.spin import drawn
@@ -57,7 +56,7 @@ def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
     if me is not None and a is None:
         a = _generator(me, "random.Random()").getrandbits(64)
     if id(self) in published:
-        hooks.run_foreign(PLAIN, self)
+        foreign_steps.run_foreign(PLAIN, self)
     _seed(self, a, version)
 
 
