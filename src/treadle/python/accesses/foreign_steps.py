@@ -19,6 +19,7 @@ from treadle.python.accesses.uninstrumented import Behind
 from treadle.python.runtime import control, notes, slots
 from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed
+from treadle.python.runtime.escapes import escapes
 from treadle.python.sharing.published import published
 
 
@@ -47,8 +48,9 @@ def _expect(again: Callable[[], None], find: Callable[[], Reach], names: list[st
 
 
 def reached(find: Callable[[], Reach]) -> Codes:
-    """Return what an operation reaches now."""
-    return _found(find).codes
+    """Return what an operation reaches now that it goes on, or is over."""
+    with escapes.told():
+        return _found(find).codes
 
 
 def _found(find: Callable[[], Reach]) -> Reach:

@@ -8,6 +8,8 @@ failure instead (`escapes="fail"`): then it is one of the execution that does it
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 from treadle.core.frames import is_of_the_user, room_of, runs_tests
@@ -29,6 +31,16 @@ class Escapes:
         """Sentences, by what is not seen and where."""
         self._kind = ""
         self._controlled: frozenset[str] = frozenset()
+        self._is_told = False
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Add nothing meanwhile: it was said when the step was announced, and has a line there."""
+        self._is_told = True
+        try:
+            yield
+        finally:
+            self._is_told = False
 
     def begin(self, kind: str, controlled: frozenset[str] = frozenset()) -> None:
         """Forget those of an earlier exploration; `kind` is that of failures, if they are some.
@@ -52,7 +64,7 @@ class Escapes:
         if name.lstrip("_").partition(".")[0] in self._controlled:
             return
         me = control.current()
-        if me is None or control.the_program().scheduler.aborting:
+        if self._is_told or me is None or control.the_program().scheduler.aborting:
             return
         found = called_by_user(name)
         if found is None:
