@@ -15,6 +15,7 @@ import functools
 import inspect
 import io
 import itertools
+import json
 import marshal
 import math
 import operator
@@ -23,12 +24,14 @@ import re
 import sched
 import struct
 import sys
+import threading
 import time
 import types
 import unittest
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -178,6 +181,52 @@ def called_by_a_scheduler() -> Look:
     return change, lambda: len(items)
 
 
+def called_by_a_future() -> Look:
+    items: list[Any] = []
+
+    def change() -> None:
+        future: Future[int] = Future()
+        future.add_done_callback(items.append)
+        future.set_result(1)
+
+    return change, lambda: len(items)
+
+
+def called_by_a_generic_function() -> Look:
+    items: list[Any] = []
+    generic = functools.singledispatch(items.append)
+    return lambda: generic("a"), lambda: len(items)
+
+
+def registered_with_a_generic_function() -> Look:
+    items: list[Any] = []
+    generic = functools.singledispatch(print)
+    generic.register(int, items.append)
+    return lambda: generic(1), lambda: len(items)
+
+
+def registered_by_a_decorator() -> Look:
+    items: list[Any] = []
+    generic = functools.singledispatch(print)
+    generic.register(int)(items.append)
+    return lambda: generic(1), lambda: len(items)
+
+
+def called_by_a_barrier() -> Look:
+    items = [1]
+    barrier = threading.Barrier(1, action=items.clear)
+    return barrier.wait, lambda: len(items)
+
+
+def called_by_a_cached_property() -> Look:
+    items: list[Any] = []
+
+    class Cached:
+        value = functools.cached_property(items.append)
+
+    return lambda: Cached().value, lambda: len(items)
+
+
 def written_by_a_writer() -> Look:
     stream = io.StringIO()
 
@@ -227,6 +276,9 @@ def taken_from_an_unpacking_iterator() -> Look:
     "make",
     [
         called_by_operator, called_in_a_context, called_by_a_stack, called_by_a_scheduler,
+        called_by_a_future, called_by_a_generic_function, registered_with_a_generic_function,
+        registered_by_a_decorator, called_by_a_barrier,
+        called_by_a_cached_property,
         written_by_a_writer, closed_behind, redirected, added_to_a_test_case, given_defaults,
         taken_from_an_unpacking_iterator,
     ],
@@ -393,7 +445,6 @@ def test_a_weak_proxy_of_a_thread_leads_to_what_is_shared() -> None:
 
 def test_a_hook_in_c_of_a_library_is_noted() -> None:
     """What `json.loads` calls belongs to its step, and touches the list."""
-    import json
 
     def look() -> Look:
         items: list[Any] = []
@@ -404,7 +455,6 @@ def test_a_hook_in_c_of_a_library_is_noted() -> None:
 
 def test_methods_in_c_are_found_in_partial_calls() -> None:
     """`functools.partial` of a library's argument leads to what it calls."""
-    import json
 
     def look() -> Look:
         items: list[Any] = []

@@ -205,3 +205,7 @@ LIBRARY.update(
 )
 LIBRARY["sched", "scheduler.enter"] = keep_late(2)
 LIBRARY["sched", "scheduler.enterabs"] = keep_late(2)
+LIBRARY["functools", "singledispatch"] = iterate.calling_back(operator.call)
+_REGISTER = ("functools", "singledispatch.<locals>.register")
+LIBRARY[_REGISTER] = iterate.calling_back(LIBRARY[_REGISTER])
+LIBRARY["functools", f"{_REGISTER[1]}.<locals>.<lambda>"] = iterate.calling_back(operator.call)

@@ -24,7 +24,7 @@ from treadle.python.runtime.atoms import ATOMS
 from treadle.python.runtime.looking import found_in, module_of_class
 from treadle.python.runtime.spin import effects
 from treadle.python.sharing.containers import ContainerTable, ListTable
-from treadle.python.sharing.nested import CONTAINERS, content
+from treadle.python.sharing.nested import CALLED_IN_C, CONTAINERS, content
 from treadle.python.sharing.published import published, table_of_id
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
@@ -315,8 +315,23 @@ def called_late(function: Any) -> Any:
     return functools.partial(_call_late, function)
 
 
-def _call_late(function: Any, *args: Any) -> Any:
-    return slots.resolve(function)(*args)
+def _call_late(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return slots.resolve(function)(*args, **kwargs)
+
+
+def late_if_in_c(value: Any) -> Any:
+    """Return what a library calls back in place of a method in C, which says nothing of itself."""
+    return called_late(value) if type(value) in CALLED_IN_C else value
+
+
+def calling_back(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what stands for a function of a library that calls back some of its arguments."""
+
+    def call_seen(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        named = {name: late_if_in_c(value) for name, value in kwargs.items()}
+        return call(function, *map(late_if_in_c, args), **named)
+
+    return call_seen
 
 
 def lazily(obj: Any) -> Any:

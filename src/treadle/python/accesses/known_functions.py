@@ -584,7 +584,7 @@ def standing_in_library(function: Any, inner: types.FunctionType) -> Function | 
     if stand_in is read_everything:
         owner = getattr(function, "__self__", None)
         return None if kept_state.is_met_by(inner, owner) else functools.partial(stand_in, function)
-    if function is inner and "." in inner.__qualname__.replace("<locals>.", ""):
+    if function is inner and "." in inner.__qualname__.rpartition("<locals>.")[2]:
         return functools.partial(_call_of_class, stand_in, function)
     return functools.partial(stand_in, function)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
+from treadle.python.accesses import calls
 from treadle.python.runtime import control
 from treadle.python.runtime.deeds import Deed
 from treadle.python.runtime.operation import Operation
@@ -180,7 +181,7 @@ def _run_action(self: Any, me: Task) -> None:
     state = _BROKEN
     try:
         if self._action:
-            self._action()
+            calls.resolve(self._action)()
         state = _DRAINING
     finally:
         table = table_of(id(self))

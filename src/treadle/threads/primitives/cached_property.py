@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from treadle.python.accesses import instruction_hooks as hooks
+from treadle.python.accesses import iterate
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.looking import members_of, module_of_class, mro_of, qualname_of
 from treadle.python.sharing.children import attributes_of
@@ -76,7 +77,7 @@ def _class_called(module: str, name: str) -> Any:
 
 
 def _compute(self: Any, instance: Any, cache: dict[str, Any]) -> Any:
-    value = self.func(instance)
+    value = iterate.late_if_in_c(self.func)(instance)
     table = published.get(id(instance))
     if table is not None:
         slots.hand_out(value, f"{table.label}.{self.attrname}")

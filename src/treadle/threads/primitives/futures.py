@@ -18,7 +18,7 @@ from typing import Any
 
 from treadle.core.events import OPEN, Codes, Mode
 from treadle.core.records import WaitKind
-from treadle.python.accesses import calls
+from treadle.python.accesses import calls, iterate
 from treadle.python.runtime import clocks, control
 from treadle.python.runtime.deeds import PLAIN_ACCESS, Deed, given, method
 from treadle.python.runtime.operation import Operation
@@ -387,7 +387,7 @@ def _add_done_callback(self: Any, fn: Callable[[Any], object]) -> None:
             act(me, (OPEN, table.outcome(Mode.READ)))
             table.see(me)
     if self._state not in DONE:
-        self._done_callbacks.append(fn)
+        self._done_callbacks.append(iterate.late_if_in_c(fn))
         return
     try:
         calls.resolve(fn)(self)
