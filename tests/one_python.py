@@ -18,6 +18,7 @@ ONE_IS_ENOUGH = {
     "::test_random_programs": "the same; random programs of accesses stay, fewer",
     "::test_all_algorithms_": "the core's algorithms; one of them meets real threads everywhere",
     "tests/plugin/test_options.py": "which options there are, and that they reach the search",
+    "tests/plugin/test_workers.py": "who makes fixtures anew; workers' own tests run everywhere",
     "_live_line_": "what terminals show",
     "::test_a_report_is_": "how wide and in which colours",
     "::test_workers_know_how_wide_": "the same",
