@@ -338,13 +338,13 @@ _OWN = frozenset(
 """Attributes that only asyncio and Treadle look at; those of the class are no less."""
 
 
-def _given_attributes(future: Any, label: str) -> Children:
-    """Yield the attributes that a program has given to a future or a task."""
-    kind = type(future)
-    for name, value in [*vars(future).items()]:
-        if name not in _OWN and not hasattr(kind, name):
+def given_attributes(obj: Any, label: str, own: frozenset[str] = _OWN) -> Children:
+    """Yield the attributes that a program has given to a future or a task, or to its loop."""
+    kind = type(obj)
+    for name, value in [*vars(obj).items()]:
+        if name not in own and not hasattr(kind, name):
             yield value, f"{label}.{name}"
 
 
 for _kind in (Future, GatheringFuture, Task):
-    register(_kind, ObjectTable, _given_attributes)
+    register(_kind, ObjectTable, given_attributes)

@@ -26,7 +26,6 @@ from treadle.python.accesses.foreign_code import goes_on
 from treadle.python.accesses.instruction_hooks import read_deeply
 from treadle.python.runtime import control, slots
 from treadle.python.runtime.atoms import ATOMS
-from treadle.python.sharing.children import Children
 from treadle.python.sharing.tables import ObjectTable
 from treadle.python.sharing.walks import register
 from treadle.tasks import spinning
@@ -34,7 +33,7 @@ from treadle.tasks.beside import Workers
 from treadle.tasks.countdowns import Countdown, added, countdown_of
 from treadle.tasks.factories import checked, made_by
 from treadle.tasks.faults import Faults
-from treadle.tasks.futures import Future, Task
+from treadle.tasks.futures import Future, Task, given_attributes
 from treadle.tasks.generators import Generators
 from treadle.tasks.moments import BEGINNING, latest
 from treadle.tasks.network.calls import Networked
@@ -565,11 +564,4 @@ def _referents(coroutine: Any) -> list[Any]:
     return gc.get_referents(coroutine)
 
 
-def _given_attributes(loop: Loop, label: str) -> Children:
-    """Yield the attributes that a test has given to its loop."""
-    for name, value in [*vars(loop).items()]:
-        if name not in loop.own and not hasattr(Loop, name):
-            yield value, f"{label}.{name}"
-
-
-register(Loop, ObjectTable, _given_attributes)
+register(Loop, ObjectTable, lambda loop, label: given_attributes(loop, label, loop.own))
