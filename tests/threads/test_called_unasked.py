@@ -7,15 +7,13 @@ by a function or directly, sees it before and after.
 from __future__ import annotations
 
 import copy
-import importlib
 import operator
 import pickle
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from of_others import modules_of_others
 from together import outcomes, together
 
 import treadle
@@ -227,13 +225,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A module that lies where the code of others does."""
-    folder: Path = tmp_path_factory.mktemp("unasked") / "site-packages"
-    folder.mkdir()
-    (folder / "called_unasked_by_others.py").write_text(_source())
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("called_unasked_by_others")
-    sys.path.remove(str(folder))
-    del sys.modules["called_unasked_by_others"]
+    sources = {"called_unasked_by_others": _source()}
+    with modules_of_others(tmp_path_factory.mktemp("unasked"), sources) as module:
+        yield module
 
 
 def seen(library: Any, change: Callable[[Any], object], look: Callable[[], int]) -> set[str]:

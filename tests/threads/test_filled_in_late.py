@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from of_others import modules_of_others
 from together import outcomes, together
 
 import treadle
@@ -64,13 +63,9 @@ reified = Reified()
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A library that is not instrumented."""
-    folder: Path = tmp_path_factory.mktemp("late") / "site-packages"
-    folder.mkdir()
-    (folder / "fills_in_late.py").write_text(_LIBRARY)
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("fills_in_late")
-    sys.path.remove(str(folder))
-    del sys.modules["fills_in_late"]
+    sources = {"fills_in_late": _LIBRARY}
+    with modules_of_others(tmp_path_factory.mktemp("late"), sources) as module:
+        yield module
 
 
 class Box:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from of_others import modules_of_others
 from together import outcomes, together
 
 import treadle
@@ -185,14 +183,9 @@ CALLS: dict[str, Callable[[Any], object]] = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A module that lies where the code of others does."""
-    folder: Path = tmp_path_factory.mktemp("others") / "site-packages"
-    folder.mkdir()
-    (folder / "settings_that_others_keep.py").write_text(SETTINGS)
-    (folder / "counters_of_others.py").write_text(LIBRARY)
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("counters_of_others")
-    sys.path.remove(str(folder))
-    del sys.modules["counters_of_others"], sys.modules["settings_that_others_keep"]
+    sources = {"settings_that_others_keep": SETTINGS, "counters_of_others": LIBRARY}
+    with modules_of_others(tmp_path_factory.mktemp("others"), sources) as module:
+        yield module
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from of_others import modules_of_others
 from together import outcomes, together
 
 import treadle
@@ -80,13 +81,9 @@ class Parser:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A module that lies where the code of others does."""
-    folder = tmp_path_factory.mktemp("others") / "site-packages"
-    folder.mkdir()
-    (folder / "settings_of_others.py").write_text(LIBRARY)
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("settings_of_others")
-    sys.path.remove(str(folder))
-    del sys.modules["settings_of_others"]
+    sources = {"settings_of_others": LIBRARY}
+    with modules_of_others(tmp_path_factory.mktemp("others"), sources) as module:
+        yield module
 
 
 @pytest.mark.parametrize("setter", ["set_limit", "reset_limit"])

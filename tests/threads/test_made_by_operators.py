@@ -5,13 +5,11 @@ The attribute is not there before, so what such code touches is known only when 
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from of_others import modules_of_others
 from together import outcomes, together
 
 OPERATORS = ("add", "getitem", "neg", "lt", "contains", "bool", "len", "hash", "str", "enter")
@@ -70,14 +68,10 @@ CALLS: dict[str, Callable[[Any], object]] = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A module that lies where the code of others does."""
-    folder: Path = tmp_path_factory.mktemp("made") / "site-packages"
-    folder.mkdir()
     methods = [METHOD.format(name=name, result=RESULTS.get(name)) for name in OPERATORS]
-    (folder / "operators_of_others.py").write_text(LIBRARY.format(methods="".join(methods)))
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("operators_of_others")
-    sys.path.remove(str(folder))
-    del sys.modules["operators_of_others"]
+    sources = {"operators_of_others": LIBRARY.format(methods="".join(methods))}
+    with modules_of_others(tmp_path_factory.mktemp("made"), sources) as module:
+        yield module
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import array
 import collections
 import ctypes
-import importlib
 import inspect
 import logging
-import sys
 import threading
 import traceback
 import types
@@ -19,6 +17,7 @@ from typing import Any
 
 import cachetools
 import pytest
+from of_others import modules_of_others
 
 import treadle
 
@@ -68,13 +67,9 @@ class Missing(dict):
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A module that lies where the code of others does."""
-    folder: Path = tmp_path_factory.mktemp("env") / "site-packages"
-    folder.mkdir()
-    (folder / "library_of_others.py").write_text(LIBRARY)
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("library_of_others")
-    sys.path.remove(str(folder))
-    del sys.modules["library_of_others"]
+    sources = {"library_of_others": LIBRARY}
+    with modules_of_others(tmp_path_factory.mktemp("env"), sources) as module:
+        yield module
 
 
 def empty_cache() -> Any:
